@@ -19,7 +19,14 @@ typedef struct nw_frame {
   void *runtime; // the guarded call in progress, or NULL
   const char *name; // the kernel's name, for messages
   struct nw_log *log; // the log of what the threads do (run/log.h), or NULL. Generated code does not use it.
+  struct nw_tick *ticks; // for code with clocks
 } nw_frame;
+// Clock i of a program with n clocks adds to ticks[t * nw_ticks_of(n) + 2 * i] the time of each execution of its loop, on
+// the thread t that begins the execution. The part of a parallel loop that thread t runs is added to the next entry.
+typedef struct nw_tick {
+  int64_t ticks, times; // ticks: of the processor's constant clock; times: number of executions
+} nw_tick;
+static inline int nw_ticks_of(int n) { return (2 * n + 3) / 4 * 4; } // a multiple of a cache line
 typedef void (*nw_entry)(nw_frame *f);
 // A parallel loop becomes a call of a run-time function with an outlined body. With chunk 0, thread t of T gets the
 // iterations [n*t/T, n*(t+1)/T). Otherwise |chunk| iterations are handed out at a time: to each thread in turn if chunk

@@ -154,7 +154,26 @@ void nw_exec_release(nw_exec *e) {
   nw_program_release(e->shown);
   free(e->storage);
   free(e->fits);
+  free(e->clock);
   free(e);
+}
+
+static void *copied(const void *at, int n, size_t each) {
+  void *copy = nw_xmalloc((size_t)n * each + 1);
+  if (n > 0) memcpy(copy, at, (size_t)n * each);
+  return copy;
+}
+
+nw_exec *nw_exec_with_clocks(const nw_exec *e, int n, const nw_stmt *const *loop) {
+  nw_exec *out = copied(e, 1, sizeof *e);
+  out->refs = 1;
+  out->p = nw_program_retain(e->p);
+  out->shown = e->shown ? nw_program_retain(e->shown) : NULL;
+  out->storage = copied(e->storage, e->nstorage, sizeof *e->storage);
+  out->fits = copied(e->fits, e->nfits, sizeof *e->fits);
+  out->nclocks = n;
+  out->clock = copied(loop, n, sizeof(const nw_stmt *));
+  return out;
 }
 
 static bool is_long(const nw_exec *e) { return e->instructions > NW_CODE_LIMIT; }

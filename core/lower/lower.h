@@ -56,6 +56,9 @@ typedef struct nw_exec {
   const nw_expr **fits;
   bool parallel;
   int64_t instructions; // estimated code size: the statements and operations after unrolling
+  // Loops of p that are timed: generated code has a clock around each of them (codegen/codegen.h).
+  int nclocks;
+  const nw_stmt **clock;
 } nw_exec;
 
 // Limit on IR instructions. Larger programs are not compiled, because compiling cannot be interrupted.
@@ -81,3 +84,5 @@ nw_exec *nw_lower_loops(const nw_program *p);
 bool nw_multiplies_sizes(const nw_expr *e); // true if e multiplies a size by another size or by a large number
 NW_API nw_exec *nw_exec_retain(nw_exec *e);
 NW_API void nw_exec_release(nw_exec *e);
+nw_exec *nw_exec_with_clocks(const nw_exec *e, int n,
+                             const nw_stmt *const *loop); // a copy with clocks around loops of e->p

@@ -35,7 +35,7 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   k->params = nw_xcalloc(n, sizeof *k->params);
   k->work = nw_xcalloc(n, sizeof *k->work);
   k->stride = nw_xcalloc(n, sizeof *k->stride);
-  k->frame = (nw_frame){k->params, k->sizes, k->work, k->stride, threads, NULL, k->formals.callee, NULL};
+  k->frame = (nw_frame){k->params, k->sizes, k->work, k->stride, threads, NULL, k->formals.callee, NULL, NULL};
   return k;
 }
 
@@ -72,22 +72,25 @@ static const nw_backend *backend_of(nw_ctx *c, const nw_program *p) {
                      "no code is generated for %s", p->target->machine.name);
 }
 
-nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
-  static const nw_build_opts usual = {.opt = 1};
-  if (!p || nw_stopped(c) || !for_this_machine(c, p) || !nw_judge_harmless(p, "compiled")) return NULL;
+nw_kernel *nw_compile_lowered(nw_ctx *c, const nw_program *p, nw_exec *e, const nw_build_opts *o) {
   const nw_backend *backend = backend_of(c, p);
-  if (!backend) return NULL;
-  if (!o) o = &usual;
-  double start = nw_now();
-  nw_exec *e = nw_lower(p, NULL);
-  if (!e) return NULL;
-  if (!small_enough(c, e)) return nw_exec_release(e), NULL;
+  if (!backend || !small_enough(c, e)) return nw_exec_release(e), NULL;
   nw_kernel *k = nw_kernel_new(c, e, thread_count(e, o->threads));
   k->backend = backend;
   if (!backend->compile(k, o)) return nw_kernel_release(k), NULL;
   nw_walk_from(e->p->root, note_fallbacks, &(fallback){p->target, &k->notes});
   k->source = nw_program_retain(p);
-  k->compile_ms = (nw_now() - start) * 1e3;
+  return k;
+}
+
+nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
+  static const nw_build_opts usual = {.opt = 1};
+  if (!p || nw_stopped(c) || !for_this_machine(c, p) || !nw_judge_harmless(p, "compiled")) return NULL;
+  if (!backend_of(c, p)) return NULL;
+  double start = nw_now();
+  nw_exec *e = nw_lower(p, NULL);
+  nw_kernel *k = e ? nw_compile_lowered(c, p, e, o ? o : &usual) : NULL;
+  if (k) k->compile_ms = (nw_now() - start) * 1e3;
   return k;
 }
 

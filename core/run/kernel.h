@@ -30,6 +30,8 @@ struct nw_kernel {
   nw_choices choices; // the tree that selects a version
 };
 
+// Compiles a lowered form of p for this host. Takes ownership of e.
+nw_kernel *nw_compile_lowered(nw_ctx *c, const nw_program *p, nw_exec *e, const nw_build_opts *o);
 nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes ownership of e; makes no code yet
 nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version for these sizes
 // Returns the number of the version for these sizes.

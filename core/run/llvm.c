@@ -20,7 +20,7 @@ static bool compile(nw_kernel *k, const nw_build_opts *o) {
   nw_jit *j = jit_of(k);
   if (!j) return false;
   k->opt = o->opt;
-  k->cached = !o->no_cache;
+  k->cached = !o->no_cache && !k->exec->nclocks;
   if (!nw_target_here(k->exec->p->target)) return k->cached = false, true; // compiled when needed
   k->code = api_of(k)->compile(j, k->exec, o->opt, &k->cached, error, sizeof error);
   if (!k->code) return nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);

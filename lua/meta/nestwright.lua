@@ -173,6 +173,11 @@ function schedule:log(options) end
 ---@return nw.loop
 function schedule:loop(name) end
 
+---Measures the time of each loop of the lowered program. The program is compiled with a clock around each loop; what the clocks cost is measured and subtracted. A loop whose executions are too short for a clock is not timed: its time is in the loop around it. If no arrays are given, they are random; sizes gives values to symbolic sizes. The answer has loops: records of loop, id, depth, timed, parallel, seconds (of all executions in a call; inside a parallel loop, the mean over the threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts) and times (number of executions); seconds of a call without clocks, clocked (with clocks), clocks (the part that the clocks take), least (the shortest execution that is timed), threads, reps, disturbed. s:show{cost = true, measured = true} shows the times beside the predictions.
+---@param ... nw.array|{threads?: integer, opt?: integer, reps?: integer, sizes?: table}
+---@return nw.report
+function schedule:loop_times(...) end
+
 ---The loops of one stage or of all stages, outermost first.
 ---@param stage? nw.stage|nw.tensor|string
 ---@return nw.loop[]
@@ -310,8 +315,8 @@ function schedule:set_scope(tensor, scope) end
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
 
----The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. For 'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost.
----@param what? string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer}
+---The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. For 'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. measured = true: also the measured time of each loop, as in s:loop_times, with random inputs.
+---@param what? string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
 ---@param pass? string
 ---@return nw.view
 function schedule:show(what, pass) end

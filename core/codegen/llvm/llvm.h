@@ -70,11 +70,13 @@ typedef struct nwc_isa {
   // Inline assembly that returns its operand, a vector, in a register; NULL if the target needs none.
   const char *opaque;
   const char *fence; // the intrinsic to call after streaming stores; NULL if a full fence is used instead
+  const char *clock, *clock_result; // inline assembly that reads the processor's constant clock, and its constraints
   void (*info)(void), (*target)(void), (*code)(void), (*printer)(void); // LLVM's initializers
 } nwc_isa;
 
 const nwc_isa *nwc_isa_of(const nw_target *t);
 char *nwc_features_text(const nw_target *t); // "+sse4.2,+avx"; heap
+LLVMValueRef nwc_read_clock(nwc *g);
 int nwc_register_bytes(const nwc *g); // bytes of the widest vector register
 bool nwc_masks_by_sign(const nwc *g); // true if vector masks are sign bits, which LLVM must not simplify
 LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v); // hides a value from LLVM's optimizer where needed
@@ -131,6 +133,11 @@ typedef struct nwc_region {
 } nwc_region;
 nwc_region nwc_region_open(nwc *g);
 void nwc_region_close(nwc *g, nwc_region r);
+
+// ---- clocks around the loops that are timed
+// part: whether it is a part of a parallel loop. Nothing is emitted for a loop without a clock.
+void nwc_clock_start(nwc *g, const nw_stmt *loop, bool part);
+void nwc_clock_stop(nwc *g, const nw_stmt *loop, bool part);
 
 // ---- statements and functions
 void nwc_stmt(nwc *g, const nw_stmt *s);

@@ -236,7 +236,9 @@ static LLVMValueRef body_function(nwc *g, const nw_stmt *loop, const signature *
   LLVMValueRef first = nwc_value(g, loop->loop.begin);
   LLVMValueRef begin = LLVMBuildAdd(g->b, first, LLVMGetParam(fn, BEGIN), "");
   LLVMValueRef end = LLVMBuildAdd(g->b, first, LLVMGetParam(fn, END), "");
+  nwc_clock_start(g, loop, true);
   nwc_loop_between(g, loop, begin, end, false);
+  nwc_clock_stop(g, loop, true);
   if (nwc_streams(loop)) nwc_stream_fence(g);
   close_function(g, &f);
   return fn;

@@ -130,15 +130,19 @@ static void forgetful(nwc *g, const nw_stmt *s, void (*emit)(nwc *g, const nw_st
   f->loads = outer;
 }
 
+static void timed_loop(nwc *g, const nw_stmt *s) {
+  nwc_clock_start(g, s, false);
+  if (s->loop.mark == NW_PARALLEL)
+    nwc_parallel(g, s);
+  else
+    forgetful(g, s, loop);
+  nwc_clock_stop(g, s, false);
+}
+
 void nwc_stmt(nwc *g, const nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ: kids(g, s); break;
-  case NW_LOOP:
-    if (s->loop.mark == NW_PARALLEL)
-      nwc_parallel(g, s);
-    else
-      forgetful(g, s, loop);
-    break;
+  case NW_LOOP: timed_loop(g, s); break;
   case NW_GUARD: forgetful(g, s, guard); break;
   case NW_STORE: store(g, s); break;
   case NW_ALLOC: alloc(g, s); break;

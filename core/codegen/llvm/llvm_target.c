@@ -2,11 +2,18 @@
 #include "codegen/llvm/llvm.h"
 #include <llvm-c/Target.h>
 
+// LLVM's code for "reads and writes only memory that the program cannot access" (MemoryEffects: two bits for each kind of
+// memory).
+#define NW_OTHER_MEMORY (3 << 2)
+
 static const nwc_isa rows[NW_ISA_COUNT] = {
-    [NW_ISA_X86_64] = {"x86_64-linux-gnu", "x86-64", "=v,0", "llvm.x86.sse.sfence", LLVMInitializeX86TargetInfo,
-                       LLVMInitializeX86Target, LLVMInitializeX86TargetMC, LLVMInitializeX86AsmPrinter},
-    [NW_ISA_AARCH64] = {"aarch64-linux-gnu", "generic", NULL, NULL, LLVMInitializeAArch64TargetInfo,
-                        LLVMInitializeAArch64Target, LLVMInitializeAArch64TargetMC, LLVMInitializeAArch64AsmPrinter},
+    [NW_ISA_X86_64] = {"x86_64-linux-gnu", "x86-64", "=v,0", "llvm.x86.sse.sfence",
+                       "rdtsc\n\tshlq $$32, %rdx\n\torq %rdx, %rax", "={ax},~{dx},~{dirflag},~{fpsr},~{flags}",
+                       LLVMInitializeX86TargetInfo, LLVMInitializeX86Target, LLVMInitializeX86TargetMC,
+                       LLVMInitializeX86AsmPrinter},
+    [NW_ISA_AARCH64] = {"aarch64-linux-gnu", "generic", NULL, NULL, "mrs $0, cntvct_el0", "=r",
+                        LLVMInitializeAArch64TargetInfo, LLVMInitializeAArch64Target, LLVMInitializeAArch64TargetMC,
+                        LLVMInitializeAArch64AsmPrinter},
 };
 
 const nwc_isa *nwc_isa_of(const nw_target *t) { return &rows[t->machine.isa]; }
@@ -37,4 +44,18 @@ LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v) {
   LLVMValueRef none =
       LLVMGetInlineAsm(fn, "", 0, (char *)same, strlen(same), false, false, LLVMInlineAsmDialectATT, false);
   return LLVMBuildCall2(g->b, fn, none, &v, 1, "");
+}
+
+// The assembly has side effects, so that it is neither moved across another one nor removed. But it declares that it does
+// not access the program's memory, so that loads and stores are optimized as without clocks.
+LLVMValueRef nwc_read_clock(nwc *g) {
+  const nwc_isa *isa = nwc_isa_of(g->p->target);
+  LLVMTypeRef fn = LLVMFunctionType(LLVMInt64TypeInContext(g->lc), NULL, 0, false);
+  LLVMValueRef text = LLVMGetInlineAsm(fn, (char *)isa->clock, strlen(isa->clock), (char *)isa->clock_result,
+                                       strlen(isa->clock_result), true, false, LLVMInlineAsmDialectATT, false);
+  LLVMValueRef call = LLVMBuildCall2(g->b, fn, text, NULL, 0, "");
+  unsigned memory = LLVMGetEnumAttributeKindForName("memory", strlen("memory"));
+  LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                           LLVMCreateEnumAttribute(g->lc, memory, NW_OTHER_MEMORY));
+  return call;
 }

@@ -45,6 +45,31 @@ NW_API double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double 
 // Runs the kernels in turn: A B C A B C ... `out` has n entries.
 NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                               nw_time *out);
+// The measured time of a loop. All fields are per call of the kernel.
+typedef struct nw_loop_time {
+  int id; // of the loop's statement; copies of a loop, such as a main part and a rest, have the same id
+  char loop[64]; // name of its variable
+  int depth; // number of loops around it
+  bool timed; // false if its executions are too short for a clock: its time is in that of the loop around it
+  bool parallel;
+  double seconds; // of its executions; for a loop inside a parallel loop, the mean over the threads
+  double most; // the same for the slowest thread
+  double work; // for a parallel loop, the mean time in which a thread runs its parts; otherwise `seconds`
+  double times; // number of executions, of all threads together
+} nw_loop_time;
+// The times of all loops, in the order of the program. They are measured in code with a clock around each loop that is
+// timed. The cost of the clocks is measured too, and subtracted.
+typedef struct nw_loop_times {
+  int n, threads, reps;
+  nw_loop_time *at; // heap, the caller frees it
+  double seconds; // median time of a call without clocks, measured in turn with the other calls
+  double clocked; // time of a call with clocks, of which the times of the loops are parts
+  double clocks; // the time that the clocks take in such a call, estimated
+  double least; // a loop is timed if its executions take at least so many seconds on average
+  bool disturbed; // other work disturbed most of the samples
+} nw_loop_times;
+NW_API bool nw_measure_loops(nw_ctx *c, const nw_program *p, const nw_build_opts *o, int n, nw_array *const *args,
+                             int reps, nw_loop_times *out);
 // An entry in the log of one call. It is a part of a parallel loop that one thread ran without interruption. It has the
 // wall time, in seconds since the call began, and the CPU time of the thread.
 typedef struct nw_span {

@@ -219,6 +219,7 @@ static void start_llvm(void) {
   align_loops();
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
+  LLVMInitializeNativeAsmParser(); // for code with clocks, which are inline assembly
 }
 
 static nw_jit *jit_open(char *error, size_t n) {

@@ -51,10 +51,24 @@ local function is_overlapped(c)
   return false
 end
 
---- Returns the lowered nest with the cycles, the misses of the first level and the bottleneck beside each loop.
+-- Measures the loops, if this is asked for, with as many threads as the prediction.
+local function measured_for(s, o, c)
+  if o.measured == nil or not errors.expect("show: measured", o.measured, "boolean") then return nil end
+  if o.machine ~= nil and c.machine.name ~= "host" then
+    errors.fail("invalid", "leave out machine, or measured", "show: measured: loops are measured on this host, and the prediction "
+      .. "is for %s", c.machine.name)
+  end
+  local measure = require "nestwright.measure.loop_times".measure
+  return measure("show", s, {}, {threads = c.threads, sizes = o.sizes})
+end
+
+--- Returns the lowered nest with the cycles, the misses of the first level and the bottleneck beside each loop. measured = true:
+--- also with the measured time of each loop.
 function shown.nest(s, options)
-  local o = errors.options("show", options, {"cost", "machine", "sizes", "threads"})
+  local o = errors.options("show", options, {"cost", "machine", "sizes", "threads", "measured"})
   local c = cost.of("show", s, o)
+  local measured = measured_for(s, o, c)
+  local loop_times = measured and require "nestwright.measure.loop_times"
   local by_id, misses, lines, width, ids = {}, misses_of(c), {}, 0, core.lowered_line_ids(s)
   for _, loop in ipairs(c.loops) do if loop.name then by_id[loop.id] = loop end end
   for line in (core.schedule_lowered(s) .. "\n"):gmatch "(.-)\n" do
@@ -63,10 +77,14 @@ function shown.nest(s, options)
   end
   for n, line in ipairs(lines) do
     local loop = by_id[ids[n]]
-    if loop then lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. remark(loop, misses[loop.name], c.cycles) end
+    if loop then
+      local beside = measured and ("measured %-18s | predicted "):format(loop_times.words(measured, ids[n])) or ""
+      lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. beside .. remark(loop, misses[loop.name], c.cycles)
+    end
   end
   lines[#lines + 1] = ("# %s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
     whole(c.cycles), c.bottleneck)
+  for _, words in ipairs(measured and loop_times.remarks(measured) or {}) do lines[#lines + 1] = "# measured: " .. words end
   if is_overlapped(c) then
     lines[#lines + 1] = "# the core overlaps neighbouring loops: their shares add up to more than 100 %"
   end

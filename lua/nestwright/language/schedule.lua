@@ -184,12 +184,13 @@ return function(nw)
     stage_methods[p.name] = guard.guarded(p.name, "(self: nw.stage)", forward(p), true)
   end
 
-  method("show", "(self: nw.schedule, what?: string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer}, "
-    .. "pass?: string): nw.view",
+  method("show", "(self: nw.schedule, what?: string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, "
+    .. "measured?: boolean}, pass?: string): nw.view",
     "The loop nest, with the changes of the last step marked; or another view: " .. table.concat(VIEWS, ", ") .. ". For "
     .. "'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost "
     .. "beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, "
-    .. "sizes and threads as in s:cost.", show_view)
+    .. "sizes and threads as in s:cost. measured = true: also the measured time of each loop, as in s:loop_times, with random "
+    .. "inputs.", show_view)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text of the program, which can be read back.",
     function(s, version) return core.schedule_print(s, version) end)
   method("diff", "(self: nw.schedule, a?: integer|string, b?: integer|string): nw.view",

@@ -1,0 +1,127 @@
+--- Measures the time of each loop, in code that has clocks around its loops.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
+local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
+local times = require "nestwright.measure.times"
+local written = require "nestwright.show.written"
+
+local loop_times = {}
+
+local APART = 0.05 -- a greater difference between the code with clocks and the code without clocks is mentioned
+local seconds = written.seconds
+
+local function percent(share) return ("%.1f %%"):format(100 * share) end
+
+-- Returns the loops of a measurement by the id of their statement. The copies of a loop, such as its main part and its rest, have
+-- the same id; their times are added.
+local function by_id(loops)
+  local out = {}
+  for _, l in ipairs(loops) do
+    local sum = out[l.id]
+    if sum then
+      for _, field in ipairs {"seconds", "most", "work", "times"} do sum[field] = sum[field] + l[field] end
+      sum.timed = sum.timed or l.timed
+    else
+      out[l.id] = l
+    end
+  end
+  return out
+end
+
+--- Measures the loops of a schedule. arrays: inputs and outputs, or nothing for random inputs; o: threads, opt, reps, sizes.
+--- Returns the record of core.loop_times, with by_id.
+function loop_times.measure(what, s, arrays, o)
+  arrays = #arrays > 0 and inside.complete(what, s, arrays) or inside.sized_arrays(s, o.sizes or {})
+  local r = core.loop_times(s, arrays, o.threads, o.opt, o.reps)
+  r.by_id = by_id(r.loops)
+  r.machine = times.machine()
+  return r
+end
+
+--- Returns the measured time of a loop as text. r: a measurement; id: of the loop's statement.
+function loop_times.words(r, id)
+  local l = r.by_id[id]
+  if not l then return "" end
+  if not l.timed then return "too short" end
+  return ("%8s  %7s"):format(seconds(l.seconds), percent(l.seconds / r.clocked))
+end
+
+--- Returns sentences about a measurement, as a list.
+function loop_times.remarks(r)
+  local out = {("a call takes %s without clocks (median of %d) and %s with clocks; the clocks take %s, which no loop includes")
+    :format(seconds(r.seconds), r.reps, seconds(r.clocked), seconds(r.clocks))}
+  local apart = r.clocked - r.clocks - r.seconds
+  if math.abs(apart) > APART * r.seconds then
+    out[#out + 1] = ("apart from what they take, the clocks change the code: it is %.0f %% %s"):format(
+      100 * math.abs(apart) / r.seconds, apart > 0 and "slower" or "faster")
+  end
+  local short
+  for _, l in ipairs(r.loops) do short = short or not l.timed end
+  if short then
+    out[#out + 1] = ("loops whose executions take less than %s have no clock: their time is in the loop around them")
+      :format(seconds(r.least))
+  end
+  if r.threads > 1 then out[#out + 1] = "inside a parallel loop: the mean over the threads" end
+  if r.disturbed then out[#out + 1] = "other work disturbed the measurement: measure again when the machine is idle" end
+  return out
+end
+
+-- Returns the loops in the order of the lowered program, each statement once.
+local function distinct(r)
+  local out, seen = {}, {}
+  for _, l in ipairs(r.loops) do
+    if not seen[l.id] then out[#out + 1] = r.by_id[l.id] end
+    seen[l.id] = true
+  end
+  return out
+end
+
+local HEAD = {"loop", "time", "share", "executions", "each", "slowest thread"}
+
+local function row_of(r, l)
+  local name = ("  "):rep(l.depth) .. l.loop
+  if not l.timed then return {name, "too short", "", "", "", ""} end
+  return {name, seconds(l.seconds), percent(l.seconds / r.clocked), ("%.0f"):format(l.times),
+    l.times > 0 and seconds(l.seconds / l.times) or "",
+    l.parallel and ("threads work %s"):format(seconds(l.work)) or r.threads > 1 and l.most > l.seconds and seconds(l.most) or ""}
+end
+
+local function table_of(r)
+  local out = {}
+  for n, l in ipairs(r.loops) do out[n] = row_of(r, l) end
+  return {head = HEAD, rows = out, left = {true, heads = true}, foot = table.concat(loop_times.remarks(r), "; ")}
+end
+
+local function text_of(cells)
+  local lines = {}
+  for n, row in ipairs {cells.head, table.unpack(cells.rows)} do
+    lines[n] = ("%-16s %10s %8s %11s %10s  %s"):format(table.unpack(row)):gsub("%s+$", "")
+  end
+  lines[#lines + 1] = cells.foot
+  return table.concat(lines, "\n")
+end
+
+function loop_times.install()
+  rows.define(rows.methods "schedule", "schedule", "loop_times", "(self: nw.schedule, ...: nw.array|{threads?: integer, opt?: "
+    .. "integer, reps?: integer, sizes?: table}): nw.report",
+    "Measures the time of each loop of the lowered program. The program is compiled with a clock around each loop; what the clocks "
+    .. "cost is measured and subtracted. A loop whose executions are too short for a clock is not timed: its time is in the loop "
+    .. "around it. If no arrays are given, they are random; sizes gives values to symbolic sizes. The answer has loops: records of "
+    .. "loop, id, depth, timed, parallel, seconds (of all executions in a call; inside a parallel loop, the mean over the "
+    .. "threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts) and "
+    .. "times (number of executions); seconds of a call without clocks, clocked (with clocks), clocks (the part that the clocks "
+    .. "take), least (the shortest execution that is timed), threads, reps, disturbed. s:show{cost = true, measured = true} "
+    .. "shows the times beside the predictions.",
+    function(s, ...)
+      local given, options = inside.split_options(...)
+      local o = errors.options("loop_times", options, {"threads", "opt", "reps", "sizes"})
+      local r = loop_times.measure("loop_times", s, given, o)
+      r.loops, r.by_id = distinct(r), nil
+      local cells = table_of(r)
+      return report.new(r, text_of(cells), {cells = cells})
+    end)
+end
+
+return loop_times

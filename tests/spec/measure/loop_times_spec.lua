@@ -1,0 +1,112 @@
+--- Tests the measured times of loops. Only relations are tested that hold however busy the machine is.
+local nw = require "nestwright"
+local support = require "support"
+local fails = support.fails_saying
+
+local function product(n)
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  local k = nw.reduce_axis(n, "k")
+  return nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+end
+
+local function loop(r, name)
+  for _, l in ipairs(r.loops) do if l.loop == name then return l end end
+  error("there is no loop " .. name)
+end
+
+describe("the measured time of each loop", function()
+  it("counts the executions exactly, and no loop takes longer than the loop around it", function()
+    local s = product(48)
+    s:reorder("i", "k", "j")
+    local r = s:loop_times {threads = 1}
+    assert.equal(1, loop(r, "i").times)
+    assert.is_true(loop(r, "i").timed)
+    local around = {}
+    for _, l in ipairs(r.loops) do
+      around[l.depth] = l
+      local outer = around[l.depth - 1]
+      if l.timed and outer then
+        assert.is_true(outer.timed)
+        assert.is_true(l.seconds <= outer.seconds)
+        assert.equal(0, l.times % outer.times)
+      end
+    end
+    assert.is_true(loop(r, "i").seconds <= r.clocked and r.clocks >= 0 and r.seconds > 0)
+  end)
+
+  it("does not time a loop whose executions are too short, and says so", function()
+    local s = product(64)
+    s:split("k", 4)
+    local r = s:loop_times {threads = 1}
+    assert.is_false(loop(r, "k_i").timed)
+    assert.equal(0, loop(r, "k_i").seconds)
+    assert.truthy(tostring(r):find("have no clock: their time is in the loop around them", 1, true))
+    assert.truthy(tostring(r):find("k_i +too short"))
+  end)
+
+  it("gives the longer time to the loop with most of the work, however the model divides it", function()
+    local n = 96
+    local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+    local k = nw.reduce_axis(n, "k")
+    local X = nw.compute({n, n}, function(x, y) return A(x, y) * 2 end, "X")
+    local s = nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(X(i, k) * B(k, j), k) end, "Y"))
+    local r = s:loop_times {threads = 1}
+    local x, y
+    for _, l in ipairs(r.loops) do
+      if l.depth == 0 then x, y = x or l, l end
+    end
+    assert.is_true(x ~= y and y.seconds > 5 * x.seconds)
+  end)
+
+  it("is the mean over the threads inside a parallel loop, and every thread's executions are counted", function()
+    local s = product(64)
+    s:reorder("i", "k", "j")
+    s:parallel "i"
+    local r = s:loop_times {threads = 2}
+    local outer, inner = loop(r, "i"), loop(r, "k")
+    assert.is_true(outer.parallel and outer.times == 1)
+    assert.is_true(outer.work <= outer.seconds * 1.01)
+    if inner.timed then
+      assert.equal(64, inner.times)
+      assert.is_true(inner.most >= inner.seconds)
+    end
+    assert.truthy(tostring(r):find("threads work", 1, true))
+    assert.truthy(tostring(r):find("the mean over the threads", 1, true))
+  end)
+
+  it("leaves the result unchanged", function()
+    local s = product(32)
+    s:parallel "i"
+    local a, b = nw.random({32, 32}), nw.random({32, 32})
+    local c = nw.zeros({32, 32})
+    local want = s:build {threads = 1}(a, b)
+    s:loop_times(a, b, c, {threads = 2, reps = 3})
+    for at = 1, want:count() do assert.equal(want:getflat(at), c:getflat(at)) end
+  end)
+
+  it("is shown beside the prediction of each loop", function()
+    local s = product(64)
+    s:reorder("i", "k", "j")
+    local text = tostring(s:show {cost = true, measured = true, threads = 1})
+    assert.truthy(text:find "for i in 0..64:%s+# measured +[%d.]+ %wm?s.- | predicted +[%d.]+ %%")
+    assert.truthy(text:find("# measured: a call takes", 1, true))
+    assert.is_nil(tostring(s:show {cost = true}):find("measured", 1, true))
+  end)
+
+  it("gives values to symbolic sizes", function()
+    local N = nw.size "N"
+    local A = nw.placeholder({N}, "f32", "A")
+    local s = nw.schedule(nw.compute({N}, function(i) return A(i) * 2 end, "B"))
+    local r = s:loop_times {threads = 1, sizes = {N = 1 << 16}}
+    assert.equal("i", r.loops[1].loop)
+    assert.is_true(r.loops[1].timed)
+    fails("the size N cannot be computed", s.loop_times, s, {threads = 1})
+  end)
+
+  it("refuses options that it cannot use", function()
+    local s = product(16)
+    fails("unknown option 'thread'", s.loop_times, s, {thread = 1})
+    fails("measured: expected a boolean", s.show, s, {cost = true, measured = 1})
+    fails("loops are measured on this host", s.show, s, {cost = true, measured = true, machine = "skylake_x"})
+  end)
+end)
