@@ -52,7 +52,8 @@ static bool form_of_ramp(nw_arena *a, const nw_form *base, const nw_form *stride
   return true;
 }
 
-// Finds the form of a name. If the sizes are given, a size M is a number, so M*i is affine, like 8*i.
+// Finds the form of a name. If the values of the sizes are known, a size is a constant, so the product M*i of a size M
+// and a loop variable i is affine.
 static bool form_of_name(nw_arena *a, const nw_names *names, const char *name, nw_form *out) {
   int slot = nw_name_slot(names, name);
   if (slot < 0) return false;
@@ -145,7 +146,7 @@ int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
   }
   int64_t a = nw_calc_at(c->arg[0], slot, lane);
   if (c->op == NW_OP_CAST) return nw_wrap(c->dtype, a);
-  int64_t v = 0; // a division by 0, in an inactive lane, gives 0
+  int64_t v = 0; // a division by 0 gives 0; it happens only in an inactive lane
   nw_whole_op(c->op, c->dtype, a, c->n == 2 ? nw_calc_at(c->arg[1], slot, lane) : 0, &v, NULL);
   return v;
 }
@@ -179,7 +180,7 @@ static bool multiply_spans(span a, span b, span *out) {
   return true;
 }
 
-// Divides range a by range b. Fails unless b is a single positive number.
+// Divides range a by range b. Returns false unless b is a single positive number.
 static bool divide_spans(nw_op op, span a, span b, span *out) {
   if (b.lo != b.hi || b.lo <= 0) return false;
   span q = {nw_floordiv_i64(a.lo, b.lo), nw_floordiv_i64(a.hi, b.lo)};

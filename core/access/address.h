@@ -1,16 +1,17 @@
-// Converts index expressions to affine forms, or, if they are not affine, to compiled expressions.
+// Converts index expressions to affine forms. Converts expressions that are not affine to compiled expressions.
 #pragma once
 #include "ir/expr/expr.h"
 
-// Names in scope, with their slots. A *slot* is a position in the array of current values.
+// The names of the variables in scope, with their slots. A *slot* is a position in an array that holds the current
+// value of each variable.
 typedef struct nw_names {
   nw_vec name; // const char *, innermost last
   nw_vec slot; // the slot of each name, as an intptr_t
   int nsizes; // slots below this number hold sizes
-  const int64_t *size; // the values that forms use for the sizes; NULL if unknown
+  const int64_t *size; // the values of the sizes, for use in forms; NULL if unknown
 } nw_names;
 
-// An affine expression. Its value in lane l is rest + step*l + the sum of coef[i] * (the value of slot[i]).
+// An affine expression. Its value in vector lane l is rest + step*l + the sum of coef[i] * (the value of slot[i]).
 typedef struct nw_form {
   int64_t rest, step;
   int n, cap;
@@ -28,6 +29,6 @@ int64_t nw_form_coef(const nw_form *f, int slot);
 typedef struct nw_calc nw_calc;
 nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL if e has loads or floats
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane);
-// Finds bounds *from..*to of the value in lane 0 if each slot i is in lo[i]..hi[i]. The bounds may not be tight.
-// Returns false if no bounds are known.
+// Finds bounds *from..*to of the value in lane 0, given that the value of each slot i is in lo[i]..hi[i]. The bounds
+// are safe, but not always tight. Returns false if no bounds are known.
 bool nw_calc_range(const nw_calc *c, const int64_t *lo, const int64_t *hi, int64_t *from, int64_t *to);

@@ -1,5 +1,5 @@
-// Computes with affine forms: sums, ranges, conditions and quotients. Also implements the scope in which expressions
-// are converted to forms.
+// Computes sums, ranges, conditions and quotients of affine forms. Also implements the scope in which expressions are
+// converted to forms.
 #include "access/affine/cases.h"
 
 static bool no(nw_affine_scope *s, const char *why) { return nw_fail(s->ctx, NW_ELIMIT, NULL, "%s", why); }
@@ -198,7 +198,8 @@ static int quotient_slot(nw_affine_scope *s, const nw_form *of, int64_t by, int6
   return q->slot;
 }
 
-// Divides each number in f by `by`. Sets *out to the quotients, and returns the remainders, which are in 0..by-1.
+// Divides the constant and each coefficient of f by `by`. Sets *out to the form of the quotients, and returns the form
+// of the remainders, which are in 0..by-1.
 static nw_form split_multiples(nw_arena *a, const nw_form *f, int64_t by, nw_form *out) {
   nw_form left = nw_form_sum(a, f, 0, &zero, 0), q = nw_form_sum(a, f, 0, &zero, 0);
   q.rest = nw_floordiv_i64(f->rest, by), left.rest = nw_floormod_i64(f->rest, by);

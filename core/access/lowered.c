@@ -15,8 +15,9 @@ static int buffer_number(const nw_program *p, const char *name) {
 
 static bool is_either(const nw_expr *e) { return e->op == NW_OP_MIN || e->op == NW_OP_MAX; }
 
-// Replaces min(a, b) and max(a, b) by a, which makes the index of a shifted tail affine. A loop with such a tail
-// accesses elements from min(a, b) on, where a is affine. The minimum is a in all iterations but the last.
+// Replaces min(a, b) and max(a, b) by a, which makes the index of a shifted tail affine. Each iteration of a loop with
+// such a tail accesses the elements from min(a, b) on, where a is affine. The last iteration is shifted back to b; in
+// all others, the minimum is a.
 static const nw_expr *straight(const nw_expr *e) {
   const nw_expr *arg[4];
   bool same = true;
@@ -173,8 +174,8 @@ void nw_lowered_free(nw_lowered *v) {
 
 // ---- strides
 
-// Returns the amount by which e grows when the variable grows by 1. Loads, and sizes without a value, are assumed to be
-// constant.
+// Returns the amount by which e grows when the variable grows by 1. Loads, and sizes whose values are unknown, are
+// assumed to be constant.
 static int64_t slope(const nw_expr *e, const char *var) {
   int64_t by, of;
   if (e->op == NW_OP_VAR) return !strcmp(e->name, var);

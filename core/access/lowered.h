@@ -1,33 +1,33 @@
-// Describes a lowered program as data: its loops and guards, its statements, and its accesses with their strides. Code
-// that needs facts about a lowered program reads this data or the program itself; it never parses the program's text.
-// nestwright/lowered.h, a public header, has the same data as rows.
+// Describes a lowered program as data: its loops and guards, its statements, and its accesses with their strides. Other
+// code reads this data, or the program itself, and never the printed text of the program. The public header
+// nestwright/lowered.h gives the same data as rows.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
 
-// A body: a loop, a guard, or the whole program (number 0). Bodies are in the order of the program.
+// A body: a loop, a guard, or the whole program (number 0). Bodies are numbered in program order.
 typedef struct nw_lowered_body {
   const nw_stmt *stmt;
   int up; // number of the enclosing body, or -1
-  int depth; // number of enclosing loops, including the body itself if it is a loop
+  int depth; // number of enclosing loops; a loop counts itself
   int slot; // for a loop: the slot of its variable in the forms; otherwise -1
-  int conditions; // 1 for a guard, plus the number of selects in the condition or in the loop's bounds
+  int conditions; // number of selects in the guard's condition or in the loop's bounds; for a guard, plus 1
 } nw_lowered_body;
 
 typedef struct nw_lowered_access { // one load or store of the program text
   const nw_stmt *stmt; // the store it belongs to
   const nw_expr *load; // NULL if the access is the store itself
   const nw_expr *index;
-  const nw_expr *spread; // the index of the first lane is `spread` + `offset`; if `spread` is NULL, it counts as 0
+  const nw_expr *spread; // the index of the first lane is `spread` + `offset`; NULL stands for 0
   int64_t offset;
   int body; // number of the body that contains it
-  int buffer; // number in the program
+  int buffer; // index of the buffer in the program
   bool affine;
   nw_form at; // if affine: the index, in elements
   int lanes, elem; // `elem`: bytes of an element
   bool write, masked;
   bool scattered; // true if its lanes are not adjacent
-  bool steady; // true if its lanes are `step` elements apart
+  bool steady; // true if its lanes are at equal distances, `step` elements apart
   int64_t step;
 } nw_lowered_access;
 
@@ -35,7 +35,7 @@ typedef struct nw_lowered_statement {
   const nw_stmt *stmt; // a store
   int body;
   int first, n; // index of its first access, and number of its accesses; the last of them is the store
-  int operations; // number of operations on values; a shared subexpression counts once, and an fma counts as two
+  int operations; // number of operations on values; a repeated subexpression counts once, an fma counts as two
   int selects;
   int conditions; // number of masks and selects, including those in indices
   bool copies; // true if it stores exactly what it loads
@@ -51,6 +51,6 @@ struct nw_lowered {
   int nslots;
 };
 
-// `size` holds the values of the program's sizes, in order. If it is NULL, the sizes are unknown, and an index that
-// multiplies by a size is not affine.
+// `size` holds the values of the program's sizes, in order. If `size` is NULL, the sizes are unknown, and an index that
+// contains a size times a variable is not affine.
 nw_lowered *nw_lowered_new(const nw_exec *e, const int64_t *size);

@@ -1,7 +1,7 @@
 // Computes the addresses of buffers.
 #include "access/place.h"
 
-#define NW_MOST (INT64_C(1) << 40) // limit of the bytes of an array, and of the iterations of a loop
+#define NW_MOST (INT64_C(1) << 40) // limit on the bytes of an array, and on each size
 
 void nw_name_sizes(nw_names *names, const nw_program *p) {
   for (int i = 0; i < p->nsizes; i++) {
@@ -27,8 +27,8 @@ static bool size_of(nw_ctx *c, nw_arena *a, const nw_storage *s, const nw_names 
   return true;
 }
 
-// Checks that no size is too large. A limit on arrays is not sufficient: a size may be the extent of a loop without
-// being a dimension of an array.
+// Checks that no size is too large. A limit on the bytes of arrays is not sufficient: a size may be only the extent of
+// a loop, and not a dimension of an array.
 static bool sizes_fit(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   for (int i = 0; i < p->nsizes; i++)
     if (sizes[i] > NW_MOST)

@@ -1,6 +1,6 @@
-// Assigns addresses to buffers. Buffers follow each other in program order, and each starts at a page boundary, so the
-// same buffers share cache sets in every run. A buffer of scope `local` is in registers, not in memory, if it is on the
-// stack and fits into the vector registers.
+// Assigns addresses to buffers. Buffers are placed one after the other in program order, and each starts at a page
+// boundary. So two buffers compete for the same cache sets in every run. A buffer of scope `local` that is on the
+// stack, and that fits into the vector registers, is in registers and not in memory.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
@@ -17,7 +17,7 @@ typedef struct nw_placed { // a buffer
 
 typedef struct nw_places {
   int n; // number of buffers of the program
-  nw_placed *at; // one for each buffer, in program order
+  nw_placed *at; // for each buffer, in program order
   uint64_t from, to; // the range of all addresses
 } nw_places;
 

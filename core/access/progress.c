@@ -1,5 +1,5 @@
-// Computes the progress of a walk from the current values of its loops, so that the walk itself need not count
-// anything.
+// Computes the progress of a walk (walker.h) from the current values of its loops. So the walk itself need not count
+// its progress.
 #include "access/ready.h"
 
 enum { DEEP = 64 };
@@ -27,7 +27,7 @@ static double part_of_kids(const nw_walker *w, const nw_nest *c) {
   return all > 0 ? done / all : 0;
 }
 
-// Returns the fraction of a nest that has finished, while the nest is running.
+// Returns the fraction of the nest that is done. The nest is running.
 static double part_of(const nw_walker *w, const nw_nest *c) {
   if (c->stmt->kind != NW_LOOP) return part_of_kids(w, c);
   double extent = (double)nw_calc_at(c->extent, w->slot, 0),

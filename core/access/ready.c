@@ -7,13 +7,13 @@ typedef struct context { // a branch of a select, or the statement outside of al
   struct context *up; // the enclosing branch
 } context;
 
-typedef struct making { // a statement whose acts are being made
+typedef struct making { // a statement whose list of acts (ready.h) is being made
   nw_walker *w;
   const nw_stmt *stmt, *loop;
   nw_nest *code;
   int cap;
   context *here;
-  nw_vec load, site; // loads, and the sites made for them (nw_site_code *)
+  nw_vec load, site; // the loads of the statement, and the site of each (nw_site_code *)
 } making;
 
 // ---- dependence on data
@@ -116,7 +116,7 @@ static bool make_branch(making *m, const nw_expr *e) {
   return ok;
 }
 
-// Makes the acts of a select that has one condition for all lanes: only the selected branch is evaluated.
+// Makes the acts of a select with a scalar condition. Such a select evaluates only one branch.
 static bool make_select(making *m, const nw_expr *e) {
   if (!make_expr(m, e->arg[0])) return false;
   if (!has_access(m, e->arg[1]) && !has_access(m, e->arg[2])) return true;

@@ -1,25 +1,26 @@
-// Represents a program that is prepared for a walk (walker.h): its statements with the addresses of their accesses.
+// Represents a program that is prepared for a walk (walker.h). Each of its statements has a list of *acts*: the
+// accesses that it makes, with their addresses, and the jumps between them.
 #pragma once
 #include "access/address.h"
 #include "access/walker.h"
 
 typedef struct nw_site_code {
   nw_ref_site site;
-  uint32_t number; // index among the sites of the walk
+  uint32_t number; // index of the site in the walker
   bool affine;
-  nw_form at; // if affine: elements from the start of the buffer
+  nw_form at; // if affine: the index, in elements
   nw_calc *index; // if not affine: the index
   nw_calc *mask; // NULL if all lanes are active
-  const nw_expr *where, *when; // `where`: the index as an expression; `when`: the mask as an expression
-  bool repeated; // true if it occurs more than once in the statement; each execution makes the access only once
-  int64_t done; // if repeated: the number of the last statement execution that made this access
+  const nw_expr *where, *when; // the index and the mask, as expressions
+  bool repeated; // true if several acts of the statement make this access; only the first of them that runs makes it
+  int64_t done; // if repeated: the number of the last execution of the statement that made this access
   int elem; // bytes of an element
   uint64_t base;
 } nw_site_code;
 
 typedef enum nw_act_kind { NW_ACT_TOUCH, NW_ACT_UNLESS, NW_ACT_JUMP } nw_act_kind;
 
-// A step of a statement. TOUCH makes an access; UNLESS jumps to step `to` if cond is false; JUMP always jumps to `to`.
+// TOUCH makes an access. UNLESS jumps to act number `to` if cond is false. JUMP always jumps to act number `to`.
 typedef struct nw_act {
   nw_act_kind kind;
   uint32_t site;
@@ -39,8 +40,8 @@ struct nw_nest {
   nw_calc *cond; // GUARD
   int nacts; // STORE
   nw_act *act;
-  bool plain; // STORE: all its acts are TOUCH, and each makes one access at an affine address
-  bool flat; // LOOP: contains only plain stores, with at most NW_BATCH / 4 accesses per iteration
+  bool plain; // STORE: true if all its acts are TOUCH, and each makes one access at an affine address
+  bool flat; // LOOP: true if it contains only plain stores, with at most NW_BATCH / 4 accesses per iteration
   int nrefs; // if flat: the accesses of an iteration, with the step of each address
   nw_ref *ref;
   uint64_t *step;
@@ -57,14 +58,14 @@ struct nw_walker {
   nw_places places;
   nw_vec site; // nw_site_code *
   nw_nest *root;
-  int thread, threads; // only the share of `thread` is walked; if `threads` is 0, everything is walked
-  // during a walk
+  int thread, threads; // only the accesses of thread number `thread` are listed; if `threads` is 0, all are
+  // The following fields are used during a walk.
   bool inside; // true inside a parallel loop
   nw_ref *batch;
   int n;
-  int64_t time; // number of accesses handed out so far
-  int64_t tell; // time of the next progress report
-  const char *what; // the text of that report
+  int64_t time; // number of accesses passed to `f` so far
+  int64_t tell; // the value of `time` at which progress is reported next
+  const char *what; // the text of the progress report
   int64_t execution; // number of the current statement execution
   unsigned ticks;
   bool stop;
@@ -74,4 +75,4 @@ struct nw_walker {
 };
 
 bool nw_walker_ready(nw_walker *w); // prepares the program: ready.c
-double nw_walk_part(const nw_walker *w); // returns the fraction of the walk that is done: progress.c
+double nw_walk_part(const nw_walker *w); // the fraction of the walk that is done: progress.c

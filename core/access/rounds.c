@@ -1,4 +1,4 @@
-// Records when each iteration (*round*) of a loop begins and ends during a walk.
+// Records when each iteration (*round*) of a loop begins and ends during a walk (walker.h).
 #include "access/rounds.h"
 
 static bool is_in(const nw_vec *v, const void *p) {

@@ -4,13 +4,13 @@
 
 typedef struct nw_rounds {
   nw_arena *arena; // not owned
-  int64_t most; // a loop with more iterations than this is left out; 0 means no limit
-  int depth; // number of open loops
+  int64_t most; // no iterations are recorded for a loop that has more than this; 0 means no limit
+  int depth; // number of loops that have begun and not ended
   nw_iteration *open[NW_MAX_DEPTH];
   const nw_stmt *loop[NW_MAX_DEPTH];
   nw_vec round; // nw_iteration *, in the order in which the iterations end
   nw_vec many; // nw_stmt *: loops with more than `most` iterations
-  nw_vec seen, count; // loops, and their numbers of iterations (intptr_t)
+  nw_vec seen, count; // loops, and the number of iterations of each so far (intptr_t)
 } nw_rounds;
 // Records the start of an iteration, or the end of the loop; see nw_round_fn.
 void nw_rounds_see(nw_rounds *r, const nw_stmt *loop, int64_t index, int64_t time);

@@ -1,5 +1,4 @@
-// Walks a program and hands out its accesses in batches. Innermost loops increment addresses instead of computing them
-// anew.
+// Lists the accesses of a program in batches. In an innermost loop, addresses are incremented instead of computed anew.
 #include "access/walker.h"
 #include "base/share.h"
 #include "access/ready.h"
@@ -50,9 +49,9 @@ int nw_walker_sites(const nw_walker *w) { return w->site.n; }
 const nw_ref_site *nw_walker_site(const nw_walker *w, int i) { return &((nw_site_code *)w->site.at[i])->site; }
 const nw_places *nw_walker_places(const nw_walker *w) { return &w->places; }
 
-// ---- handing out accesses
+// ---- passing accesses to the caller
 
-// Progress is reported after every TELL accesses, which is every few milliseconds.
+// Progress is reported after every TELL accesses, that is, every few milliseconds.
 enum { TELL = 1 << 18 };
 
 static void tell(nw_walker *w) {

@@ -1,14 +1,14 @@
 // A *walk* lists the memory accesses of a lowered program, in execution order, without running it.
 //
 // The accesses are those that the interpreter (interp.h) makes when it runs the lowered program. Their addresses come
-// from place.h. A statement makes each of its loads and stores once. If all lanes of a load or store are active and
-// adjacent, they are one access.
+// from place.h. A load that occurs several times in a statement is made once for each execution of the statement. If
+// all lanes of a vector load or store are active and adjacent in memory, they are one access.
 #pragma once
 #include "access/place.h"
 
 typedef struct nw_ref { // one access
   uint64_t address; // address of its first byte
-  uint32_t site; // the load or store it comes from
+  uint32_t site; // number of the load or store in the program
   uint16_t bytes; // number of contiguous bytes
   uint16_t write;
 } nw_ref;
@@ -28,8 +28,8 @@ nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
 // True if the program allows these sizes; otherwise a diagnostic says why not.
 bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 // Lowers a scheduled program and prepares it for a walk. Returns NULL if the program does not allow the sizes. A thread
-// gets the same share of each outermost parallel loop as at run time, except that dynamic chunks are assigned to the
-// threads in turn. Thread 0 also runs everything outside of these loops.
+// gets the same iterations of each outermost parallel loop as at run time. The exception is a loop with dynamic
+// scheduling: its chunks are assigned to the threads in turn. Thread 0 also makes all accesses outside of these loops.
 nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk);
 void nw_walker_free(nw_walker *w);
 int nw_walker_sites(const nw_walker *w);
@@ -39,9 +39,9 @@ const nw_places *nw_walker_places(const nw_walker *w);
 #define NW_BATCH 2048 // the largest number of accesses in a batch
 // Receives the accesses in batches, in order; returns false to end the walk.
 typedef bool (*nw_refs_fn)(void *env, const nw_ref *ref, int n);
-// Called when a loop begins iteration `index`, or ends (index -1). `time` is the number of the next access.
+// Called when a loop begins iteration `index`, and when it ends (index -1). `time` is the number of accesses so far.
 typedef void (*nw_round_fn)(void *env, const nw_stmt *loop, int64_t index, int64_t time);
-// Walks the program. Returns false when interrupted, or when f ended the walk. `round` may be NULL, which is faster.
+// Walks the program. Returns false if interrupted, or if f ended the walk. `round` may be NULL, which is faster.
 bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env);
-// Sets the text of progress reports for long walks. NULL means the default text.
+// Sets the text of the progress reports of a walk. NULL means the default text.
 void nw_walker_does(nw_walker *w, const char *what);

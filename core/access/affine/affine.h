@@ -14,7 +14,7 @@ typedef struct nw_affine_array {
   int64_t bytes;
 } nw_affine_array;
 
-typedef struct nw_affine_bound { // form / div with div > 0, rounded up for a lower bound and down for an upper bound
+typedef struct nw_affine_bound { // form / div, div > 0; rounded up for a lower bound, down for an upper bound
   nw_form form;
   int64_t div;
 } nw_affine_bound;
@@ -24,7 +24,7 @@ typedef struct nw_affine_ref {
   nw_form at; // byte offset from the start of the array
   int bytes; // number of bytes accessed from that offset on
   bool write;
-  int site; // number of the load or store to which it belongs; a gather has several references with the same site
+  int site; // number of the load or store in the program; all lanes of a gather have the same number
 } nw_affine_ref;
 
 typedef struct nw_affine_node nw_affine_node;
@@ -32,16 +32,16 @@ struct nw_affine_node {
   nw_affine_kind kind;
   int nkids;
   nw_affine_node **kid; // for all kinds but STMT
-  // LOOP: slot = first, first + step, ... while slot <= last. Here, first is the maximum of `begin`, and last is the
-  // minimum of `end`.
+  // LOOP: the variable in `slot` is first, first + step, ... while it is <= last. Here, first is the maximum of
+  // `begin`, and last is the minimum of `end`.
   const char *name;
   int slot;
   int64_t step; // > 0
   int nbegin, nend;
   nw_affine_bound *begin, *end;
-  bool parallel; // an outermost parallel loop, whose iterations are distributed among threads
+  bool parallel; // true for an outermost parallel loop: its iterations are distributed among threads
   int chunk; // the result of nw_chunk_of (tags.h), which says how the iterations are distributed
-  // GUARD: the children run if all conditions are >= 0
+  // GUARD: the children run if all forms in `cond` are >= 0
   int nconds;
   nw_form *cond;
   // STMT
@@ -58,7 +58,7 @@ typedef struct nw_affine_site {
 typedef struct nw_affine_nest {
   int narrays;
   nw_affine_array *array; // disjoint, sorted by address
-  int nslots; // number of slots, which hold the values of loops
+  int nslots; // number of slots, which hold the values of the loop variables
   int nsites;
   nw_affine_site *site;
   nw_affine_node *root;

@@ -1,12 +1,12 @@
 // Converts the bounds of loops to affine forms.
 #include "access/affine/affine_make.h"
 
-// Removes each quotient q = floor(of / by) from a bound. An upper bound that has q is
+// Removes each quotient q = floor(of / by) from a bound. An upper bound that contains q is rewritten as
 //
 //   floor((q + g) / div) = floor((of + by*g) / (by*div))
 //
-// A lower bound that has -q uses the same rule with ceil, since -q = ceil(-of / by). In a lower bound that has q, and
-// in an upper bound that has -q, one of these equations is applied first:
+// A lower bound that contains -q is rewritten by the same rule with ceil, since -q = ceil(-of / by). If a lower bound
+// contains q, or an upper bound contains -q, one of these equations is applied first:
 //
 //   q = ceil((of - by + 1) / by)        -q = floor((by - 1 - of) / by)
 static nw_affine_bound without_quotient(nw_affine_scope *s, nw_affine_bound b, bool begin) {

@@ -4,13 +4,13 @@
 #include "access/affine/affine_walk.h"
 #include <stdlib.h>
 
-// A *try* eliminates one slot from one inequality. These are the limits of a proof: tries, eliminations in a row, and
-// known inequalities.
+// The limits of a proof. TRIES limits the eliminations of one slot from one inequality. STEPS limits the eliminations
+// in a row. ROWS limits the known inequalities.
 enum { TRIES = 20000, STEPS = 5, ROWS = 200 };
-static const int64_t MOST_TRIES = 50000000; // limit of tries for all proofs together
+static const int64_t MOST_TRIES = 50000000; // the limit of eliminations for all proofs together
 
 typedef struct inequality { // a linear form that is >= 0
-  bool cut; // its constant was rounded, so it holds only for integers
+  bool cut; // true if its constant was rounded, so that it holds only for integers
   int64_t rest;
   int64_t *coef; // one for each enclosing loop, outermost first
 } inequality;
@@ -21,10 +21,10 @@ typedef struct prover {
   int depth, most; // current depth; greatest depth
   int *at; // for each slot: the depth of its loop
   int64_t *lo, *hi; // for each depth: the range of the enclosing loop at that depth
-  nw_vec row; // inequality *: facts at the current position
-  int64_t total; // number of tries in all proofs
-  int tries; // number of tries in the current proof
-  int found; // the site of a reference that was not proved to be inside, or -1
+  nw_vec row; // inequality *: the inequalities known at the current position
+  int64_t total; // number of eliminations in all proofs
+  int tries; // number of eliminations in the current proof
+  int found; // the site of a reference that was not proved to be inside its array, or -1
 } prover;
 
 static inequality *new_row(const prover *p) {
@@ -120,8 +120,8 @@ static void look_at_refs(prover *p, const nw_affine_node *x) {
   }
 }
 
-// Adds a fact. Combines it with each earlier fact, and adds those combinations that become stronger when their constant
-// is rounded: for example, 4*i + 4*q <= 7 becomes i + q <= 1.
+// Adds an inequality, and combines it with each earlier one. Adds a combination only if rounding its constant makes it
+// stronger. For example, 4*i + 4*q <= 7 becomes i + q <= 1.
 static void add_row(prover *p, inequality *row) {
   int n = p->row.n;
   for (int i = 0; i < n && p->row.n < ROWS; i++)
@@ -152,8 +152,8 @@ static bool form_range(const prover *p, const nw_form *f, int64_t *from, int64_t
   return lo >= -FAR && hi <= FAR;
 }
 
-// Adds facts from the bounds of a loop. A lower bound (`sign` is -1) gives form <= div*slot. An upper bound (`sign` is
-// 1) gives div*slot <= form.
+// Adds inequalities from the bounds of a loop. A lower bound (`sign` is -1) gives form <= div*slot. An upper bound
+// (`sign` is 1) gives div*slot <= form.
 static void assume(prover *p, const nw_affine_node *x, int n, const nw_affine_bound *b, int sign) {
   for (int i = 0; i < n; i++) {
     inequality *row = row_of(p, &b[i].form, sign, 0);

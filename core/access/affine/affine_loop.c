@@ -1,12 +1,12 @@
-// Converts loops of a program to loops with affine bounds. A loop whose variable is divided by constants, such as a
-// fused loop, is split.
+// Converts loops of a program to loops with affine bounds. A loop is split if expressions in its body divide its
+// variable by constants, as in a fused loop.
 #include "access/affine/affine_make.h"
 #include "ir/program/tags.h"
 
 enum { MOST_BLOCKS = 8 };
 
-// The constants by which the quotients and remainders in a body divide the loop's variable. Such a constant d splits
-// the loop into *blocks* of d iterations.
+// The constants by which expressions in a loop's body divide the loop's variable. For such a constant d, the loop is
+// split into *blocks* of d iterations.
 typedef struct blocks { // block sizes, in descending order
   int n;
   int64_t at[MOST_BLOCKS];
@@ -60,7 +60,8 @@ static void find_blocks(const nw_maker *m, const nw_nest *c, search *x) {
   for (int i = 0; i < c->nkids; i++) find_blocks(m, c->kid[i], x);
 }
 
-// Finds the block sizes to split by if the variable is in lo..hi. Each divides the previous one.
+// Finds the block sizes by which to split a loop whose variable is in lo..hi. Each block size divides the previous
+// block size.
 static blocks blocks_of(const nw_maker *m, const nw_nest *c, int64_t lo, int64_t hi) {
   blocks all = {0}, chain = {0};
   search x = {c->stmt->loop.var->pool, c->stmt->loop.var->name, &all};
@@ -106,7 +107,7 @@ static bool make_body(nw_maker *m, const wanted *x, const nw_form *value, nw_aff
   return ok;
 }
 
-// Returns the bounds of the block number: floor(first / block) or floor(last / block).
+// Returns the first block number, floor(first / block), if `begin` is true; otherwise the last, floor(last / block).
 static nw_bounds in_blocks(nw_maker *m, const nw_bounds *b, int64_t block, bool begin) {
   nw_bounds out = {.n = b->n};
   for (int i = 0; i < b->n; i++) {
@@ -121,7 +122,7 @@ static bool is_even(const nw_bounds *b, int64_t block, int64_t plus) {
   return b->n == 1 && !b->at[0].form.n && b->at[0].div == 1 && (b->at[0].form.rest + plus) % block == 0;
 }
 
-// Finds bounds of the position within a block. The number of the block is in slot `outer`.
+// Finds a bound of the position within the block whose number is in slot `outer`.
 static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, bool begin, nw_bounds *out) {
   *out = (nw_bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
   if (is_even(b, block, begin ? 0 : 1)) return true;
@@ -135,7 +136,7 @@ static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, 
   return true;
 }
 
-// Makes the loops. The value of the program's variable is `base` plus the value of the loop.
+// Makes the loops. The value of the program's loop variable is `base` plus the value of the innermost loop made.
 static bool make_loops(nw_maker *m, const wanted *x, int block, const nw_bounds *begin, const nw_bounds *end,
                        nw_form base, nw_affine_node *to) {
   int64_t lo, hi;

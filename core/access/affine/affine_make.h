@@ -10,8 +10,8 @@ typedef struct nw_maker {
   int *array; // for each buffer: the number of its array in the nest
   bool inside; // true inside a parallel loop
   int nodes;
-  nw_conds path; // the conditions under which the current statement makes its current access
-  nw_vec site, under; // the statement's accesses so far (nw_site_code *), and their path conditions (nw_conds *)
+  nw_conds path; // the path condition: the conditions under which the current access is made
+  nw_vec site, under; // the statement's accesses so far (nw_site_code *), and the path condition of each (nw_conds *)
 } nw_maker;
 
 nw_affine_node *nw_maker_node(nw_maker *m, nw_affine_kind kind);
@@ -22,7 +22,7 @@ bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid);
 nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c);
 // Removes nodes without accesses.
 void nw_maker_prune(nw_affine_node *x);
-// Wraps a node in the loops that set the quotients with number n and higher (cases.h).
+// Wraps a node in one-iteration loops that set the quotients (cases.h) with number n and higher.
 nw_affine_node *nw_maker_wrap(nw_maker *m, nw_affine_node *x, int n);
 
 // ---- bounds of loops: affine_bounds.c
@@ -36,12 +36,13 @@ typedef struct nw_bounds { // lower: the maximum of ceil(form / div); upper: the
 
 bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false if there are too many
 // Writes e + `plus` as a lower bound if `begin` is true, otherwise as an upper bound. Returns false, without a
-// diagnostic, if this is not possible.
+// diagnostic, if the sum has no such form.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
-// Finds the range of a loop's values. INT64_MIN or INT64_MAX means that this bound is not known.
+// Finds the range of a loop's values. Sets *lo to INT64_MIN, or *hi to INT64_MAX, if that end of the range is not
+// known.
 void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);
 nw_affine_bound *nw_bounds_keep(nw_affine_scope *s, const nw_bounds *b); // returns a copy in the arena
-// Finds the form of e if it has only one case. Otherwise returns false, without a diagnostic.
+// Finds the form of e. Returns false, without a diagnostic, if e has several cases (cases.h).
 bool nw_one_form(nw_affine_scope *s, const nw_expr *e, nw_form *out);
 
 // ---- parts of programs

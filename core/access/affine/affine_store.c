@@ -5,12 +5,12 @@ static bool no(nw_maker *m, const char *why) { return nw_fail(m->s.ctx, NW_ELIMI
 
 // ---- references
 
-typedef struct access { // an access of a site, for one case of its index (cases.h)
+typedef struct access { // the access of a site in one case of its index (cases.h)
   const nw_site_code *site;
   nw_form at; // in elements; lanes are `step` apart
 } access;
 
-// Adds a reference to `lanes` adjacent elements from `at` on.
+// Adds a reference to `lanes` adjacent elements, the first of which is `at`.
 static bool add_ref(nw_maker *m, nw_affine_node *to, const nw_site_code *site, const nw_form *at, int lanes) {
   static const nw_form none = {0};
   nw_affine_node *s = nw_maker_node(m, NW_AFFINE_STMT);
@@ -92,8 +92,8 @@ static nw_conds of_no_lane(nw_maker *m, const nw_conds *c) {
   return out;
 }
 
-// Adds an access whose mask is the single case `mask`. If all lanes are active, this is one access; otherwise it is one
-// access for each active lane.
+// Adds an access whose mask has only the case `mask`. If adjacent lanes are all active, they are one access; otherwise
+// each active lane is one access.
 static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const nw_conds *mask) {
   nw_conds always = of_no_lane(m, mask), all;
   nw_union rest;
@@ -109,7 +109,7 @@ static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const n
   return true;
 }
 
-// Adds an access for each active lane. The caller ensures that lanes are not adjacent.
+// Adds one access for each active lane. The caller ensures that the lanes are not adjacent in memory.
 static bool add_lane_by_lane(nw_maker *m, nw_affine_node *to, const access *x, const nw_union *mask) {
   for (int l = 0; l < m->s.lanes; l++)
     for (int i = 0; i < mask->n; i++) {
@@ -161,8 +161,8 @@ static bool add_cases(nw_maker *m, nw_affine_node *to, const nw_site_code *site,
   return true;
 }
 
-// Adds one access for each lane, if the lanes are not at equal distances. Fails if all lanes may be adjacent, since
-// they would then be a single access.
+// Adds one access for each lane of a site whose lanes are at unequal distances. Fails if all lanes may be adjacent,
+// since adjacent lanes would be a single access.
 static bool add_scattered(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {
   nw_form *at = NW_NEW_N(m->s.arena, nw_form, m->s.lanes);
   bool apart = false;
@@ -199,8 +199,8 @@ static bool add_site(nw_maker *m, nw_affine_node *to, const nw_site_code *site) 
 
 // ---- repeated accesses
 
-// Finds the cases in which the current path condition holds, and no path condition of an earlier access to the same
-// site holds.
+// Finds the cases in which the statement accesses the site for the first time: the current path condition holds, but
+// none of the path conditions under which the statement accessed the site before.
 static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   *out = (nw_union){1, NW_NEW(m->s.arena, nw_conds)};
   out->at[0] = m->path;
@@ -218,7 +218,7 @@ static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   return true;
 }
 
-// Returns the conditions of c without the first n, which are those of the path and hold already.
+// Returns the conditions of c without the first n. These are the conditions of the path, which hold here anyway.
 static nw_conds after(const nw_conds *c, int n) { return (nw_conds){c->n - n, c->at + n}; }
 
 static bool add_first(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {
@@ -237,7 +237,7 @@ static bool add_first(nw_maker *m, nw_affine_node *to, const nw_site_code *site)
 
 static bool add_acts(nw_maker *m, nw_affine_node *to, const nw_nest *c, int from, int end);
 
-// Adds the acts `from` to `end` - 1 under the condition `when`.
+// Adds the accesses of the acts `from` to `end` - 1 (ready.h) under the condition `when`.
 static bool add_branch(nw_maker *m, nw_affine_node *to, const nw_nest *c, const nw_union *when, int from, int end) {
   nw_conds path = m->path;
   for (int i = 0; i < when->n && from < end; i++) {
@@ -250,7 +250,8 @@ static bool add_branch(nw_maker *m, nw_affine_node *to, const nw_nest *c, const 
   return true;
 }
 
-// Adds a select. Its acts are an UNLESS, the acts of the true branch, a JUMP, and the acts of the false branch.
+// Adds the accesses of a select. Its acts are an UNLESS, the acts of the true branch, a JUMP, and the acts of the false
+// branch.
 static bool add_select(nw_maker *m, nw_affine_node *to, const nw_nest *c, int at, int *end) {
   const nw_act *unless = &c->act[at];
   nw_union yes, other;

@@ -3,7 +3,7 @@
 #include "base/share.h"
 #include <stdlib.h>
 
-// Progress is reported after every TELL accesses, which is every few milliseconds.
+// Progress is reported after every TELL accesses, that is, every few milliseconds.
 enum { TELL = 1 << 18 };
 
 typedef struct walk {
@@ -16,10 +16,10 @@ typedef struct walk {
   int n;
   nw_ref now[NW_BATCH]; // in an innermost loop: the accesses of the next iteration
   uint64_t add[NW_BATCH]; // in an innermost loop: the step of each address
-  int64_t time; // number of accesses handed out
-  int64_t tell; // the value of `time` at which to report progress again
+  int64_t time; // number of accesses passed to the caller
+  int64_t tell; // the value of `time` at which progress is reported next
   unsigned ticks;
-  double part; // approximate fraction that is done, for progress reports
+  double part; // approximate fraction of the walk that is done
   bool stop;
   nw_refs_fn f;
   void *env;
@@ -61,7 +61,7 @@ void nw_affine_span(const nw_affine_nest *n, uint64_t *from, uint64_t *to) {
   }
 }
 
-// ---- handing out accesses
+// ---- passing accesses to the caller
 
 static void flush(walk *w) {
   if (w->n && !w->stop) w->stop = !w->f(w->env, w->batch, w->n);
@@ -94,8 +94,8 @@ static void run_stmt(walk *w, const nw_affine_node *s) {
 
 // ---- loops
 
-// Returns the number of accesses in an iteration of a loop that contains only statements. Returns 0 if the loop
-// contains something else, or if an iteration has too many accesses.
+// Returns the number of accesses per iteration of a loop that contains only statements. Returns 0 if the loop contains
+// other nodes, or if an iteration has too many accesses.
 static int flat_refs(const nw_affine_node *loop) {
   int n = 0;
   for (int i = 0; i < loop->nkids; i++) {
@@ -139,7 +139,7 @@ static void run_kids(walk *w, const nw_affine_node *x, double whole) {
   }
 }
 
-// Runs the iterations `from` to `to` - 1 of a loop. The first iteration of a loop has number 0.
+// Runs the iterations `from` to `to` - 1 of a loop, counted from 0.
 static void run_rounds(walk *w, const nw_affine_node *loop, int64_t first, int64_t from, int64_t to, double whole) {
   int nrefs = flat_refs(loop);
   double part = w->part, share = to > from ? whole / (double)(to - from) : 0;

@@ -101,7 +101,7 @@ static bool binary(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   return true;
 }
 
-// Adds the cases of e, each restricted to a case of u.
+// Adds each combination of a case of u and a case of e. Its condition is the conjunction of both.
 static bool add_where(nw_affine_scope *s, const nw_union *u, const nw_cases *e, nw_cases *out) {
   for (int i = 0; i < u->n; i++)
     for (int k = 0; k < e->n; k++) {

@@ -1,10 +1,10 @@
 // Converts integer expressions and conditions to affine forms, split into cases.
 //
-// An expression with min, max or select becomes several cases, of which exactly one holds.
+// An expression with min, max or select becomes several cases. Exactly one of their conditions holds.
 //
 // A floor division by a number becomes a *quotient*: a new slot that holds the result. An additional loop with one
-// iteration sets the slot. The loop is left out if the ranges of the slots determine the result, or if the whole
-// condition or bound has an equivalent without a division.
+// iteration sets the slot. No loop is added if the ranges of the other slots determine the result, or if the condition
+// or bound that contains the division has an equivalent without it.
 #pragma once
 #include "access/affine/affine.h"
 
@@ -25,7 +25,7 @@ typedef struct nw_cases {
   nw_case *at;
 } nw_cases;
 
-typedef struct nw_union { // a disjunction of cases that exclude each other; it is false if n is 0
+typedef struct nw_union { // a disjunction of conditions that exclude each other; it is false if n is 0
   int n;
   nw_conds *at;
 } nw_union;
@@ -34,14 +34,14 @@ typedef struct nw_quotient { // slot = floor(of / by)
   int slot;
   nw_form of;
   int64_t by;
-  bool used; // true if a form of the nest contains it
+  bool used; // true if a form of the nest contains the slot
 } nw_quotient;
 
 typedef struct nw_affine_scope { // the context in which expressions are converted
   nw_ctx *ctx;
   nw_arena *arena;
   nw_vec name, value; // const char *, nw_form *: innermost last
-  int lanes, lane; // `lane` is the lane to convert, or -1 for all lanes at once; forms then have a step
+  int lanes, lane; // `lane`: the lane to convert; -1 converts all lanes at once, to forms with a step
   int nslots, cap;
   int64_t *lo, *hi; // range of each slot
   nw_vec quotient; // nw_quotient *, in order of creation
@@ -74,7 +74,7 @@ void nw_union_add(nw_affine_scope *s, nw_union *u, nw_conds c);
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out);
 
 bool nw_form_divide(nw_affine_scope *s, const nw_form *f, int64_t by, nw_form *out); // floor(f / by), by > 0
-// Returns an equivalent condition without quotients where possible: q + ... >= 0 becomes a condition on the dividend.
-// The quotients that are left in the result are marked as used.
+// Returns an equivalent condition with as few quotients as possible. For example, q + ... >= 0 becomes a condition on
+// the dividend of q. Marks the quotients that remain in the result as used.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond);
 void nw_form_keep(nw_affine_scope *s, const nw_form *f); // marks its quotients as used

@@ -35,14 +35,14 @@ static void unset(nw_recency *r, uint32_t slot) {
   add(r, slot >> 6, UINT32_MAX); // adds -1
 }
 
-// Returns the number of lines in the slots up to and including this one.
+// Returns the number of lines in the slots 1 to `slot`.
 static uint32_t up_to(const nw_recency *r, uint32_t slot) {
   uint32_t n = (uint32_t)__builtin_popcountll(r->here[slot >> 6] << (63 - (slot & 63)));
   for (uint32_t i = slot >> 6; i; i &= i - 1) n += r->tree[i];
   return n;
 }
 
-// Moves the lines to the slots 1, 2, ..., in the same order.
+// Moves the lines to the first slots. The order of the lines does not change.
 static void move_together(nw_recency *r) {
   uint32_t to = 1;
   for (uint32_t from = 1; from < r->next; from++) {

@@ -1,4 +1,4 @@
-// Counts the reuse distances of a program, for each tensor.
+// Counts the reuse distances (recency.h) of a program's accesses, for each tensor.
 #include "access/view/recency.h"
 #include "access/walker.h"
 #include <stdlib.h>

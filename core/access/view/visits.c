@@ -1,14 +1,15 @@
-// Lists the executions of the blocks of a scheduled program, in order. For each execution, gives the instance and the
-// values of the loops. No data is computed. A loop is entered only if a block in it may execute a requested instance.
+// Lists the executions of the blocks of a scheduled program, in order. For each execution, gives the instance (the
+// values of the block's axes) and the values of the loops. The bodies of the blocks are not computed. A loop is entered
+// only if a block in it may execute an instance that the caller asked for.
 #include "access/walker.h"
 #include <limits.h>
 #include <stdlib.h>
 
 typedef struct node node;
 
-typedef struct asked { // requested values of an axis
+typedef struct asked { // the values of an axis for which the caller asked
   int n;
-  int64_t *value; // ascending
+  int64_t *value; // in ascending order
 } asked;
 
 typedef struct site { // a block
@@ -20,7 +21,7 @@ typedef struct site { // a block
   const node *loop[NW_MAX_DEPTH];
   nw_calc **bind, **index, *where;
   bool wanted;
-  asked *only; // for each axis: the requested values; if n is 0, all values are requested
+  asked *only; // for each axis: the requested values; if n is 0, all values
 } site;
 
 struct node {
@@ -40,7 +41,7 @@ struct nw_visits {
   nw_arena *arena;
   nw_pool *pool;
   nw_names names;
-  int64_t *slot, *lo, *hi; // slot: current values; lo, hi: ranges of loops without a current value
+  int64_t *slot, *lo, *hi; // slot: current values; lo, hi: the ranges of loops that have no current value
   int nslots;
   nw_vec site, made, visit; // made: all nodes
   node *root;
@@ -57,7 +58,8 @@ typedef struct trail { // from the root to the current node
   int pos[NW_MAX_DEPTH];
 } trail;
 
-// Compiles an expression. Returns NULL, with a diagnostic, if it depends on data, since no data is known here.
+// Compiles an expression. Returns NULL, with a diagnostic, if its value depends on the contents of tensors, which are
+// not known here.
 static nw_calc *calc(nw_visits *v, const nw_expr *e) {
   nw_calc *c = nw_calc_of(v->arena, &v->names, e);
   if (!c && !v->failed) {
@@ -101,7 +103,7 @@ static void set_axes(nw_visits *v, site *s, const nw_stmt *b) {
   s->told.axis = axis;
 }
 
-// Sets the index of the block's first store, unless it depends on data.
+// Sets the index of the block's first store. Leaves it unset if it depends on the contents of tensors.
 static void set_index(nw_visits *v, site *s, const nw_stmt *b) {
   if (!b->block.ntargets) return;
   const nw_block_target *t = &b->block.target[0];
@@ -226,7 +228,8 @@ static bool any_between(const asked *a, int64_t lo, int64_t hi) {
 
 // ---- the blocks that may execute a requested instance
 
-// In this section, the loops outside the given loop have values, and the given loop has a range.
+// In this section, the variables of the loops outside the given loop have values, and the variable of the given loop
+// has a range.
 
 static void bound_loop(nw_visits *v, const node *x) {
   int64_t b0, b1, e0, e1;
@@ -316,7 +319,7 @@ static void run(nw_visits *v, const node *x) {
 
 // ---- order
 
-// True if the iterations of a loop run in lockstep, statement by statement.
+// True if all iterations of the loop execute a statement before any executes the next one.
 static bool is_side_by_side(const nw_stmt *s) {
   return s->kind == NW_LOOP && (s->loop.mark == NW_VECTORIZED || nw_is_vthread_loop(s));
 }
