@@ -43,8 +43,8 @@ static bool make_ref(nw_nest_maker *k, nw_affine_node *to, const nw_text_ref *r,
   return k->indices || add_cases(k, to, k->m.array[r->array], sum, r, write, site);
 }
 
-// Adds the references of a statement. If the statement updates its target, it reads the target first. It writes the
-// target last.
+// Adds the references of a statement. A statement that updates its target reads the target before all other references.
+// Every statement writes its target last.
 static bool make_refs(nw_nest_maker *k, nw_affine_node *to, const nw_text_node *x, int site) {
   bool updates = x->ntargets && strcmp(x->op, "=");
   for (int i = 0; i <= x->nrefs; i++) {
@@ -74,7 +74,8 @@ static bool make_statement(nw_nest_maker *k, const nw_text_node *x, int site, nw
 
 // ---- Loops and ifs
 
-// Sites are numbered in the order of the text. If a statement is copied for several cases, all copies have its sites.
+// Sites are numbered in the order of the text. If a statement is copied for several cases (cases.h), all copies have
+// the same sites.
 
 static int sites_in(const nw_text_node *x) {
   if (!x) return 0;
@@ -113,7 +114,8 @@ static bool make_if(nw_nest_maker *k, const nw_text_node *x, int site, nw_affine
   return true;
 }
 
-// Sets *out to the value of the loop's variable: the slot or, for a loop that runs backwards, first + last - slot.
+// Sets *out to the value of the loop's variable. It is the value in the slot or, in a loop that runs backwards, first +
+// last minus the value in the slot.
 static bool value_of(nw_nest_maker *k, const nw_text_node *x, int slot, const nw_bounds *from, const nw_bounds *until,
                      nw_form *out) {
   nw_form s = nw_form_slot(k->m.s.arena, slot);

@@ -5,15 +5,15 @@
 
 typedef struct nw_nest_shape {
   int64_t dim[NW_TEXT_DIMS], stride[NW_TEXT_DIMS]; // stride: in elements
-  int first; // number of the array's first dimension among the dimensions of all arrays
+  int first; // index of the array's first dimension in the list of the dimensions of all arrays
 } nw_nest_shape;
 
 typedef struct nw_nest_maker {
   nw_maker m;
   const nw_text *t;
   nw_nest_shape *shape; // the shape of each array of the text
-  // If true, the nest only serves to check that each index is inside its dimension. It has one array for each
-  // dimension. A reference with n indices accesses n of these arrays, each at one of the indices.
+  // If true, the nest is used only to check that each index is inside its dimension. Then each dimension of an array
+  // becomes an array of its own. A reference with n indices becomes n references, one for each index.
   bool indices;
 } nw_nest_maker;
 

@@ -20,7 +20,7 @@ static const nw_expr *expr_of(const writer *w, const nw_form *f, int64_t by) {
   return e;
 }
 
-// Returns the index of the element at byte offset f, which is a multiple of `elem`, the bytes of an element.
+// Returns the index of the element at byte offset f. `elem` is the number of bytes of an element; it divides f.
 static const nw_expr *element_of(const writer *w, const nw_form *f, int elem) {
   nw_form g = *f;
   g.rest /= elem;

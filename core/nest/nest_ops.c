@@ -1,4 +1,4 @@
-// Counts the operations of each class in a value, while the value is parsed.
+// Counts the operations of each class in the value of a statement, while the value is parsed.
 #include "ir/ops.h"
 #include "nest/nest_read.h"
 

@@ -54,7 +54,7 @@ static bool of_set(nw_ctx *c, const nw_text *t, const char *name, const nw_text_
                  "params: the nest has no set of sizes \"%s\"", name);
 }
 
-// Finds the value of a parameter if it is given by name or by the set. Returns false if it is not given.
+// Finds the value that is given for a parameter by name or by the set. Returns false if none is given.
 static bool given_value(const char *param, int n, const char *const *name, const int64_t *value, const nw_text_set *set,
                         int64_t *out) {
   int at = number_of(param, n, name);

@@ -1,5 +1,5 @@
-// Declares the functions that the parser of nests shares between its files. nest_table.c parses the parameters, sizes
-// and arrays. nest_text.c parses the loops and statements. Private to the parser.
+// Declares functions that are private to the parser of nests. nest_table.c parses the parameters, sizes and arrays.
+// nest_text.c parses the loops and statements.
 #pragma once
 #include "nest/nest_text.h"
 #include "ir/text/parse.h"
@@ -9,10 +9,10 @@ typedef struct nw_text_reader {
   nw_text *t;
   nw_vec scope; // const char *: the names of the enclosing loops
   int lines;
-  nw_str value; // text of the value of the current statement
+  nw_str value; // text of the right-hand side of the current statement
   nw_text_ref ref[NW_TEXT_REFS];
   int nrefs;
-  nw_text_ops ops; // operations of the value of the current statement
+  nw_text_ops ops; // operations of the right-hand side
 } nw_text_reader;
 
 bool nw_text_tables(nw_text_reader *r); // reads all lines of parameters, sizes and arrays

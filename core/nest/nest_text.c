@@ -62,7 +62,7 @@ static bool read_ref(nw_text_reader *r) {
 
 // ---- Values
 
-// The text between references is not interpreted.
+// Reads the value of a statement. Only its references are parsed; the text between them is stored as it is.
 
 static bool read_value(nw_text_reader *r);
 

@@ -44,7 +44,7 @@ typedef struct nw_text_ref {
   int line, column;
 } nw_text_ref;
 
-typedef struct nw_text_ops { // numbers of the operations in a value, as written; f64 operations count as f32 operations
+typedef struct nw_text_ops { // number of operations of each class in a value; f64 operations count as f32 operations
   int of[NW_CLASS_COUNT];
   int calls; // number of calls of functions that have no class
 } nw_text_ops;
@@ -67,9 +67,9 @@ struct nw_text_node {
   int ntargets; // 1 if the target is an array element; 0 if it is a scalar, or there is none
   const char *scalar; // the target if it is a scalar
   const char *op; // "=", "+=", ...; all but "=" read the target before the value
-  const char *value; // its text, with a byte 1 in place of each reference
+  const char *value; // the text of the value, with the byte 1 in place of each reference
   int nrefs;
-  nw_text_ref *ref; // the target if it is an array element, then the references of the value in source order
+  nw_text_ref *ref; // the target, if it is an array element, and then the references of the value, in source order
   nw_text_ops ops; // the operations of the value and of `op`
 };
 
@@ -79,13 +79,14 @@ typedef struct nw_text {
   nw_pool *pool;
   const char *name;
   nw_vec param, set, array; // nw_text_param *, nw_text_set *, nw_text_array *
-  nw_vec vec; // nw_vec *: vectors of nodes, to be freed
+  nw_vec vec; // nw_vec *: the vectors of the nodes, which nw_text_free frees
   nw_text_node *root;
 } nw_text;
 
 // Returns NULL on failure, with "line:column: ..." in the message.
 nw_text *nw_text_parse(nw_ctx *c, const char *text);
-// given[i] is true if value[i] replaces the value of parameter i in the text. `given` is NULL if no value is replaced.
+// If given[i] is true, value[i] is printed instead of the value of parameter i in the text. If `given` is NULL, no
+// value is replaced.
 void nw_text_print(nw_str *out, const nw_text *t, const bool *given, const int64_t *value);
 void nw_text_free(nw_text *t);
 nw_text *nw_text_new(nw_ctx *c);
@@ -93,9 +94,9 @@ nw_text_node *nw_text_node_new(nw_text *t, nw_text_kind kind);
 
 // Builds the nest of the text, in the arena. `value` holds the values of the parameters, in order.
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value);
-// Finds the value of each parameter. A value given by name comes first, then the value in `set` (which may be NULL),
-// then the value in the text. Sets given[i] if the value is not from the text. Returns false if a name is unknown, or
-// if a value cannot be computed.
+// Finds the value of each parameter. A value given by name has priority over the value in `set` (which may be NULL),
+// and this has priority over the value in the text. Sets given[i] if the value is not from the text. Returns false if a
+// name is unknown, or if a value cannot be computed.
 bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
                     bool *given, int64_t *out);
 // Returns a text with the same accesses as a nest.
