@@ -1,19 +1,19 @@
-// Pass: inserts as few barriers as necessary, and gives every launch a loop over its blocks.
+// Pass: inserts as few barriers as necessary into GPU kernels, and gives every kernel launch a loop over GPU blocks.
 //
-// The judge determines which blocks must finish in all threads before another block begins. A barrier anywhere between
-// the two blocks, in the statement list that contains both, meets such a requirement. If the second block is in a later
-// iteration of a loop, the barrier may be between the first block and the end of the loop, or between the start of the
-// loop and the second block. A barrier in an inner list also meets the requirement, if it comes after the first block
-// in that list, or before the second block. So requirements are handled from the innermost list outwards. A requirement
-// that no barrier meets yet gets a barrier before the second block, or at the start of the loop.
+// In the following, a block is a unit of work (nw_stmt), not a GPU block. nw_syncs lists the requirements: all threads
+// must finish block A before any thread begins block B. A barrier between A and B meets a requirement. It may be in the
+// innermost statement list that contains both blocks, or in a list inside it: after A, or before B. If B runs in a
+// later iteration of a loop than A, the barrier may be between A and the end of the loop, or between the start of the
+// loop and B. Since one barrier can meet several requirements, those of the innermost lists are handled first. If no
+// barrier meets a requirement yet, a barrier is inserted before B or, for a later iteration, at the start of the loop.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>
 
 typedef struct need {
   nw_path a, b; // paths to the two blocks
-  int list; // position, on both paths, of the statement whose list gets the barrier
-  bool round; // b is in a later iteration of this loop
+  int list; // position, on both paths, of the statement among whose children the barrier is inserted
+  bool round; // true if b runs in a later iteration of the loop at `list`
 } need;
 
 static int common_of(const nw_path *a, const nw_path *b) {
@@ -61,7 +61,8 @@ static void meet(nw_program *p, const nw_sync *s) {
 
 typedef struct rank {
   const nw_sync *s;
-  // The keys of the sort order: inner lists come first; in a list, requirements within an iteration; then early ones.
+  // The sort order: inner lists first; in a list, first the requirements within one iteration; among these, by
+  // position.
   int list, round, last;
 } rank;
 
@@ -85,8 +86,8 @@ static bool place_all(nw_program *p, const nw_vec *syncs) {
 
 // ---- launches without block loops
 
-// Puts a block loop of one iteration around a launch without block loops. So the launch stays one launch, even if its
-// other loops are removed.
+// Puts a loop of one iteration over GPU blocks around a launch that has no such loop. So the launch stays one launch,
+// even if later passes remove its other loops.
 static nw_stmt *one_block(nw_program *p, nw_stmt *launch) {
   nw_stmt *block = nw_new_loop(p, nw_unique_loop_name(p, "block"), nw_index(p->pool, 0), nw_index(p->pool, 1));
   block->step = launch->step;

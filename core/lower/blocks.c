@@ -1,9 +1,9 @@
-// Pass: turns blocks into stores. Block variables are replaced by their bindings, and indices become linear. A
-// reduction becomes a load, a combination and a store. The condition of a block becomes a guard, unless it is proved.
+// Pass: turns blocks into stores. The axes of a block are replaced by their bindings, and indices become linear. A
+// reduction becomes a load, a combination and a store. The condition of a block becomes a guard, unless the condition
+// is proved to hold.
 //
-// After this pass, a temporary is an array of `elements` elements: its buffer and its allocation have one dimension.
-// The allocations of workspaces stay in the tree until the end, so that each pass can see during which statements a
-// buffer exists.
+// After this pass, the buffer and the allocation of a temporary have one dimension. The allocations of workspaces stay
+// in the tree until the last pass, so that each pass can see during which statements a buffer exists.
 #include "lower/pass.h"
 
 typedef struct blocks {
@@ -36,8 +36,8 @@ static const nw_expr *keep_var(void *env, const nw_expr *var) {
   return NULL;
 }
 
-// Rewrites an expression of the block's body: replaces block variables by their bindings, makes loads linear, and
-// simplifies the result.
+// Rewrites an expression of the block's body: replaces axes by their bindings, simplifies the result, and makes the
+// indices of loads linear.
 static const nw_expr *bound(blocks *b, const nw_stmt *block, const nw_expr *e) {
   const nw_expr *at = nw_simplify(&b->r, nw_block_bound(b->p, block, e));
   return nw_rewrite(b->p->pool, at, keep_var, linear_load, b);
@@ -98,8 +98,8 @@ static void flatten(nw_program *p, nw_stmt *s, const nw_expr *elements) {
   s->alloc.extent[0] = elements;
 }
 
-// The same buffer may be allocated in several places (in the copies of a cut loop), and each allocation has its own
-// layout.
+// The same buffer may be allocated in several places, for example in copies of a loop. Each of these allocations has
+// its own layout.
 static void lower_alloc(blocks *b, nw_stmt *s) {
   int at = buffer_at(b->p, s->alloc.buffer);
   nw_physical *place = nw_physical_alloc(b->p->arena, b->p, &b->r, s, b->nloops, b->loops);

@@ -1,10 +1,10 @@
 // Finds the products of sizes in a lowered program: subexpressions of bounds, conditions and indices that contain only
-// sizes and multiply them. Their values do not change during a call, so they are evaluated before it, with overflow
-// checks.
+// sizes and multiply them. Their values do not change during a call of the kernel, so they are evaluated before the
+// call, with overflow checks.
 #include "lower/pass.h"
 #include <stdlib.h>
 
-enum { SMALL = 1 << 20 }; // a size times a number below this cannot overflow
+enum { SMALL = 1 << 20 }; // a size times a number below this limit cannot overflow
 
 typedef struct search {
   const nw_program *p;

@@ -1,5 +1,5 @@
-// Pass: turns products that are only added into fma (ir/fma.c). The fma operations are in the program, so that every
-// way to run it rounds in the same way.
+// Pass: turns a product whose only use is in a sum, together with the sum, into an fma (ir/fma.c). This is done in the
+// program, and not in a back end, so that the interpreter and all back ends round in the same way.
 #include "ir/expr/fma.h"
 #include "ir/program/tags.h"
 #include "lower/pass.h"

@@ -1,9 +1,9 @@
-// Pass: moves guards as far out as their conditions allow. Adjacent statements with the same condition get a common
-// guard.
+// Pass: moves guards outwards as far as their conditions allow. Adjacent statements with the same condition get a
+// common guard.
 //
 // A condition uses only loop variables and sizes. If the whole body of a loop is guarded by a condition that does not
-// use the loop's variable, the guard is moved around the loop. A condition that depends on lanes stays inside its
-// vector loop.
+// use the loop's variable, the guard is moved around the loop. A condition that uses the variable of a vector loop
+// stays inside this loop.
 #include "lower/pass.h"
 
 static nw_stmt *hoist(nw_program *p, nw_stmt *s);
@@ -37,7 +37,7 @@ static int shared_with(const nw_vec *common, const nw_stmt *guard) {
   return n;
 }
 
-// Adds the guard without the conditions in `gone` to `out`. If no condition remains, adds the kids of the guard.
+// Adds to `out` the guard without the conditions in `gone`. If no condition remains, adds the children of the guard.
 static void without(nw_program *p, nw_stmt *guard, const nw_vec *gone, nw_vec *out) {
   nw_vec mine = conditions(guard);
   for (int i = mine.n - 1; i >= 0; i--) {
@@ -51,8 +51,8 @@ static void without(nw_program *p, nw_stmt *guard, const nw_vec *gone, nw_vec *o
   nw_vec_free(&mine);
 }
 
-// Finds the consecutive guards, beginning at `from`, that have conditions in common. Returns the end of their sequence,
-// and sets *common to these conditions.
+// Finds the consecutive guards, beginning at `from`, that have conditions in common. Sets *common to these conditions.
+// Returns the position after the last of these guards.
 static int run_of(const nw_vec *kids, int from, nw_vec *common) {
   *common = conditions(kids->at[from]);
   int end = from + 1;
@@ -85,7 +85,7 @@ static void group(nw_program *p, nw_vec *kids) {
   }
 }
 
-// Adds a hoisted statement to `kids`, which are the kids of its parent. If the statement is a sequence, adds the kids
+// Adds a hoisted statement to `kids`, the children of its new parent. If the statement is a sequence, adds the children
 // of the sequence instead.
 static void add_flat(nw_vec *kids, nw_stmt *s) {
   if (s->kind != NW_SEQ)

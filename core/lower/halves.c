@@ -1,5 +1,6 @@
-// Pass: computes f16 and bf16 in f32. Arithmetic on halves becomes arithmetic on f32: loads are followed by widening
-// casts, and values are rounded before stores. Only loads, stores and explicit casts of halves remain.
+// Pass: replaces arithmetic on the half types (f16 and bf16) by arithmetic on f32. A loaded value is widened to f32,
+// and a value is rounded to the half type before it is stored. Half types remain only in loads, stores and explicit
+// casts.
 #include "lower/pass.h"
 
 static bool half(const nw_expr *e) { return e->type.dtype == NW_F16 || e->type.dtype == NW_BF16; }

@@ -1,10 +1,10 @@
 // Pass: moves the init of a reduction block into a separate block.
 //
-// A reduce loop is a loop that binds a reduce variable. The init becomes a separate block right before the outermost
-// reduce loop. Copies of the spatial loops in that reduce loop enclose it. This is correct if the first iterations
-// of the reduce loops execute the first reduce instance of every element. In any other nest, the init stays next to the
-// update, with the guard "all reduce variables have their first values". The block in the tail of a cut loop may never
-// execute the first reduce instance. Then it gets no init.
+// A reduce loop is a loop that binds a reduce axis. The init becomes a separate block right before the outermost reduce
+// loop, inside copies of the spatial loops that are inside this reduce loop. This is correct if the first iterations of
+// the reduce loops execute the first reduction step of every element. In any other nest, the init is put right before
+// the update, with the guard "all reduce axes have their first values". If a block never executes a first reduction
+// step, it gets no init; an example is the block in the last piece of a loop that was cut.
 #include "ir/program/lift.h"
 #include "lower/pass.h"
 
@@ -24,7 +24,7 @@ static void init_targets(nw_program *p, const nw_stmt *from, nw_stmt *to) {
   }
 }
 
-// Returns the block that initializes the elements if `where` holds; its bindings are those of the update.
+// Returns a block that initializes the elements if `where` holds. It has the same bindings as the update.
 static nw_stmt *init_block(nw_program *p, const nw_stmt *b, const nw_expr *where) {
   nw_stmt *init = nw_new_like(p, NW_BLOCK, b);
   nw_str name = {0};
@@ -43,7 +43,7 @@ static nw_stmt *init_block(nw_program *p, const nw_stmt *b, const nw_expr *where
   return init;
 }
 
-// Puts the body into a copy of a loop with a fresh name, and replaces the variable of the original by the new one.
+// Puts the body into a copy of a loop. The copy has a new variable, which replaces the old one in the body.
 static nw_stmt *wrap_loop(nw_program *p, const nw_lift *l, const nw_stmt *loop, nw_stmt *body) {
   const char *name = nw_unique_loop_name(p, loop->loop.var->name);
   nw_stmt *copy = nw_new_loop(p, name, nw_lift_begin(l, loop->loop.begin), nw_lift_begin(l, loop->loop.extent));
@@ -56,7 +56,8 @@ static nw_stmt *wrap_loop(nw_program *p, const nw_lift *l, const nw_stmt *loop, 
   return copy;
 }
 
-// Returns the condition of a lifted init: the condition of the block, in the first iterations of the reduce loops.
+// Returns the condition of an init block before the reduce loops: the condition of the original block, with the first
+// values of the reduce loops.
 static const nw_expr *lifted_where(const nw_lift *l) { return nw_lift_begin(l, nw_where_of_init(l->p, l->block)); }
 
 static void lift(nw_program *p, const nw_lift *l) {

@@ -1,19 +1,19 @@
 // Pass: interleaves virtual threads statement by statement, and splits a thread loop at every barrier.
 //
-// A loop bound to vthread is moved inwards: each single statement inside gets a copy of the loop. The loops,
-// allocations and barriers that were inside it are then outside, and each of these allocations has a copy for each
-// virtual thread. The judge has checked that virtual threads are independent, so any order is correct. A thread loop
-// with a barrier inside is split in the same way, but only at its barriers: after each barrier a new thread loop
-// begins.
+// A loop bound to vthread is moved inwards: each statement inside it that contains no other statement gets its own copy
+// of the loop. The loops, allocations and barriers that were inside the loop are then outside of its copies. Each of
+// these allocations gets a copy for each virtual thread. The judge has checked that virtual threads are independent, so
+// any order is correct. A thread loop is split in the same way, but only at the barriers inside it: after each barrier
+// a new thread loop begins.
 #include "lower/pass.h"
 
-enum { UNROLL_BELOW = 16 }; // with fewer virtual threads than this, a statement is copied for each; else it gets a loop
+enum { UNROLL_BELOW = 16 }; // with fewer virtual threads than this, the copies of a loop are unrolled
 
 typedef struct spread {
   nw_program *p;
   nw_stmt *loop;
   bool all; // true if the loop is moved inwards as far as possible; false if it is moved only past barriers
-  bool used; // true if the loop itself is already in its place, so that copies of it are used from now on
+  bool used; // true if the loop itself has a new place already, so that the next places get copies
   nw_vec *copies; // the copies of the loop; they get unique names when the tree is complete
   bool failed;
 } spread;

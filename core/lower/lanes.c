@@ -1,17 +1,17 @@
 // Converts the expressions of a vector loop, which describe one lane, to expressions for all lanes at once.
 //
-// A scalar result has the same value in all lanes. It stays scalar until it is combined with a vector. Index arithmetic
-// keeps the form ramp(base, stride, lanes), so that loads and stores show whether they are consecutive.
+// A value that is the same in all lanes stays scalar until it is combined with a vector. Index arithmetic keeps the
+// form ramp(base, stride, lanes). So the index of a load or store shows whether the lanes are consecutive.
 //
-// A mask determines which lanes execute. A select whose condition differs between lanes evaluates both branches,
-// each under its own mask. A select whose condition is equal in all lanes stays lazy. In a lane that is off,
+// A mask determines which lanes execute. A select whose condition differs between lanes evaluates both branches, each
+// under its own mask. A select whose condition is equal in all lanes stays lazy. In an inactive lane,
 // * the loop's variable has a value in its range, and facts from outside the vector loop hold;
-// * the conditions of the mask may be false;
+// * the conditions from which the mask was made may be false;
 // * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
 //
-// So a load normally keeps its mask. The mask is removed only if the load reads an input, and its index is proven to be
-// inside the input in every lane. This proof may use only the first item of the list. The index must also contain
-// nothing that is replaced in a lane that is off.
+// So a load normally keeps its mask. The mask is removed only if the load reads an input, and if its index is proved to
+// be inside the input in every lane. Of the list above, this proof may use only the first item. The index must also
+// contain no loads, and no divisors that may be 0.
 #include "lower/pass.h"
 
 static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }
@@ -85,8 +85,9 @@ static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, c
   return NULL;
 }
 
-// True if a ramp never crosses a multiple of the constant c, because its base is a multiple of some m that divides c,
-// and the offsets of all lanes are below m. Then ramp // c is the same in all lanes, and ramp % c is a ramp.
+// True if all lanes of a ramp are between the same two multiples of the constant c. This is proved if the base is a
+// multiple of some m that divides c, and the offsets of all lanes are below m. Then ramp // c is the same in all lanes,
+// and ramp % c is a ramp.
 static bool stays_in_block(nw_lanes *v, const ramp *a, int64_t stride, int64_t c) {
   if (stride < 0 || stride > (c - 1) / (v->n - 1)) return false;
   for (int64_t parts = 1; parts <= c && parts <= 256; parts++) {
@@ -155,8 +156,8 @@ static bool no_hazard(void *env, const nw_expr *e) {
   return e->op == NW_OP_LOAD ? readable_anyway(v, e) : !zero_divisor_possible(v, e);
 }
 
-// True if lanes that are off may read the element. This is so if it is in an input, whose elements all have values, and
-// its index is inside the input in every lane.
+// True if inactive lanes may execute the load: it reads an input, and its index is inside the input in every lane. All
+// elements of an input have values.
 static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
   const nw_buffer *b = nw_find_buffer(v->p, load->name);
   if (b->role != NW_INPUT) return false;

@@ -45,8 +45,8 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
-// Selects which of the loops that passes can replace stay loops: none; all of them; or only the unrolled loops whose
-// copies would be too long to be compiled (LONG).
+// Passes can replace vector and unrolled loops. This type says which of these loops are kept: none, all, or only (LONG)
+// the unrolled loops whose copies would be too long to be compiled.
 typedef enum kept { NONE, ALL, LONG } kept;
 
 static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {
@@ -55,7 +55,7 @@ static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {
   return !too_long && pass->applies(&l);
 }
 
-// Runs the passes up to `last` on a copy of p. NULL and a diagnostic if a pass fails.
+// Runs the passes up to number `last` on a copy of p. Returns NULL, with a diagnostic, if a pass fails.
 static nw_program *run_passes(const nw_program *p, int last, kept loops) {
   nw_program *q = nw_program_clone(p);
   q->step = 0;
@@ -97,7 +97,8 @@ static nw_exec *frozen(nw_exec *e) {
   return NULL;
 }
 
-// Lowers up to the pass named `until`. The result can be shown; it can be run only if all passes have run.
+// Runs the passes up to the one named `until`. The result can be printed. It can be executed only if all passes have
+// run.
 static nw_exec *lower_until(const nw_program *p, const char *until, kept loops) {
   int last = pass_index(p->ctx, until);
   nw_program *q = last >= 0 ? run_passes(p, last, loops) : NULL;
@@ -116,8 +117,8 @@ static nw_exec *lower_all(const nw_program *p) {
 
 static void free_lowered(void *e) { nw_exec_release(e); }
 
-// Keeps the result with the program, so that the program is lowered only once. The result stays there even if the
-// current call is abandoned.
+// Stores the result in the program, so that the program is lowered only once. The result stays there even if the
+// current call is aborted.
 static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
   nw_program *own = (nw_program *)p;
   if (!e || !p->frozen) return e;
@@ -178,8 +179,8 @@ nw_exec *nw_exec_with_clocks(const nw_exec *e, int n, const nw_stmt *const *loop
 
 static bool is_long(const nw_exec *e) { return e->instructions > NW_CODE_LIMIT; }
 
-// Returns the program that is shown for `pass`; NULL stands for the last pass. This is the lowered program, unless it
-// is too long.
+// Returns the program that users see after `pass`; NULL stands for the last pass. If the program is too long to be
+// compiled, its loops are kept.
 static nw_exec *shown_after(const nw_program *p, const char *pass) {
   if (!p) return NULL;
   nw_exec *known = p->lowered;
@@ -204,7 +205,7 @@ char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   return nw_str_take(&out);
 }
 
-// Returns, for each line of nw_lower_text(c, p, NULL), the id of its statement, or 0. Heap.
+// Returns an array on the heap: for each line of nw_lower_text(c, p, NULL), the id of its statement, or 0.
 int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n) {
   (void)c;
   nw_exec *e = shown_after(p, NULL);

@@ -1,14 +1,14 @@
-// Turns a scheduled program into an executable one by a pipeline of passes. Each pass maps a program to a program, and
-// the result of each pass can be shown.
+// Turns a scheduled program into an executable program by a sequence of passes. Each pass maps a program to a program,
+// and the result of each pass can be printed.
 #pragma once
 #include "ir/program/program.h"
 
 typedef enum nw_storage_kind {
   NW_STORE_PARAM, // an argument of the kernel
-  NW_STORE_WORKSPACE, // one block, allocated from a pool before the call
-  NW_STORE_PER_THREAD, // one block per thread, allocated before the call
+  NW_STORE_WORKSPACE, // allocated from a pool before the call of the kernel
+  NW_STORE_PER_THREAD, // one for each thread, allocated before the call of the kernel
   NW_STORE_STACK, // constant size, on the stack
-  NW_STORE_GRID, // one for each block or thread of a launch; its allocation stays in the tree
+  NW_STORE_GRID, // one for each block or thread of a GPU launch; its allocation stays in the tree
   NW_STORE_KINDS
 } nw_storage_kind;
 
@@ -16,7 +16,8 @@ typedef struct nw_storage {
   const char *buffer;
   nw_dtype dtype;
   nw_storage_kind kind;
-  // Number of elements, an expression of symbolic sizes; the maximum over the loops around the allocation.
+  // Number of elements, as an expression of symbolic sizes. If it varies, the maximum over the loops around the
+  // allocation.
   const nw_expr *elements;
   bool streamed; // its stores are non-temporal, so it must begin at a multiple of NW_STREAM_ALIGN bytes
 } nw_storage;
@@ -29,18 +30,21 @@ typedef struct nw_storage {
 // and stores. The interpreter and the code generators use exactly this program.
 //
 // Semantics of the expressions of a lowered program:
-// * The operands and the result of an operation have the same number of lanes, with these exceptions: RAMP and BROADCAST
-//   take scalars, and SELECT may have a scalar condition with vector branches. A SELECT with a scalar condition is lazy;
-//   a SELECT with a vector condition evaluates both branches (their loads are masked, and their divisors made safe).
-// * LOAD has one index, and may have a mask (of bools, with as many lanes as the index). Lanes that are off read nothing
-//   and give 0. STORE is similar: index, value and mask have the same number of lanes, and lanes that are off write
-//   nothing. The index ramp(b, 1, n) is consecutive; any other vector index is a gather or scatter, in lane order.
-// * A lane that is off still executes everything that is not masked. So each access without a mask is proven to be
-//   inside its buffer in every lane (see lanes.c, and masks.c for tiles), and no divisor is 0 in any lane. The
-//   interpreter runs lanes that are off like the others, and traps their errors.
+// * The operands and the result of an operation have the same number of lanes, with these exceptions: RAMP and
+//   BROADCAST take scalars, and SELECT may have a scalar condition with vector branches. A SELECT with a scalar
+//   condition evaluates only one branch. A SELECT with a vector condition evaluates both branches: their loads are
+//   masked, and a divisor that may be 0 is replaced.
+// * LOAD has one index, and may have a mask (of bools, with as many lanes as the index). Inactive lanes (those whose
+//   mask is false) read nothing and give 0. In a STORE, index, value and mask have the same number of lanes, and
+//   inactive lanes write nothing. The index ramp(b, 1, n) is consecutive; any other vector index is a gather or
+//   scatter, in lane order.
+// * An inactive lane still executes all operations without a mask. So each access without a mask is proved to be inside
+//   its buffer in every lane (see lanes.c and masks.c), and no divisor is 0 in any lane. The interpreter also executes
+//   inactive lanes and reports their errors.
 // * f16 and bf16 appear only in LOAD, STORE, casts without SELECT, and constants: CAST(f32, LOAD), STORE(CAST(f16, x)).
-// * Loops are serial, parallel, or bound to blockIdx and threadIdx; a barrier is never inside a thread loop. ALLOC is an
-//   array with indices from 0: on the stack with constant extent or, in a launch, one for each block or thread.
+// * Loops are serial, parallel, or bound to blockIdx and threadIdx; a barrier is never inside a thread loop. ALLOC is
+//   an array with indices from 0. It has a constant extent and is on the stack. In a GPU launch, there is one for each
+//   block or thread.
 typedef struct nw_exec {
   int refs;
   nw_program *p; // holds a reference; its first buffers are the parameters, in order
@@ -49,9 +53,9 @@ typedef struct nw_exec {
   nw_program *shown;
   int nstorage; // one for each buffer of p, in the same order
   nw_storage *storage;
-  // Products of sizes that the program uses. Index arithmetic is assumed not to overflow. So the caller must check that
-  // none of these products overflows. All other index arithmetic then does not overflow, because of the limit of sizes
-  // and the bounds of the accesses.
+  // Products of sizes that the program uses. The code assumes that index arithmetic does not overflow. So the caller
+  // must check that none of these products overflows. Other index arithmetic then cannot overflow: sizes are limited,
+  // and accesses are inside their buffers.
   int nfits;
   const nw_expr **fits;
   bool parallel;
@@ -76,10 +80,11 @@ typedef struct nw_pass {
 } nw_pass;
 int nw_pass_count(void);
 const nw_pass *nw_pass_at(int i);
-// Lowers p, and stops after the pass named `until`. If `until` is NULL, all passes run, and the result is kept with the
+// Lowers p, and stops after the pass named `until`. If `until` is NULL, all passes run, and the result is stored in the
 // program.
 nw_exec *nw_lower(const nw_program *p, const char *until);
-// Lowers p for readable text: vector and unrolled loops stay loops, and allocations of workspaces keep their positions.
+// Lowers p to a program that is easy to read: vector and unrolled loops stay loops, and allocations of workspaces keep
+// their positions.
 nw_exec *nw_lower_loops(const nw_program *p);
 bool nw_multiplies_sizes(const nw_expr *e); // true if e multiplies a size by another size or by a large number
 NW_API nw_exec *nw_exec_retain(nw_exec *e);

@@ -1,8 +1,8 @@
 // Pass: removes masks from register tiles. Suppose that every access to a stack buffer has the same mask, and that lane
-// c always accesses elements whose positions are c modulo the number of lanes. Then a lane reads only elements that the
-// same lane wrote. Without the masks, the inactive lanes also read and write, but only their own elements. So the masks
-// of these accesses are removed, and the buffer can be kept in registers. Accesses to other memory stay masked. The
-// buffer must have room for all lanes of each access, because the judge did not check the inactive lanes.
+// c of each access uses an element whose index is c modulo the number of lanes. Then a lane reads only elements that
+// the same lane wrote. Without the masks, the inactive lanes also read and write, but only their own elements. So the
+// masks of these accesses are removed, and the buffer can be kept in registers. Accesses to other memory stay masked.
+// The buffer must have room for all lanes of each access, because the judge did not check the inactive lanes.
 #include "lower/pass.h"
 
 typedef struct tile {
@@ -14,7 +14,7 @@ typedef struct tile {
   bool fits;
 } tile;
 
-// True if the value of e does not change during the life of the buffer.
+// True if no loop inside s changes the value of e.
 static bool fixed_below(const nw_stmt *s, const nw_expr *e) {
   if (s->kind == NW_LOOP && nw_uses_var(e, s->loop.var->name)) return false;
   for (int i = 0; i < s->nkids; i++) {

@@ -1,12 +1,11 @@
-// Pass: splits loops so that a condition that matters only in the first or the last iterations is not tested in the
-// others.
+// Pass: splits loops in order to remove tests. A condition may be false only in the first or the last iterations of a
+// loop. Then it is not tested in the other iterations.
 //
-// The condition must be affine in the loop's variable: coef*variable + rest >= 0. The least value of the left side over
-// the inner lanes and unrolled iterations determines the iterations in which the condition always holds. These
-// iterations become a loop without the condition, and the remaining iterations become a copy with it. The innermost
-// serial loop whose variable is in a condition is cut, so that its body no longer tests the condition. Parallel,
-// unrolled and vectorized loops are never cut. A split by a factor that divides the extent leaves no condition, so the
-// loop stays whole.
+// The condition must be affine in the loop's variable: coef*variable + rest >= 0. From the least value of the left side
+// over all lanes and unrolled iterations inside, the pass computes the iterations in which the condition always holds.
+// These iterations become a loop without the condition. The remaining iterations become a copy of the loop with the
+// condition. The loop that is cut is the innermost serial loop whose variable is in the condition. Parallel, unrolled
+// and vectorized loops are never cut.
 #include "ir/program/tags.h"
 #include "lower/pass.h"
 
@@ -21,14 +20,14 @@ typedef struct cutter {
   nw_ranges r;
   int64_t left; // remaining part of ALL_LIMIT
   bool in_vector;
-  int64_t copies; // number of iterations of the enclosing unrolled loops
+  int64_t copies; // the product of the extents of the enclosing unrolled loops
 } cutter;
 
 // A cut of a loop: the condition holds in the iterations before `at`, or in those from `at` on.
 typedef struct cut {
   const nw_stmt *loop;
   int n;
-  const nw_stmt *inside[NW_MAX_DEPTH]; // the loops between the loop and the current position
+  const nw_stmt *inside[NW_MAX_DEPTH]; // the loops inside `loop` that enclose the current position
   const nw_expr *at;
   bool before;
 } cut;
@@ -112,7 +111,7 @@ static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
 
 static bool same_cut(const cut *a, const cut *b) { return a->at == b->at && a->before == b->before; }
 
-// Returns the condition of a guard without the conjuncts that hold. If the guard never holds, returns NULL and sets
+// Returns the condition of a guard without the conjuncts that hold. If the condition never holds, returns NULL and sets
 // *never.
 static const nw_expr *left_of(nw_ranges *r, cut *here, const nw_expr *cond, const cut *by, bool holds, bool *never) {
   nw_vec conds = {0};
@@ -140,8 +139,8 @@ static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, cons
   nw_vec_free(&kids);
 }
 
-// If `holds` is true, returns the statement for the iterations in which the condition of the cut holds; otherwise the
-// statement for the other iterations. NULL if nothing executes in them.
+// Returns the simplified statement for a part of the iterations: those in which the condition of the cut holds if
+// `holds` is true, otherwise the others. Returns NULL if the statement does nothing in this part.
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
   if (nw_is_leaf(s)) return s;
   bool never = false;
@@ -175,7 +174,7 @@ static void set_range(const nw_ranges *r, nw_stmt *loop, const nw_expr *begin, c
   loop->loop.extent = nw_simplify(r, nw_sub(r->pool, end, begin));
 }
 
-// Attributes the copy to the step of the loop that was cut, since it exists because of the cut.
+// Attributes the copy to the scheduling step that made the loop, since the copy exists because of this loop.
 static void made_for(nw_stmt *copy, const nw_stmt *loop) {
   if (copy->step < loop->step) copy->step = loop->step;
   for (int i = 0; i < copy->nkids; i++) made_for(copy->kid[i], loop);
@@ -190,8 +189,8 @@ static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
 }
 
 // Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns a loop over the other
-// iterations; NULL if nothing executes in them. Both parts are simplified while they still have the whole range, so
-// that the condition is recognized.
+// iterations, or NULL if the loop does nothing in them. Both parts are simplified before their ranges change: with the
+// changed ranges, the condition would not be recognized.
 static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *loop) {
   const nw_expr *begin = loop->loop.begin, *end = nw_simplify(&x->r, end_of(x->p->pool, loop));
   const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");

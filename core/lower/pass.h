@@ -1,7 +1,7 @@
 // Private to lower/: the passes, and their shared functions. Every pass takes an unfrozen program, edits it and returns
-// it. On failure it leaves a diagnostic and returns NULL. If a pass keeps a statement, the id and the step of the
-// statement do not change. A new statement gets the step of the statement from which it was made, so that a view can
-// name the step that caused a guard.
+// it. On failure it leaves a diagnostic and returns NULL. A statement records the scheduling step that made it
+// (`step`). If a pass keeps a statement, the id and the step of the statement do not change. A new statement gets the
+// step of the statement from which it was made. So a view can say, for example, which step caused a guard.
 #pragma once
 #include "ir/program/physical.h"
 #include "ir/expr/rewrites.h"
@@ -56,7 +56,7 @@ void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 int nw_products_of_sizes(const nw_program *p, const nw_expr ***out); // heap
 
 // ---- combine.c
-typedef struct nw_bound_target { // a target of a block, in which variables are replaced and the index is linear
+typedef struct nw_bound_target { // a target of a block, with bound axes and a linear index
   const char *buffer;
   nw_dtype dtype;
   const nw_expr *index, *value;

@@ -1,5 +1,5 @@
-// Turns a prefetch of a box into loops over its rows and over the cache lines of each row. An address outside the
-// buffer is clamped to its edge, so that no other page is accessed.
+// Turns a prefetch of a box of elements into loops over its rows and over the cache lines of each row. An address
+// outside the buffer is replaced by the nearest address inside it, so that no other page is accessed.
 #include "lower/pass.h"
 
 enum { LINE = 64, FEW = 16 }; // LINE: bytes of a cache line; FEW: a loop of at most this many iterations is unrolled
@@ -42,7 +42,8 @@ static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   return LINE / (coef * each);
 }
 
-// Returns the offset along the last dimension. If rows are not aligned, the last offset is that of the last element.
+// Returns the offset of a cache line along the last dimension. If rows are not aligned, the last offset is that of the
+// row's last element.
 static const nw_expr *along(lines *x, const nw_expr *n, int64_t per, bool aligned) {
   nw_pool *pool = x->p->pool;
   const nw_expr *step = nw_index(pool, per), *last = nw_sub(pool, n, nw_index(pool, 1));

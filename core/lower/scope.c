@@ -1,5 +1,5 @@
-// Functions that the passes share: ranges at the current position in the tree, conjunctions, new statements, and
-// rewriting of expressions in place.
+// Functions that the passes share. They collect the ranges of variables at a position in the tree, handle conjunctions,
+// make statements, and rewrite expressions in place.
 #include "lower/pass.h"
 
 void nw_scope_open(nw_ranges *r, const nw_program *p) {
@@ -8,7 +8,7 @@ void nw_scope_open(nw_ranges *r, const nw_program *p) {
   nw_ranges_of(r, p, &path);
 }
 
-// In the body of a loop, its variable is in begin .. begin + extent - 1, and its extent is at least 1.
+// In the body of a loop, the loop's variable is in begin .. begin + extent - 1, and the extent is at least 1.
 void nw_scope_push(nw_ranges *r, const nw_stmt *s) {
   if (s->kind == NW_LOOP) {
     const nw_expr *end = nw_add(r->pool, s->loop.begin, s->loop.extent);

@@ -1,6 +1,6 @@
-// Pass: simplifies every expression with what is known at its position: sizes, facts, and the enclosing loops and
-// guards. Guards that hold and statements that never run are removed, and loops of one iteration are replaced by their
-// bodies. Guards that vectorizing and unrolling made, or that can be moved only now, are moved out of loops.
+// Pass: simplifies every expression by the bounds of the sizes, the declared facts, and the enclosing loops and guards.
+// Removes guards that always hold and statements that never run. Replaces loops of one iteration by their bodies. Then
+// moves guards out of loops again, since vectorizing and unrolling make new guards.
 #include "lower/pass.h"
 
 typedef struct simple {
@@ -8,7 +8,7 @@ typedef struct simple {
   nw_ranges r;
 } simple;
 
-// Simplifies a scalar with the known ranges; rebuilds a vector from its simplified operands.
+// Simplifies a scalar by the known ranges. Rebuilds a vector from its simplified operands.
 static const nw_expr *simplified(void *env, const nw_expr *e) {
   simple *s = env;
   if (e->type.lanes == 1) return nw_simplify(&s->r, e);

@@ -1,6 +1,6 @@
-// Pass: decides where temporaries are stored. Scope local means the stack: the buffer must have a constant size, and
-// all buffers that a thread uses at the same time must fit the target's limit for that scope. If the threads of a
-// parallel loop share a local buffer, it becomes a workspace.
+// Pass: decides where temporaries are stored. A buffer of scope local is on the stack: it must have a constant size,
+// and all such buffers that a thread uses at the same time must together be within the target's limit for this scope.
+// If the threads of a parallel loop share a local buffer, it becomes a workspace.
 //
 // Every other temporary is a workspace, which is allocated before the call. If its allocation is inside a parallel
 // loop, each thread has its own workspace.
@@ -39,8 +39,8 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
 
 // ---- one kind of storage for each buffer
 //
-// A buffer may be allocated in several places, for example after a cut, and the kind of storage may differ between
-// them: threads may share the buffer in one place, but not in another. Allocations of different kinds become different
+// A buffer may be allocated in several places, for example after a loop was cut. The kind of storage may differ between
+// these places, since threads may share the buffer in only one of them. Allocations of different kinds become different
 // buffers, so that from here on the storage of a buffer is unique.
 
 typedef struct around {
@@ -48,7 +48,7 @@ typedef struct around {
   bool launch, parallel; // `launch`: true inside a launch; `parallel`: true inside a parallel loop
 } around;
 
-// `in` describes the context of s; returns the context of the statements in s. s may itself be a launch.
+// Returns the context of the statements inside s, where `in` is the context of s. A launch is part of its own context.
 static around inside(const nw_program *p, const nw_stmt *s, around in) {
   in.launch |= in.grid && nw_is_launch(p, s);
   in.parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
@@ -109,8 +109,8 @@ static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[N
 
 // ---- the stack
 
-// `alive` is the number of bytes of stack that the enclosing allocations use. In a launch, no buffer is on the stack of
-// the host.
+// `alive` is the number of bytes of stack that the enclosing allocations use. The buffers of a launch are not on the
+// stack of the host.
 static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {
@@ -181,7 +181,7 @@ static void mark_rows(const nw_program *p, const nw_stmt *s, around in, nw_stora
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {
     nw_storage_kind *kind = &table[row_of(p, s->alloc.buffer)].kind;
-    // A grid allocation keeps its kind: a launch whose loops were removed looks like code of the host.
+    // NW_STORE_GRID is never changed: if the loops of a launch were removed, kind_of cannot recognize the launch.
     if (*kind != NW_STORE_GRID) *kind = kind_of(p, s, in);
   }
   if (s->kind == NW_STORE && s->store.stream) table[row_of(p, s->store.buffer)].streamed = true;

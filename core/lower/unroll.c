@@ -1,5 +1,5 @@
-// Pass: replaces unrolled loops by their iterations. Allocations inside are moved out first, so that the iterations
-// share a buffer. If the result would exceed NW_CODE_LIMIT, this is reported before anything is copied.
+// Pass: replaces unrolled loops by their iterations. Allocations inside such a loop are first moved out of it, so that
+// all iterations share a buffer. If the result would exceed NW_CODE_LIMIT, this is reported before anything is copied.
 #include "lower/pass.h"
 
 static nw_stmt *expand(nw_program *p, nw_stmt *s);

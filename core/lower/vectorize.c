@@ -1,9 +1,9 @@
 // Pass: replaces a vector loop by operations on all lanes at once.
 //
-// Inner loops stay loops, with vector bodies. If the bounds of such a loop differ between lanes, it runs for the
-// largest number of iterations of any lane, under a mask. Guards that differ between lanes become the mask of loads and
-// stores. An allocation inside gets a copy for each lane. Nothing is computed lane by lane: code that cannot be widened
-// is an error.
+// Inner loops stay loops, with vector bodies. If the bounds of an inner loop differ between lanes, the loop runs as
+// often as the lane with the most iterations, under a mask. A guard whose condition differs between lanes becomes the
+// mask of the loads and stores inside it. An allocation inside the loop gets a copy for each lane. If code cannot be
+// vectorized, the pass fails; it never falls back to a loop over the lanes.
 #include "lower/pass.h"
 
 static bool widen_stmt(nw_lanes *v, nw_stmt **s);
@@ -32,8 +32,8 @@ static bool widen_store(nw_lanes *v, nw_stmt *s) {
   return true;
 }
 
-// Returns a condition that is the same in all lanes, and that holds if and only if some lane satisfies the single
-// condition in `conds`. NULL if `conds` has several conditions, or if no such condition is found.
+// Returns a scalar condition that holds if and only if some lane satisfies the only condition in `conds`. Returns NULL
+// if `conds` has several conditions, or if no such scalar condition is found.
 static const nw_expr *some_lane(nw_lanes *v, const nw_vec *conds) {
   const nw_expr *cond = conds->n == 1 ? conds->at[0] : NULL;
   if (!cond || (cond->op != NW_OP_LT && cond->op != NW_OP_LE)) return NULL;
@@ -52,8 +52,9 @@ static void split_conditions(nw_lanes *v, const nw_expr *cond, nw_vec *same, nw_
   nw_vec_free(&all);
 }
 
-// Widens the kids of a guard under the mask of its varying conditions. The guard keeps the conditions that are equal in
-// all lanes. Only these are facts inside, because the other conditions may hold in no lane at all.
+// Vectorizes the children of a guard. The guard keeps the conditions that are equal in all lanes; the other conditions
+// become a mask. Only the conditions that the guard keeps may be used as facts inside it, because the mask may be false
+// in all lanes.
 static bool widen_guard(nw_lanes *v, nw_stmt **at) {
   nw_stmt *s = *at;
   nw_vec same = {0}, varying = {0};
