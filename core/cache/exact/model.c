@@ -1,10 +1,10 @@
 // Chooses the method that counts the misses of each cache level.
 //
-// A *fold* summarizes the accesses of a part of the nest (model_fold.h). One fold of the whole nest gives the lines
-// that are touched, and the first access to each. These accesses are the cold misses of all levels. A level that can
-// hold all lines has no other misses. For any other level, a separate fold counts the misses. If folding would take
-// longer than a simulation of all accesses, the accesses are simulated. If both exceed the budget, the misses are
-// estimated.
+// A *fold* is a summary of the accesses of a part of the nest (model_fold.h). First, a fold of the whole nest finds the
+// cache lines that are accessed, and the first access to each. These first accesses are the cold misses of all levels.
+// A level that can hold all these lines has no other misses. For any other level, a second fold of the nest counts the
+// misses. If making a fold would take longer than simulating all accesses, the accesses are simulated. If both would
+// exceed the budget, the misses are estimated.
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
@@ -21,7 +21,8 @@ static nw_answered ended(nw_asking *q, nw_answered a) {
   return a == NW_ANSWERED ? a : NW_FAILED;
 }
 
-// Number of accesses that can be simulated (PLAIN), or only listed (WALKED), in the time of one touch.
+// PLAIN accesses can be simulated, and WALKED accesses can be listed without simulation, in the time of one touch
+// (model.h).
 enum { PLAIN = 4, WALKED = 16 };
 
 // ---- estimates
@@ -33,10 +34,11 @@ static double misses_of(const nw_asking *q, int level) {
   return sum;
 }
 
-// An estimate ignores the positions of arrays within the sets, and uses some iterations in place of others. So two
-// estimates are made, with very different positions and with different iterations. The first has too few misses, the
-// second too many (model_nodes.c). The second is the result. The error bound is three times their difference plus 2 %;
-// this was enough for 186 of 194 random nests that were also counted exactly.
+// An estimate ignores which cache sets the arrays use, and runs only a sample of the iterations. So two estimates are
+// made. They differ in the positions of the arrays and in the samples. The first estimate has too few misses, and the
+// second has too many (model_nodes.c). The second is the result. Its error bound is DIFFERENCE times the difference of
+// the two estimates, plus SLACK (a fraction of the misses). This bound held for 186 of 194 random nests that were also
+// counted exactly.
 enum { DIFFERENCE = 3 };
 static const double SLACK = 0.02;
 
@@ -51,7 +53,8 @@ static nw_answered estimate_once(nw_asking *q, int level, bool last) {
   return a;
 }
 
-// If the budget allows listing all accesses, but not simulating them, a simulation of some of the sets is more precise.
+// If the budget is sufficient to list all accesses, but not to simulate them, some of the sets are simulated. This is
+// more precise than an estimate by folds.
 static nw_answered estimate_level(nw_asking *q, int level) {
   bool rough = q->lines && q->lines->rough;
   nw_answered some = rough ? NW_TOO_MANY : nw_plain_sampled(q, level, WALKED * q->most);
@@ -71,7 +74,7 @@ static nw_answered estimate_level(nw_asking *q, int level) {
 
 // ---- one level
 
-enum { SOME = 1 << 20 }; // number of touches that a fold may always use
+enum { SOME = 1 << 20 }; // the least limit of touches for a fold
 
 static nw_answered count_level(nw_asking *q, int level) {
   nw_level_of of = nw_level_asked(q, level);
@@ -96,7 +99,8 @@ static void count_hits(nw_asking *q) {
 
 // ---- all levels
 
-// Counts the levels from the largest to the smallest, since the smaller levels can reuse folds that ignore sets.
+// Counts the misses of the largest level first, and of the smallest level last. So a smaller level can reuse those
+// folds of a larger level that do not depend on the number of sets.
 static nw_answered count_levels(nw_asking *q) {
   nw_answered a = NW_ANSWERED;
   bool done[NW_MAX_LEVELS] = {false};
@@ -122,8 +126,8 @@ static nw_answered count_known(nw_asking *q) {
   return a;
 }
 
-// Counts with a fold of the touched lines. Sets *known if the lines were found. Sets *astray if a reference leaves its
-// array, so that regions cannot be distinguished.
+// Finds the accessed lines with a fold, and then counts the misses. Sets *known if the lines were found. Sets *astray
+// if a reference leaves its array; then this method does not work.
 static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray) {
   nw_patterns patterns;
   nw_patterns_open(&patterns);
@@ -141,8 +145,8 @@ static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray)
   return a;
 }
 
-// Counts with the first accesses to the lines (model_first.c). This method cannot handle the share of one thread. Sets
-// *many if there are too many accesses to simulate.
+// Finds the accessed lines with model_first.c, and then counts the misses. This method cannot count the accesses of a
+// single thread. Sets *known and *astray like by_lines. Sets *many if there are too many accesses to simulate.
 static nw_answered by_firsts(nw_asking *q, bool *known, bool *many, bool *astray) {
   nw_firsts f = {0};
   *known = !q->o->share.threads && nw_firsts_find(&f, q->ctx, q->nest, q->o->caches.line, 2 * q->most);
@@ -165,8 +169,9 @@ static nw_answered count_full(nw_asking *q) {
   return a == NW_TOO_MANY && !astray ? by_lines(q, true, &known, &astray) : a;
 }
 
-// Counts in mode MISSES. The first level is the same in both modes. For the other levels, the misses of mode FULL are
-// used, and the difference of the modes is measured over the first accesses.
+// Counts in mode MISSES (sim.h), if possible by simulation. Otherwise it uses the misses of mode FULL, which are exact
+// for the first level. For the other levels, the error is estimated by the difference of the two modes over the first
+// FIRST accesses.
 static nw_answered count_misses(nw_asking *q) {
   enum { FIRST = 2000000 };
   nw_answered a = nw_plain_all(q, PLAIN * q->most);

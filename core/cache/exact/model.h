@@ -1,7 +1,7 @@
 // The cache model counts hits and misses of each cache level in a loop nest without simulating every access.
 //
-// A result is exact if every field equals that of the reference simulator (sim.h). A *touch* is a line request that the
-// model itself makes.
+// A result is exact if every count equals that of the reference simulator (sim.h). The cost of the model is measured in
+// *touches*: a touch is one request for a cache line that the model processes.
 #pragma once
 #include "access/affine/affine_walk.h"
 #include "cache/sim/sim.h"
@@ -10,15 +10,15 @@
 
 typedef struct nw_cache_opts {
   nw_sim_opts caches;
-  nw_affine_share share; // the accesses to count; one thread has the caches to itself
-  // The limit of touches per level. Four times this number of accesses may be simulated. 0 means NW_CACHED_BUDGET.
+  nw_affine_share share; // the accesses to count; if they are those of one thread, no other thread uses its caches
+  // The limit of touches per level. The model may simulate up to four times as many accesses. 0 means NW_CACHED_BUDGET.
   int64_t budget;
   bool exact; // if the budget is too small, fail (NW_ELIMIT) instead of estimating
 } nw_cache_opts;
 
 typedef struct nw_cached nw_cached;
-// Runs the model. Returns NULL if the cache sizes are impossible, or the run was interrupted, or `exact` is true and
-// the budget is too small.
+// Runs the model. Returns NULL if the cache sizes are impossible, if the model is interrupted, or if `exact` is true
+// and the budget is too small.
 nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts *o);
 void nw_cached_free(nw_cached *m);
 const nw_sim_counts *nw_cached_site(const nw_cached *m, int level, int site);

@@ -1,8 +1,8 @@
-// Tests whether regions on one ground (model_shape.h) touch the same lines.
+// Tests whether two regions touch the same lines. A region is a set of references that move together (model_shape.h).
 //
 // Two regions do not touch the same lines if one ends before the other begins, or if they use separate parts of each
-// row, for example two columns of a matrix. The width of a row is the number of bytes by which an iteration of the loop
-// or of an inner loop moves a region.
+// row, for example two columns of a matrix. The width of a row is the number of bytes by which one iteration of some
+// loop moves a region.
 #include "cache/exact/model_shape.h"
 
 typedef struct span { // a range of addresses, which includes both ends
@@ -28,8 +28,8 @@ int64_t nw_shape_rest(int64_t bytes, int64_t wide) {
   return r > wide / 2 ? r - wide : r;
 }
 
-// True if every difference between an address in a and an address in b is at least a line away from every multiple of
-// `wide`, the bytes of a row.
+// True if a and b use separate columns of the rows. That is, the difference between an address in a and an address in b
+// is never within a line of a multiple of r->wide, the width of a row.
 static bool in_columns(const nw_rivals *r, span a, span b, int line) {
   __int128 u = a.lo - b.hi, v = a.hi - b.lo, at = u % r->wide;
   if (at < 0) at += r->wide;

@@ -22,8 +22,8 @@ typedef struct nw_asking {
   nw_arena *arena;
   nw_shaped shape;
   nw_spares *spares;
-  struct nw_run *roomy; // see nw_run_open_roomy; NULL if it is not open
-  // The touched lines and their first accesses: one of these two is set.
+  struct nw_run *roomy; // the run with one set (nw_run_open_roomy); NULL if it is not open
+  // The accessed lines and the first access to each. Only one of these two fields is set.
   const nw_fold_run *lines;
   const nw_firsts *firsts;
   nw_cached *m;
@@ -37,21 +37,21 @@ nw_sim_counts *nw_counts_at(const nw_asking *q, int level);
 
 // Simulates the accesses one by one, for all levels.
 nw_answered nw_plain_all(nw_asking *q, int64_t most);
-// Simulates the accesses one by one, for one level that gets every access.
+// Simulates the accesses one by one, for one level, in mode FULL (sim.h).
 nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
 // Estimates the counts of one level from a sample of its sets.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
-// Estimates the counts of all levels from samples of their sets, when the touched lines are unknown.
+// Estimates the counts of all levels from samples of their sets. Used if the accessed lines are unknown.
 nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
 
-// Finds the relative difference between the misses in mode FULL and in mode MISSES (sim.h), over the first `first`
-// accesses.
+// Finds, for each level, the relative difference between the misses in mode FULL and in mode MISSES (sim.h), over the
+// first `first` accesses.
 bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
 
 // ---- model_count.c
 
 nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most);
-// Counts the lines that each site requested, and the lines that it was the first to request.
+// Counts, for each site, the requested lines and the cold misses.
 bool nw_count_cold(nw_asking *q);
 // True if no set of the level gets more lines than it can hold.
 bool nw_holds_all(const nw_asking *q, const nw_level_of *l);

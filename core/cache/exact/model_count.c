@@ -2,8 +2,8 @@
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
-// Returns the run that folds as if there were one set (nw_run_open_roomy). It is opened for the largest level that has
-// several sets, and the smaller levels use it, too. If conflicts are counted, each level has its own run.
+// Returns the run with one set (nw_run_open_roomy). It is opened for the largest level that has several sets. The
+// smaller levels use the same run, except if conflict misses are counted: then each level has its own run.
 static struct nw_run *roomy_of(nw_asking *q, const nw_fold_run *r) {
   if (r->kind != &nw_level_kind || r->sets == 1 || r->rough) return NULL;
   if (((const nw_level_of *)r->of)->shadow) nw_run_close_roomy(q->roomy), q->roomy = NULL;
@@ -76,8 +76,8 @@ bool nw_count_cold(nw_asking *q) {
   return true;
 }
 
-// True if no set gets more lines than it has ways. The number of lines in each set follows from the first and the last
-// line of each sequence of adjacent lines, modulo the number of sets.
+// True if no set gets more lines than it has ways. The lines in each set are counted from the first and the last line
+// of each sequence of adjacent lines.
 static bool holds_lines(const nw_level_of *l, const nw_fold *lines) {
   int n;
   const nw_run_of_lines *run = nw_fold_lines(lines, &n);
@@ -108,8 +108,8 @@ nw_level_of nw_level_asked(nw_asking *q, int level) {
   return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, q->spares};
 }
 
-// Limits an estimate to possible values: there are at least as many misses as known cold misses, and at most as many as
-// requested lines.
+// Limits an estimate to possible values: the misses are at least the known cold misses, and at most the requested
+// lines.
 static void keep_possible(nw_sim_counts *c, int64_t cold_reads, int64_t cold_writes) {
   if (c->read_misses < cold_reads) c->read_misses = cold_reads;
   if (c->write_misses < cold_writes) c->write_misses = cold_writes;
@@ -137,7 +137,8 @@ void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_mis
   take_counts(c, n.read_misses, n.write_misses, written_back, conflicts);
 }
 
-// The first lines (model_stack.h) of the whole nest are cold misses; all other misses were counted while it was folded.
+// Adds two kinds of misses. The fold of the whole nest has counted all misses that are not cold. Its first lines
+// (model_stack.h) are the cold misses.
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level) {
   int64_t *cell = nw_xcalloc((size_t)q->m->nsites * NW_LEVEL_CELLS + 1, sizeof *cell);
   bool fits = nw_tally_sum(&r->tallies, r->fold->tally, cell);

@@ -1,15 +1,15 @@
-// Finds the dependences of a loop in the model: the positions of its regions, and the controls that determine which
-// iterations run.
+// Finds what the accesses of a loop depend on: the positions of its regions (model_shape.h), and the bounds and guards
+// that determine which iterations run.
 #include "cache/exact/model_making.h"
 
 typedef struct gather { // the state while the nodes in a loop are visited
   nw_making *m;
   nw_shape *loop;
-  int under; // index of the enclosing guard that classifies iterations, or -1
+  int under; // index of the nearest enclosing guard in loop->classed, or -1
   int room_anchors, room_apart, room_keys, room_classes;
 } gather;
 
-// Makes space for one more item in an array of n items.
+// Returns the array with room for one more item. `n` is the number of its items.
 static void *more(nw_making *m, void *array, int n, int *room, size_t size) {
   if (n < *room) return array;
   *room = 2 * *room + 4;
@@ -54,8 +54,9 @@ static void gather_ref(gather *g, const nw_access_form *r, int depth) {
   if (!is_known(l, &apart)) *MORE(g, l->apart, l->napart, room_apart, nw_linear) = apart;
 }
 
-// Splits a form into outer terms and an inner part, which begins with the loop at depth `split`. For keys, this is the
-// loop whose dependences are found. For classes of iterations, it is the next inner loop.
+// Splits a form into outer terms and an inner part (nw_watched). The inner part consists of the terms for the loops at
+// depth `split` and deeper. For the key of a loop, `split` is the depth of this loop. For the classes of its
+// iterations, `split` is the depth of the next inner loop.
 static nw_watched watch(const gather *g, const nw_linear *f, int64_t div, int split, int depth) {
   nw_watched w = {.f = f, .div = div, .own = f->coef[g->loop->depth]};
   nw_making_range(g->m, f, split, depth, &w.lo, &w.hi);

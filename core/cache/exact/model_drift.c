@@ -1,28 +1,30 @@
-// Folds iterations whose regions drift apart within the sets. Terms such as fold and region are in model_rounds.h.
+// Makes the fold of iterations that move their regions by different distances within the cache sets. model_rounds.h
+// defines terms such as fold and region.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// A *step* is the least number of iterations that moves each region by whole lines. Assume that every set can hold the
-// lines of two steps, for any positions of the regions. Assume also that each step after the first adds as many new
-// lines as the second step does. Then a step requests no line that was last requested before the previous step. So
-// every request for a line that is not new is a hit, and only the new lines are misses. Once every set is full, each
-// step has the same number of misses. The last writer of a line does not depend on the sets, either.
+// A *step* is the least number of iterations that moves each region by a whole number of lines. Assume that every set
+// can hold the lines of two steps, wherever the regions are. Assume also that each step after the first adds as many
+// new lines as the second step does. Then a step requests no line that was last requested before the previous step. So
+// only the requests for new lines are misses. Once every set is full, each step has the same number of misses. The last
+// writer of a line does not depend on the sets, either.
 //
-// So most steps can be skipped, and only the last ones are made. They give the final content of the sets if every line
-// of a moving region that is then in the sets was loaded by them. The first of them does not count, because its lines
-// may have been loaded earlier. A line that was written and is no longer in the sets was written back.
+// So most steps can be skipped, and only the last steps are made. The final content of the sets is correct if, at the
+// end, every line of a moving region in the sets was loaded by one of these last steps other than the first of them.
+// The lines of the first may have been loaded before it. A line that was written and is no longer in the sets was
+// written back.
 
 typedef struct drift {
   nw_run *e;
   const nw_shape *l;
   int64_t from, q, steps; // `q`: number of iterations of a step
-  int64_t patience; // the largest number of steps in which the sets may settle (see settle)
+  int64_t patience; // the number of steps after which settle() fails
   int64_t full; // number of steps after which every set was full
-  nw_fold *once; // the fold of a step, made by the run with one set
+  nw_fold *once; // the fold of a step, made by the run with one set (nw_run_open_roomy)
   nw_folder *f;
   int64_t t; // number of steps made so far
   int64_t *cell; // for each site: the counts of one step
-  int64_t *dirty; // for each site: the number of dirty lines after that step
+  int64_t *dirty; // for each site: the number of lines in the sets, after that step, that the site wrote last
 } drift;
 
 static bool has_room_for_two(drift *d, int64_t *lines) {
@@ -78,7 +80,8 @@ static bool settle(drift *d) {
   return false;
 }
 
-// Makes a step and returns its counts. d->cell also includes the write-backs that the step causes in later steps.
+// Makes a step and returns its counts. Stores them in d->cell, too, but there including the write-backs that the step
+// causes in later steps.
 static nw_tally *measure_step(drift *d) {
   int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
   nw_stack *k = nw_level_stack(d->f);
@@ -107,8 +110,8 @@ static bool count_steps(drift *d, int64_t steps) {
   return fits;
 }
 
-// Skips to the last `steps` steps and makes them. `n` is the number of this attempt. True if, afterwards, every moving
-// line in the sets was loaded in one of these steps other than the first.
+// Skips to the last `steps` steps and makes them. `n` is the number of this attempt. Returns true if every line of a
+// moving region that is then in the sets was loaded in one of these steps other than the first.
 static bool make_last(drift *d, int64_t steps, uint32_t n) {
   nw_stack *k = nw_level_stack(d->f);
   d->t = d->steps - steps;
@@ -119,8 +122,8 @@ static bool make_last(drift *d, int64_t steps, uint32_t n) {
   return nw_stack_full(k) && nw_stack_renewed(k, d->e->by, 2 * n);
 }
 
-// Skips most steps and makes the last ones. First tries slightly more steps than were needed to fill the sets. If these
-// are too few, tries slightly more steps than were made until the sets settled.
+// Skips most steps and makes the last ones. The first attempt makes slightly more steps than were needed to fill the
+// sets. If it fails, the second makes slightly more steps than were needed until the sets settled.
 static bool leap(drift *d) {
   nw_tally *before = nw_counting_end(&d->f->count, &d->e->job->tallies), *step = measure_step(d);
   int64_t left = d->steps - d->t, settled = d->t;
@@ -150,9 +153,9 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
   drift d = {.e = e, .l = l, .from = from, .q = nw_run_period(e, l, 1)};
   d.steps = (to - from) / d.q;
   if (d.steps < NW_DRIFT_STEPS || ((const nw_level_of *)e->job->of)->shadow || !e->job->lines) return NULL;
-  // This method makes the steps until the sets settle, and then about as many again. If there are at least two whole
-  // periods, the alternative is to make the steps of one period and of the rest, each once. So the limit is half of
-  // these steps.
+  // This method makes the steps until the sets settle, and then about as many again. With at least two whole periods
+  // (nw_run_period), there is another method: it makes the steps of one period, and those after the last whole period.
+  // So the limit is half the number of steps of that method.
   int64_t period = nw_run_period(e, l, nw_run_sets(e));
   d.patience = (d.steps - 8) / 3;
   if ((to - from) / period >= 2 && (period + (to - from) % period) / d.q / 2 < d.patience)

@@ -1,4 +1,4 @@
-// Finds which iterations of a loop run the same inner iterations.
+// Finds the iterations of a loop that run the same iterations of the inner loops.
 #include "cache/exact/model_shape.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) { return -nw_floordiv_i64(-a, b); }
@@ -24,13 +24,14 @@ bool nw_shape_holds(const nw_shape *g, const int64_t *val) {
 
 // ---- keys
 
-// True if a is never less than b, for any values of inner loops. The quotients are compared before they are rounded
-// down, which does not change the order.
+// True if a is never less than b, for any values of the inner loops. The quotients are compared before they are rounded
+// down; rounding does not change the order.
 static bool never_less(const nw_watched *a, int64_t at_a, const nw_watched *b, int64_t at_b) {
   return ((__int128)at_a + a->lo) * b->div >= ((__int128)at_b + b->hi) * a->div;
 }
 
-// True if bound i is redundant, because another bound is never greater. Of two equal bounds, the first is kept.
+// True if upper bound i is redundant, because some other upper bound is never greater. Of two equal bounds, the first
+// is kept.
 static bool is_idle(const nw_control *c, const int64_t *at, int i) {
   for (int j = c->nbegin; j < c->n; j++)
     if (j != i && never_less(&c->at[i], at[i], &c->at[j], at[j]) &&
@@ -108,7 +109,7 @@ static bool class_of_guard(const nw_control *c, const int64_t *at, uint8_t *fact
   return same;
 }
 
-// Computes the facts about a loop. If it never runs, its bounds do not matter.
+// Computes the facts about the bounds of a loop. If the loop has no iterations, its bounds do not matter.
 static bool class_of_loop(const nw_control *c, const int64_t *at, uint8_t *fact) {
   bool same = true, empty = false;
   for (int i = 0; i < c->n; i++) {
@@ -129,8 +130,8 @@ static bool never_holds(const nw_control *guard, const uint8_t *fact) {
   return false;
 }
 
-// Controls in a guard that never holds have no effect, so their facts are 0. If two iterations agree in the facts of
-// the guard, all iterations between them agree, too, and therefore also in these facts.
+// Loops and guards inside a guard that never holds have no effect, so their facts are 0. This keeps the guarantee of
+// nw_shape_class: if two iterations have the same facts for the guard, so have all iterations between them.
 bool nw_shape_class(const nw_shape *l, const int64_t *val, uint8_t *fact) {
   int64_t *at = l->scratch;
   bool same = true;

@@ -1,27 +1,28 @@
 // Finds the first access to each line, for each reference separately.
 //
-// Every access of the nest has a time, and the first access to a line is the access with the least time. So references
-// can be processed in any order, and so can the loops of a reference. Two kinds of loops need not be enumerated:
+// Every access of the nest has a time. The first access to a line is the access with the least time. So the references
+// can be processed in any order, and so can the iterations of the loops around a reference. Two kinds of loops need not
+// be enumerated:
 //
-//   If a loop does not move the reference, later iterations access new lines only if they extend the range of an inner
-//   loop. Then only the new iterations of that inner loop are enumerated.
+//   If a loop does not change the address of the reference, a later iteration accesses new lines only if it extends the
+//   range of an inner loop. Then only the new iterations of the inner loop are enumerated.
 //
-//   If a loop moves the reference by at most a line, and nothing inside depends on the loop, the reference accesses a
-//   sequence of adjacent lines. They are added at once.
+//   If an iteration of a loop changes the address by at most a line, and no bound or guard inside depends on the loop,
+//   the reference accesses adjacent lines. These lines are processed all at once.
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 
-enum { SOME = 1 << 22 }; // number of ticks (nw_firsts_find) that every search may use
-static const int64_t MOST_LINES = INT64_C(1) << 23; // half a gigabyte of arrays
+enum { SOME = 1 << 22 }; // the least limit of ticks (nw_firsts_find)
+static const int64_t MOST_LINES = INT64_C(1) << 23; // that is, arrays of half a gigabyte
 
 typedef struct going { // the enumeration of the iterations of a reference
   nw_firsts *f;
   const nw_around *p;
   const nw_affine_ref *ref;
   int region, label;
-  int order[NW_AROUND_DEEP], norder; // the free loops that move the reference
+  int order[NW_AROUND_DEEP], norder; // the free loops (nw_around) that change the address
   bool run; // true if the last of these loops is processed as one sequence of lines
-  const nw_affine_node *fresh[NW_AROUND_DEEP]; // for each node: the inner loop whose range it extends; see fresh_of
+  const nw_affine_node *fresh[NW_AROUND_DEEP]; // for each node: the result of fresh_of
 } going;
 
 bool nw_firsts_enough(nw_firsts *f, int64_t n) {
@@ -46,7 +47,8 @@ static void touch_line(going *g, int64_t line, int64_t time) {
 
 static int64_t line_of(const going *g, int64_t address) { return address >> g->f->shift; }
 
-// Processes n accesses that are `step` bytes apart. Each line gets the time of the first access to it.
+// Processes n accesses that are `step` bytes apart. The first has the given address and time; the times between two
+// accesses are `between`.
 static void touch_run(going *g, int64_t address, int64_t step, int64_t n, int64_t time, int64_t between) {
   int64_t line = INT64_C(1) << g->f->shift, low = line_of(g, address), high = line_of(g, address + g->ref->bytes - 1);
   for (int64_t l = low; l <= high; l++) touch_line(g, l, time);
@@ -70,7 +72,8 @@ static int64_t past(int64_t first, int64_t step, int64_t last) { // the first va
   return last < first ? first : first + ((last - first) / step + 1) * step;
 }
 
-// Returns the first new value of loop k: one that k did not have in the previous iteration of the loop that extends k.
+// Returns the first value of loop k that it did not have in the previous iteration of the loop that extends its range
+// (fresh_of).
 static int64_t first_fresh(going *g, int k, int64_t first) {
   int64_t *slot = g->f->slot, out = first;
   for (int i = 0; i < k; i++) {
@@ -100,7 +103,7 @@ static void go_free(going *g, int i, int64_t address, int64_t time) {
   int64_t rounds = nw_affine_rounds(l, first, last), by = move_of(g, l) * l->step, between = g->p->span[k] * l->step;
   address += move_of(g, l) * first;
   time += (first - g->p->lo[k]) * g->p->span[k];
-  if (!rounds) return; // nothing new
+  if (!rounds) return; // no new iterations
   if (g->run && i == g->norder - 1) {
     touch_run(g, address, by, rounds, time, between);
     return;
@@ -108,7 +111,7 @@ static void go_free(going *g, int i, int64_t address, int64_t time) {
   for (int64_t r = 0; r < rounds && !g->f->stop; r++) go_free(g, i + 1, address + r * by, time + r * between);
 }
 
-// Called when all loops on which others depend have values.
+// Called when all loops that are not free have values.
 static void go_leaf(going *g, int64_t address, int64_t time) {
   for (int k = 0; k < g->p->n; k++) {
     if (!g->p->free[k]) continue;
@@ -142,10 +145,10 @@ static void go(going *g, int k, int64_t address, int64_t time) {
   }
 }
 
-// For a loop on which others depend and which does not move the reference, returns one of these:
+// For a loop that is not free and does not change the address of the reference, returns one of the following:
 //
-//   the loop itself, if its later iterations add nothing
-//   the inner loop whose range grows at the end in later iterations, if it is the only one and nothing else changes
+//   the loop itself, if only its first iteration accesses new lines
+//   an inner loop, if later iterations only add iterations at the end of this inner loop
 //   NULL otherwise
 //
 // Returns NULL for all other loops.
@@ -162,7 +165,7 @@ static const nw_affine_node *fresh_of(const going *g, int k) {
 
 static int64_t size(int64_t v) { return v < 0 ? -v : v; }
 
-// Sorts the free loops by step, the widest first.
+// Sorts the free loops by the distance by which an iteration moves the reference, the largest distance first.
 static void find_order(going *g) {
   for (int k = 0; k < g->p->n; k++) {
     g->fresh[k] = fresh_of(g, k);
@@ -220,7 +223,8 @@ static void visit(nw_firsts *f, nw_around *p, const nw_affine_node *x, int64_t t
   if (steers) p->n--;
 }
 
-// Finds the regions. Arrays are sorted by address; arrays that share a line are one region.
+// Finds the regions. In this file, a region is a set of adjacent arrays that share lines. The arrays are sorted by
+// address.
 static void find_regions(nw_firsts *f) {
   const nw_affine_nest *n = f->nest;
   for (int i = 0; i < n->narrays; i++) {

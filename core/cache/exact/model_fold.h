@@ -1,6 +1,7 @@
 // A *fold* is the summary of the accesses of a part of a nest. Folds can be concatenated and repeated. A fold can also
-// be moved to other positions of the regions (model_shape.h). A *folder* builds a fold. There are two kinds of folders:
-// one for the lines in a level (model_level.c), one for all lines ever touched (model_lines.c). Private to the model.
+// be moved: the same accesses at other addresses. The addresses of a fold are relative to its *regions*, which are sets
+// of references that move together (model_shape.h). A *folder* builds a fold. There are two kinds of folders. One keeps
+// the lines in a cache level (model_level.c), the other keeps all accessed lines (model_lines.c). Private to the model.
 #pragma once
 #include "cache/exact/model_pattern.h"
 #include "cache/exact/model_stack.h"
@@ -9,12 +10,12 @@ typedef struct nw_profile nw_profile; // see model_profile.c
 typedef struct nw_fold {
   nw_tally *tally; // its counts
   int64_t weight; // the cost of appending the fold to another one
-  int64_t lines; // number of touched lines, in a fold of kind nw_lines_kind
-  // The next three fields are for a fold that was made as if the level had one set (nw_run_open_roomy).
-  int64_t peak; // the largest number of lines that a set of the level can get, for any positions of the regions
-  int64_t peak_sets; // the number of sets of that level
+  int64_t lines; // number of accessed lines, in a fold of kind nw_lines_kind
+  // The next three fields are for a fold that was made by the run with one set (nw_run_open_roomy).
+  int64_t peak; // upper bound of the lines in a set of the level, for any positions of the regions
+  int64_t peak_sets; // number of sets of that level
   nw_profile *profile; // NULL until it is built
-  bool kept; // a memo contains it
+  bool kept; // true if a memo (model_rounds.h) contains it
 } nw_fold;
 
 typedef struct nw_folder {
@@ -27,11 +28,11 @@ typedef struct nw_fold_kind {
   void (*clear)(nw_folder *f);
   void (*ask)(nw_folder *f, int64_t line, int region, int site, bool write);
   void (*apply)(nw_folder *f, const nw_fold *x, const int64_t *origin); // `origin`: the first line of each region
-  // Builds the fold of everything in the folder, relative to the origins. The caller sets its tally. The folder does
-  // not change.
+  // Builds the fold of all accesses in the folder, with lines relative to the origins. The caller sets its tally. The
+  // folder does not change.
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
-  // The first fold in f was x, at `origin`, and more was appended. True if the final state of f is that of x, moved by
-  // `by`.
+  // Fold x, at `origin`, was the first fold in f, and other folds followed. True if the final state of f is that of x,
+  // moved by `by`.
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
   nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // returns x with its final state moved
   void (*drop)(const void *of, nw_fold *x);
@@ -51,21 +52,21 @@ enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CEL
 extern const nw_fold_kind nw_level_kind; // its parameter `of` is an nw_level_of
 const nw_stacked *nw_fold_stacked(const nw_fold *x);
 nw_stack *nw_level_stack(const nw_folder *f);
-// Adds `times` misses for each first line (model_stack.h) with number `from` or higher.
+// Adds `times` misses for each first line (model_stack.h) with index `from` or higher.
 void nw_level_miss_first(nw_folder *f, int64_t from, int64_t times);
 int64_t nw_level_lines(const nw_folder *f); // number of different lines, at most the number that the level can hold
 
 typedef struct nw_lines_of { // the parameter of a folder of all lines ever touched
-  int nsites; // each site has a cell for requested lines; one more cell counts accesses
+  int nsites; // for each site, a cell counts the requested lines; the last cell counts accesses
   int nregions, ngrounds;
   const int *ground; // the ground of each region (model_shape.h); grounds are ordered by number
-  const int64_t *from, *to; // for each region: the lines that it may touch
-  bool *astray; // set if a region touched another line
+  const int64_t *from, *to; // for each region: the range of lines that it may access
+  bool *astray; // set if a region accessed a line outside its range
   nw_patterns *patterns;
 } nw_lines_of;
 typedef struct nw_run_of_lines { // adjacent lines
   int64_t from, to;
-  const nw_pattern *pattern; // the sites that touched the lines first
+  const nw_pattern *pattern; // the sites that accessed the lines first
   int phase; // position of line `from` in the pattern
   uint16_t region;
 } nw_run_of_lines;

@@ -1,8 +1,9 @@
 // Holds the lines in the sets of a stack (model_stack.h), in the order of their last requests. Private to the model.
 //
-// A set with few ways is a *row* of *places*, each for one line. The LRU order of a row is a permutation of its places,
-// packed into one word. The *mark* of a line is a hash of one byte. To find a line in a row, its mark is compared with
-// the marks of all lines there. A larger set is a linked list. A hash table contains the lines of all lists.
+// A set with few ways is a *row* of *places*; a place holds one line. The LRU order of a row is a permutation of its
+// places, packed into one word. The *mark* of a line is a one-byte hash. To find a line in a row, its mark is compared
+// with the marks of all lines in the row. A set with more ways is a linked list. A hash table contains the lines of all
+// lists.
 #pragma once
 #include "cache/exact/model_spare.h"
 #ifdef __SSE2__
@@ -11,7 +12,7 @@
 
 enum { NW_HELD_ROW = 16 }; // the largest number of ways of a row
 
-typedef struct nw_held_line { // the line in a place; 0 is not a place
+typedef struct nw_held_line { // the line in a place; places are numbered from 1
   int64_t line;
   int writer, first;
   uint32_t born;
@@ -47,7 +48,7 @@ typedef struct nw_held {
   bool odd; // sets is not a power of two
   uint32_t ways, last; // `last`: bit position of the least recent place in the order of a full row
   uint64_t upwards; // the order of a full row in which each place is more recent than the previous one
-  uint32_t era; // the current era; rows, lists and slots of earlier eras count as empty
+  uint32_t era; // the number of times that all sets were emptied; a row, list or slot with another era is empty
   uint32_t live; // number of lines in all sets
   nw_held_line *at;
   uint32_t *used; // the sets that hold lines
@@ -65,7 +66,7 @@ void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways);
 void nw_held_close(nw_held *h);
 void nw_held_clear(nw_held *h);
 
-// These functions do the operations below if the sets are lists.
+// The operations below, for sets that are lists.
 uint32_t nw_held_list_find(const nw_held *h, int64_t line);
 void nw_held_list_refresh(nw_held *h, uint32_t set, uint32_t e);
 void nw_held_list_age(nw_held *h, uint32_t set, uint32_t e);
@@ -167,19 +168,20 @@ static inline void nw_held_age(nw_held *h, bool rows, uint32_t set, uint32_t e) 
     nw_held_list_age(h, set, e);
 }
 
-// Allocates a place for a new line. In a full set, this is the place of the least recent line; its data is not cleared.
+// Allocates a place for a new line. In a full set, it takes the place of the least recent line. The data in the place
+// is not cleared.
 static inline uint32_t nw_held_enter(nw_held *h, bool rows, uint32_t set, int64_t line, bool full) {
   return rows ? nw_held_row_enter(h, set, line, full) : nw_held_list_enter(h, set, line);
 }
 
-// Sets the order of a full set so that place 0 is the least recent, then place 1, and so on.
+// Sets the order of a full set: place 0 of the set is the least recent, place 1 is the next, and so on.
 static inline void nw_held_reorder(nw_held *h, uint32_t set) { h->row[set].order = h->upwards; }
 static inline void nw_held_put(nw_held *h, uint32_t set, uint32_t place, int64_t line) {
   h->row[set].mark[place] = (uint8_t)nw_held_mark(line);
 }
 
-// Iterates over a set from the least recent line to the most recent. Returns the place after e, or 0 if there is none.
-// `step` counts the calls from 0.
+// Iterates over a set from the least recent line to the most recent. Returns the next more recent place after e, or 0
+// if there is none. `step` is the number of previous calls.
 static inline uint32_t nw_held_next(const nw_held *h, uint32_t set, uint32_t e, uint32_t step) {
   if (!h->row) return step ? h->link[e].prev : h->list[set].tail;
   const nw_held_row *r = &h->row[set];

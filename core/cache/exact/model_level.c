@@ -1,11 +1,12 @@
-// Builds the folds of a cache level. A fold contains the summary of the level's stack (model_stack.h). If conflicts are
-// counted, it also contains the summary of the *shadow*: the stack of a fully associative cache of the same size.
+// Builds folds (model_fold.h) for a cache level. Such a fold contains a summary of the effect on the level
+// (model_stack.h). If conflict misses are counted, it also contains a summary for the *shadow*: a fully associative
+// cache of the same size.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
-// A request that may be a conflict miss: it is one if it misses in the level and hits in the shadow. `main` is its
-// outcome in the level, and `shadow` is its outcome in the shadow. An outcome that is still unknown is the index of a
-// first line.
+// A request that may be a conflict miss, that is, a miss in the level and a hit in the shadow. `main` is its outcome in
+// the level, and `shadow` is its outcome in the shadow. An outcome that is not known yet is represented by the index of
+// a first line (model_stack.h).
 typedef struct doubt {
   int site, main, shadow;
 } doubt;
@@ -69,7 +70,7 @@ static void level_clear(nw_folder *base) {
   f->ndoubts = 0;
 }
 
-// Counts a request if it is a conflict miss. If this is not known yet, adds the request to the list of doubts.
+// Counts a request if it is a conflict miss. Adds it to the list of doubts if its outcomes are not known yet.
 static void doubt_it(level_folder *f, doubt d) {
   if (d.main == NW_STACK_HIT || d.shadow == NW_STACK_MISS) return;
   if (d.main == NW_STACK_MISS && d.shadow == NW_STACK_HIT) {

@@ -1,5 +1,5 @@
-// Builds the folds of all lines ever touched, with the first access to each line. In this file, a *run* is a sequence
-// of adjacent lines. The folds give the cold misses, and show whether all lines fit in a level.
+// Builds folds (model_fold.h) that contain all accessed lines, with the first access to each. They give the cold
+// misses, and show whether all lines fit in a cache level. In this file, a *run* is a sequence of adjacent lines.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
@@ -29,10 +29,10 @@ typedef struct lines_folder {
   const nw_lines_of *of;
   runs runs, spare, placed;
   fresh buffer[BUFFER], sorted[BUFFER];
-  int *begin; // for each ground: the index in `sorted` at which its lines begin
+  int *begin; // for each ground (model_shape.h): the index in `sorted` at which its lines begin
   int nbuffer;
   int kept; // number of runs that the current merge does not change
-  int64_t recent[RECENT]; // lines that are known to be included
+  int64_t recent[RECENT]; // lines that were added recently
 } lines_folder;
 
 const run *nw_fold_lines(const nw_fold *x, int *n) {
@@ -205,7 +205,8 @@ static int by_from(const void *a, const void *b) {
   return x->from < y->from ? -1 : x->from > y->from;
 }
 
-// Moves runs to their positions, and sorts them, since the regions on a ground may then be in another order.
+// Moves the runs of a fold to the given origins. Sorts them again, since the regions on a ground may then be in another
+// order.
 static void place(lines_folder *f, const runs *x, const int64_t *origin) {
   runs *to = &f->placed;
   if (to->cap < x->n) {
@@ -248,7 +249,7 @@ static bool has_short_ones(const runs *r) { // true if two adjacent runs are sho
   return false;
 }
 
-// Concatenates the labels of adjacent short runs, beginning with run i. Returns the number of these runs.
+// Concatenates the labels of adjacent short runs, beginning with run i. Returns the number of these short runs.
 static int side_by_side(const runs *r, int i, int *label, int *n) {
   int k = i;
   for (*n = 0; k < r->n; k++) {
@@ -304,7 +305,7 @@ static nw_fold *lines_end(nw_folder *base, const int64_t *origin) {
   return &copy_of(&f->runs, origin, -1)->base;
 }
 
-// True if the last repetition added no line, and no region moves. Then no further repetition adds a line.
+// True if the last repetition of a fold added no line and moved no region. Then no further repetition adds a line.
 static bool lines_moved(nw_folder *base, const nw_fold *x, const int64_t *origin, const int64_t *by) {
   (void)origin;
   lines_folder *f = (lines_folder *)base;

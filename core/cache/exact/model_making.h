@@ -32,17 +32,18 @@ void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, i
 // ---- model_regions.c
 
 void nw_making_grounds(nw_making *m);
-int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth); // finds the region of a reference
+int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth); // the region of a reference
 void nw_making_number_regions(nw_making *m); // called after all references have regions
-// Finds the range of the offsets of a reference from its anchor, in one iteration of the loop. `depth` is the depth of
-// the reference's statement. If `wide` is not 0, it is the number of bytes of a row, and the offsets are within a row.
+// Finds the range of the offsets of a reference from its anchor (nw_anchor), in one iteration of the loop. `depth` is
+// the depth of the reference's statement. If `wide` is not 0, it is the width of a row in bytes, and offsets are taken
+// within a row.
 void nw_making_reach(const nw_making *m, const nw_shape *loop, const nw_anchor *at, const nw_access_form *r, int depth,
                      int64_t wide, int64_t *lo, int64_t *hi);
 void nw_making_rivals(nw_making *m, nw_shape *loop); // called after all references in the loop are known
 
 // ---- model_phase.c
 
-// Adds a reference to the anchor's region. `depth` is the depth of the reference's statement.
+// Adds a reference to the anchor's `turns`. `depth` is the depth of the reference's statement.
 void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, const nw_access_form *r, int depth);
 
 // ---- model_depend.c

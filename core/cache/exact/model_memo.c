@@ -1,13 +1,14 @@
-// Implements the memo, which stores the folds of loops under keys. Terms such as fold and region are in model_rounds.h.
+// Implements the memo, a table of the folds of loops by their keys. model_rounds.h defines terms such as fold and
+// region.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// Makes the key of a loop. Two runs of a loop have the same effect if they run the same iterations, and if these are
-// equal in both:
+// Makes the key of a loop. Two executions of a loop have the same effect if they run the same iterations and agree in
+// the following:
 //
 //   the position of each region within a line
 //   the distances between regions, modulo the number of sets
-//   for two regions on one ground: the distance between them, or the fact that they are apart
+//   for two regions that can share lines: the distance between them, or the fact that they share none
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
   int n = 0;
   int64_t line0 = 0;
@@ -79,8 +80,8 @@ static bool are_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t round
          nw_run_end_apart(e, l, first, 0, rounds, &same) == rounds && same;
 }
 
-// Folds the iterations of a loop. If all run the same inner iterations, their fold is used directly, and is not
-// appended to an empty folder first.
+// Makes the fold of the iterations of a loop. If all of them run the same inner iterations, their fold is the result,
+// without a copy.
 static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
   int64_t until = 0;
   bool alike = are_alike(e, l, first, rounds);
@@ -98,15 +99,15 @@ static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return x;
 }
 
-// Returns the number of lines that a loop touches, or 0 if it is not known. It is in the memo of the run that lists all
-// touched lines, under the same key.
+// Returns the number of lines that a loop accesses, or 0 if it is not known. The number is in the memo of the run that
+// found the accessed lines, under the same key.
 static int64_t lines_of(const nw_run *e, const int64_t *key, int n) {
   const nw_fold_run *lines = e->job->lines;
   const nw_known *k = lines ? nw_run_recall(lines->run, key, n) : NULL;
   return k && k->fold ? k->fold->lines : 0;
 }
 
-// Folds a loop that is not in the memo.
+// Makes the fold of a loop that is not in the memo.
 static nw_fold *fold_anew(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int n) {
   int64_t *key = memcpy(NW_NEW_N(e->job->tallies.arena, int64_t, n), e->key, (size_t)n * sizeof *key);
   if (e->room && lines_of(e, key, n) >= e->room) e->stop = true;
@@ -114,7 +115,7 @@ static nw_fold *fold_anew(nw_run *e, const nw_shape *l, int64_t first, int64_t r
   e->times = 1;
   nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
   e->times = times;
-  if (e->stop) { // either the lines do not fit, which an empty fold records, or the run was stopped
+  if (e->stop) { // the lines do not fit, which an empty fold records; or the run was stopped
     if (x) nw_run_drop(e, x);
     x = nw_run_fold_nothing(e, l);
   }
@@ -133,8 +134,8 @@ nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_
   return k->fold;
 }
 
-// True if a new fold would hardly be reused. This is the case if the key is new, and folds of this loop were reused
-// less often than they were built. When the key is seen a second time, the loop is folded after all.
+// True if a new fold would probably not be reused: the key is new, and folds of this loop were reused less often than
+// they were built. The key is recorded, so that the loop is folded when the key is seen again.
 static bool is_new_in_vain(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   enum { TRIED = 8 };
   const nw_record *r = &e->record[l->id];

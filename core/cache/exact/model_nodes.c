@@ -1,5 +1,5 @@
-// Runs the nodes of a nest. The iterations of a loop are divided into classes. All iterations of a class run the same
-// inner iterations. Terms such as fold and region are in model_rounds.h.
+// Runs the nodes of a nest in the model. The iterations of a loop are divided into classes: all iterations of a class
+// run the same iterations of the inner loops. model_rounds.h defines terms such as fold and region.
 #include "cache/exact/model_rounds.h"
 #include "base/share.h"
 #include <stdlib.h>
@@ -29,16 +29,17 @@ static void run_round(nw_run *e, const nw_shape *l, nw_folder *f) {
   nw_run_check_room(e, f);
 }
 
-enum { SAMPLES = 12 }; // number of iterations that an estimate runs in place of all
+enum { SAMPLES = 12 }; // number of iterations of a loop that an estimate runs
 
 static int64_t spokesman(const nw_run *e, int i, int64_t a, int64_t b) {
   return e->job->rough == 1 ? a + (b - a) / 2 : a + (b - a) * (i % 2 ? 3 : 1) / 4;
 }
 
-// Divides the iterations into parts, and runs one iteration in place of each part: the middle one, or alternately one
-// before or after the middle. First, the preceding iteration is run without counting, to load the lines that it would
-// leave in the cache. A miss on any other line is uncertain, since a skipped iteration may have loaded the line. One
-// estimate counts such a miss for every iteration of the part, and the other counts it for one iteration only.
+// Divides the iterations into parts, and runs one iteration of each part as a sample. In one estimate, this is the
+// middle iteration; in the other, it is alternately before and after the middle. First, the iteration before the sample
+// is run without counting, because it leaves lines in the cache. A miss on any other line is uncertain, since a skipped
+// iteration may have loaded the line. One estimate counts such a miss for every iteration of the part, and the other
+// only for the sample.
 static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   for (int i = 0; i < SAMPLES && !e->stop; i++) {
     int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
@@ -57,8 +58,8 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// Returns the only child of a loop, if this child is a loop. Returns NULL if there are more children. Also returns NULL
-// if the outer loop is absolute, since the regions then have other positions.
+// Returns the only child of a loop, if this child is a loop. Returns NULL if there are more children, or if the outer
+// loop is absolute (model_shape.h): then the positions of the regions may differ.
 static const nw_shape *only_kid(const nw_shape *l) {
   const nw_shape *s = l;
   do s = s->nkids == 1 ? s->kid[0] : NULL;
@@ -66,7 +67,7 @@ static const nw_shape *only_kid(const nw_shape *l) {
   return s && s->kind == NW_AFFINE_LOOP && !l->absolute ? s : NULL;
 }
 
-// Returns the fold of a loop, or NULL if it has no iterations, or if they were appended to f.
+// Returns the fold of a loop. Returns NULL if the loop has no iterations, or if its iterations were appended to f.
 static nw_fold *fold_or_run(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (e->room) return nw_run_fold_loop(e, l);
   int64_t first, last;
@@ -86,7 +87,8 @@ static void put_loop(nw_run *e, const nw_shape *l, nw_fold *x, nw_folder *f) {
   nw_run_drop(e, x);
 }
 
-// Runs iterations that request the same lines: see model_still.c.
+// Runs n iterations that request the same lines. Only the first three are run, and the counts of the third are
+// multiplied: see model_still.c.
 static void run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t n, nw_folder *f) {
   nw_tally *before = NULL;
   for (int i = 0; i < 3 && i < n; i++) {
@@ -125,8 +127,8 @@ void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from
   run_each(e, l, first, from, to, f, true);
 }
 
-// Folds iterations that are run one by one. If there is only one iteration, and its body is a loop, returns the fold of
-// that loop.
+// Makes the fold of iterations that are run one by one. If there is only one iteration, and its body is a loop, returns
+// the fold of that loop.
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to) {
   const nw_shape *kid = only_kid(l);
   if (to == from + 1 && kid) {
@@ -145,16 +147,16 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
   return x;
 }
 
-enum { FEW = 4 }; // with fewer periods (nw_run_period) than this, the steps of model_steps.c are as good
+enum { FEW = 4 }; // with fewer periods (nw_run_period) than this, the method of model_steps.c is as fast
 
-// True if appending `times` copies is cheaper than building one summary of them. Building it means to fill the level,
-// read its contents and apply the result.
+// True if appending a fold `times` times is cheaper than building one fold of all repetitions and appending that.
 static bool are_few(const nw_run *e, const nw_folder *f, const nw_fold *once, int64_t times) {
   return e->accesses < 0 && times * once->weight <= 4 * e->kind->most(f);
 }
 
-// Folds the whole periods in the iterations `from` to `to` - 1, which all run the same inner iterations. Returns NULL
-// if there are fewer than two periods. Also returns NULL after appending them to f, if f is not NULL.
+// Makes the fold of the whole periods (nw_run_period) in the iterations `from` to `to` - 1, which all run the same
+// inner iterations. Returns NULL if there are fewer than two periods. If f is not NULL, may append the periods to f
+// instead, and then also returns NULL.
 static nw_fold *fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until,
                            nw_folder *f) {
   int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;
@@ -190,8 +192,8 @@ static bool class_at(nw_run *e, const nw_shape *l, int64_t first, int64_t round,
   return nw_shape_class(l, e->val, fact);
 }
 
-// Returns the end of the iterations that agree with `from` in every fact. They are adjacent, because each fact changes
-// at most once.
+// Returns the end of the iterations that agree with iteration `from` in every fact (nw_shape_class). They are adjacent,
+// because each fact changes at most once.
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same) {
   int n = nw_shape_facts(l);
   *same = class_at(e, l, first, from, e->fact[0]) && l->uniform;
@@ -207,8 +209,7 @@ int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return in + 1;
 }
 
-// An estimate runs samples of the iterations. So it does not need to know which regions overlap, and treats all
-// iterations up to `to` in the same way.
+// An estimate runs only samples of the iterations. So it does not need to know which regions overlap, and returns `to`.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart) {
   int line = e->job->line;
   *apart = !l->drifts || (!e->job->rough && nw_shape_apart(l, e->val, line, first, from, from + 1));
@@ -242,7 +243,7 @@ void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int
     double times = nw_run_set_times(e, from - begin, until - begin, to - begin);
     run_part(e, l, first, from, until, same, apart, f);
     e->times = times;
-    // If the accesses cannot be simulated instead, the run does not give up here, since later classes may be cheaper.
+    // If there are too many accesses to simulate, the run does not give up here, since later classes may be cheaper.
     if (e->job->plain) nw_run_look_ahead(e, l, &pace, until - begin, to - begin);
     from = until;
   }

@@ -1,10 +1,11 @@
-// Decides whether the model should continue to run a loop, or give up. Terms are in model_rounds.h.
+// Decides whether the model should continue to run a loop, or give up. model_rounds.h defines the terms.
 #include "cache/exact/model_rounds.h"
 
 // True if the run must give up. The cost of the remaining iterations is extrapolated from the iterations since the last
-// check. Once the regions have been at all positions within a line, some of the remaining iterations will be in the
-// memo. Inner loops also reuse folds of earlier outer iterations, so the threshold for giving up is higher there. If
-// the accesses can be simulated instead, the remaining cost is compared with the cost of the simulation.
+// check. The estimate is too high early in a loop: once the regions have been at all positions within a line, later
+// iterations can reuse folds from the memo. It is also too high in inner loops, which reuse folds of earlier outer
+// iterations. So in both cases the threshold is higher. If the accesses can be simulated instead, the remaining cost is
+// compared with the cost of the simulation.
 static bool is_hopeless(const nw_run *e, const nw_shape *l, const nw_pace *p, int64_t rounds, int64_t all) {
   double each = (double)(e->job->touched - p->touched) / (double)(rounds - p->rounds);
   bool early = rounds < 2 * nw_run_period(e, l, 1);

@@ -24,7 +24,7 @@ nw_change nw_change_of(const nw_affine_node *x, int slot) {
   }
   signs_of(x->end, x->nend, slot, &end_up, &end_down);
   signs_of(x->begin, x->nbegin, slot, &begin_up, &begin_down);
-  bool moves = begin_up || begin_down; // the first value changes; if the step is not 1, then all values change
+  bool moves = begin_up || begin_down; // the first value changes, and if the step is not 1, all values change
   return (nw_change){end_up || end_down || moves, end_up, begin_down || (moves && x->step > 1)};
 }
 
@@ -103,7 +103,8 @@ static int64_t base_of(const nw_firsts *f, const nw_affine_ref *r) {
   return (int64_t)f->nest->array[r->array].address + r->at.rest;
 }
 
-// Returns the number of lines per access, if it is the same for all start positions in a line; otherwise 0.
+// Returns the number of lines that an access requests, if it is the same for all start positions within a line.
+// Otherwise returns 0.
 static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
   int64_t g = line_of(f);
   for (int i = 0; i < r->at.n; i++) g = nw_gcd(g, r->at.coef[i]);
@@ -112,8 +113,8 @@ static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
   return lines == lines_from(f, line_of(f) - g + least, r->bytes) ? lines : 0;
 }
 
-// At first, at[b] is the number of accesses that start at byte b of a line. Computes the numbers for n times as many
-// accesses: each access is repeated at distances of 0, move, 2*move, ... (n - 1)*move bytes.
+// at[b] is the number of accesses that start at byte b of a line. Updates these numbers for a loop of n iterations that
+// moves each access by `move` bytes per iteration.
 static void spread(int64_t *at, int64_t line, int64_t move, int64_t n) {
   int64_t out[4096] = {0};
   move = nw_floormod_i64(move, line);

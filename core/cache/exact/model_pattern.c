@@ -47,8 +47,8 @@ const nw_pattern *nw_pattern_of(nw_patterns *p, const int *label, int n) {
   return x;
 }
 
-// Returns the period of the labels. It is n minus the length of the longest border, which is found by the method of
-// Knuth, Morris and Pratt.
+// Returns the period of the labels. It is n minus the length of the longest border (a proper prefix that is also a
+// suffix). The border is found by the method of Knuth, Morris and Pratt.
 static int period_of(const int *label, int n) {
   int border[LONG + 1];
   border[0] = -1;

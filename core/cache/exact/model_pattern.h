@@ -1,5 +1,5 @@
-// Represents the sites that are the first to touch adjacent lines, as a repeating pattern. For example, a loop that is
-// unrolled four times gives a pattern of four sites. Private to the model.
+// A pattern is a repeating sequence of sites: those that access adjacent lines first, in the order of the lines. For
+// example, a loop that is unrolled four times may give a pattern of four sites. Private to the model.
 #pragma once
 #include "base/base.h"
 
@@ -18,5 +18,6 @@ typedef struct nw_patterns { // a set of patterns, without duplicates
 void nw_patterns_open(nw_patterns *p);
 void nw_patterns_close(nw_patterns *p);
 const nw_pattern *nw_pattern_of(nw_patterns *p, const int *label, int n);
-// Returns the shortest pattern that gives these labels, and sets *phase to the start position in it.
+// Returns the shortest pattern whose repetition gives these labels. Sets *phase to the position in the pattern of the
+// first label.
 const nw_pattern *nw_pattern_in(nw_patterns *p, const int *label, int n, int *phase);

@@ -1,7 +1,8 @@
-// Finds the offsets within a line that matter to a loop: the offsets at which its references reach another line.
+// Finds how the lines that a loop accesses depend on the position of a region within a line. Only some positions
+// matter: those at which a reference begins or ends to access another line.
 #include "cache/exact/model_making.h"
 
-// Rotates a set of bytes of a line. Bit b of the set stands for byte b.
+// Rotates a set of byte positions in a line by `by` bytes. Bit b of the set stands for byte b.
 static uint64_t turned(uint64_t set, int64_t by, int line) {
   int n = (int)nw_floormod_i64(by, line);
   uint64_t all = line == 64 ? ~UINT64_C(0) : (UINT64_C(1) << line) - 1;
@@ -21,7 +22,7 @@ static uint64_t reflected(uint64_t set, int line) {
   return out;
 }
 
-// An absolute loop (model_shape.h) may start with any value, so it is treated like a loop with `line` iterations.
+// An absolute loop (nw_shape) may start with any value, so it is treated like a loop with `line` iterations.
 void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, const nw_access_form *r, int depth) {
   int line = m->line;
   if (line > 64) {
@@ -37,8 +38,8 @@ void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, co
   at->turns |= reflected(bytes, line);
 }
 
-// Returns the last byte among 0..`byte` at which a reference reaches another line, or 0 if there is none. If this
-// happens at every byte, returns `byte`.
+// Returns the last position among 0..`byte` at which the accessed lines change (nw_anchor.turns), or 0 if there is
+// none. Returns `byte` if they change at every position.
 int nw_shape_phase(const nw_anchor *a, int byte) {
   uint64_t upto = byte < 64 ? a->turns & ((UINT64_C(2) << byte) - 1) : 0;
   return byte >= 64 || a->turns == ~UINT64_C(0) ? byte : upto ? 63 - __builtin_clzll(upto) : 0;

@@ -1,16 +1,17 @@
-// Computes how the lines of a fold are distributed over the sets, for each region.
+// Computes how the lines of each region are distributed over the sets. Finds out whether the lines of a fold fit in the
+// sets. model_rounds.h defines terms such as fold and region.
 //
 // If a region moves, its distribution is only shifted by a number of sets. Let M(r) be the largest number of lines of
-// region r in any set. A set with n lines of region r gets at most n + the sum of M over the other regions. So it has
-// to be checked only if this bound exceeds the number of ways. The sets to check are listed for one region, the
-// *lead*, which has the fewest of them.
+// region r in any set. A set with n lines of region r gets at most n + the sum of M over the other regions. The set
+// must be checked only if this bound exceeds the number of ways. The sets to check can be listed for any one region.
+// The *lead* is the region with the shortest list.
 #include "cache/exact/model_rounds.h"
 
 struct nw_profile {
   int64_t sets, ways;
   int n;
   int *region;
-  uint32_t *count; // number of lines for each region and set; set 0 is the set of the region's origin
+  uint32_t *count; // number of lines for each region and set; set 0 contains the region's origin
   int lead; // the region with the fewest sets that must be checked
   int nfull;
   uint32_t *full; // the sets that must be checked
@@ -28,7 +29,8 @@ static int64_t count_region(nw_profile *p, const nw_stacked *s, int region) {
   return most;
 }
 
-// Returns the number of sets that have more than `few` lines of a region. Lists them in `full`, unless that is NULL.
+// Returns the number of sets that have more than `few` lines of a region. Lists these sets in `full`, unless `full` is
+// NULL.
 static int more_than(const nw_profile *p, int region, int64_t few, uint32_t *full) {
   const uint32_t *count = counts_of(p, region);
   int n = 0;

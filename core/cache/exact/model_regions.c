@@ -1,14 +1,15 @@
-// Finds the grounds and regions (model_shape.h), and the ranges of their addresses.
+// Finds the grounds (arrays that share lines) and the regions (references that move together), and the ranges of their
+// addresses. See model_shape.h.
 #include "cache/exact/model_making.h"
 
 enum {
-  MOST_REGIONS = 6, // maximum number of regions per ground; further references join the first region
+  MOST_REGIONS = 6, // limit of regions per ground; a reference beyond the limit joins the first region
   ROWS = 6 // maximum number of row widths that are tried for a pair of regions
 };
 
 typedef struct nw_region_moves {
   int ground;
-  int64_t *coef; // for each loop: the move of the region
+  int64_t *coef; // for each loop: the bytes by which an iteration moves the region
   bool *has; // for each loop: true if it contains a reference to the region
 } nw_region_moves;
 
@@ -29,7 +30,8 @@ static void join(const nw_making *m, nw_region_moves *x, const nw_linear *f, int
   }
 }
 
-// Returns the first region on the ground that has the same moves as the reference. If there is none, makes a new one.
+// Returns the first region on the ground that every loop moves by the same distance as the reference. If there is none,
+// makes a new region.
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth) {
   int n = 0, first = 0;
   for (int i = 0; i < m->region.n; i++) {
@@ -113,8 +115,8 @@ typedef struct widths {
   int n;
 } widths;
 
-// Collects the widths of rows to try: the numbers of bytes by which an iteration of the loop, or of a loop inside it,
-// moves the region. Widths of less than two lines are left out.
+// Collects the widths of rows (model_apart.c) to try: the bytes by which an iteration of the loop, or of a loop inside
+// it, moves the region. Leaves out widths of less than two lines.
 static void add_widths(const nw_making *m, const nw_shape *s, int from, int region, widths *w) {
   for (int i = 0; i < s->nrefs; i++)
     for (int d = from; d < s->depth && s->ref[i].region == region; d++) {
@@ -177,7 +179,7 @@ void nw_making_rivals(nw_making *m, nw_shape *l) {
       if (!on_one_ground(m, l, a, b)) continue;
       nw_rivals r = rivals_of(m, l, a, b);
       l->rivals[l->nrivals++] = r;
-      // A move of one region by a single byte can change the distance of the two in lines.
+      // A move by a single byte can change the distance between the two regions in lines.
       l->anchor[a].turns = l->anchor[b].turns = ~UINT64_C(0);
       l->drifts |= r.drift;
     }

@@ -1,12 +1,13 @@
-// Repeats the fold of some iterations, by doubling or all at once. Terms such as fold and region are in model_rounds.h.
+// Repeats the fold of some iterations, by doubling or all at once. model_rounds.h defines terms such as fold and
+// region.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
 int64_t nw_run_sets(const nw_run *e) { return e->job->rough ? 1 : e->job->sets; }
 
-// Returns the period: the least number of iterations that moves all regions by whole lines. If there are several sets,
-// it must also move all regions by the same number of sets. After a period, the loop does the same with other lines:
-// lines that share a set still share one, and all sets behave in the same way.
+// Returns the period of a loop: the least number of iterations that moves every region by a whole number of lines. If
+// there are several sets, a period must also move all regions by the same number of sets. Then each period does the
+// same as the previous one, but with other lines and with other sets: lines that share a set still share a set.
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   int64_t line = e->job->line, p = 1;
   for (int i = 0; i < l->nanchors; i++) {
@@ -60,8 +61,8 @@ static nw_fold *so_far(repetition *r) {
   return r->made[r->n] = x;
 }
 
-// If one more repetition changes only positions, so does any number of repetitions, because each begins with the moved
-// state of the previous one. In this case, returns the fold of all repetitions. Otherwise returns NULL.
+// If one more repetition changes only the positions of lines, so does every later repetition, because it begins in the
+// same state, moved. In this case, returns the fold of all repetitions. Otherwise returns NULL.
 static nw_fold *all_alike(repetition *r) {
   nw_run *e = r->e;
   nw_fold *x = so_far(r);
@@ -84,8 +85,8 @@ static nw_fold *all_alike(repetition *r) {
   return out;
 }
 
-// True if doubling processes fewer lines than repeating one by one. Both costs are counted up to the last repetition,
-// or only up to the repetition that fills the level, since most loops then reach a steady state.
+// True if doubling processes fewer lines than repeating one by one. The cost of the latter is counted only up to the
+// repetition that fills the level: most loops are then in a steady state.
 static bool doubling_pays(const repetition *r) {
   int64_t most = r->e->kind->most(r->f), growth = r->growth > 0 ? r->growth : 1;
   double until = (double)r->times, full = (double)r->k + (double)((most - r->size) / growth), doubling = 0,

@@ -1,5 +1,5 @@
-// Folds loops whose lines fit in the sets. The effect of such a loop does not depend on the positions of its regions.
-// Terms such as fold and region are in model_rounds.h.
+// Makes the folds of loops whose lines fit in the sets. The effect of such a loop does not depend on the positions of
+// its regions. model_rounds.h defines terms such as fold and region.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@ static void unhold(nw_run *e, const nw_stack_last *at, int n) {
   for (int i = 0; i < n; i++) e->held[set_of(e, at[i].line + e->origin[at[i].region])] = 0;
 }
 
-// Returns an upper bound of the number of lines in a set, for any positions of the regions. For each region, it takes
-// the largest number of its lines in one set. The bound is the sum over all regions.
+// Returns an upper bound of the number of lines in a set, for any positions of the regions. It is a sum over the
+// regions: for each, the largest number of its lines in one set.
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->nanchors; i++) {
@@ -67,8 +67,8 @@ void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
   other->polled = other->job->touched + NW_RUN_POLL;
 }
 
-// True if this fold is worth trying. After several failures, tries become less and less frequent. An innermost loop
-// whose fold would hardly be reused is not tried, because it can be run directly.
+// True if nw_run_fold_with_room should be tried for this loop. After several failures, it is tried less and less often.
+// It is not tried for an innermost loop whose fold would probably not be reused, because this loop can be run directly.
 static bool is_tried(nw_run *e, const nw_shape *l) {
   enum { FEW = 4 };
   int64_t n = e->record[l->id].no_room++;
@@ -76,9 +76,9 @@ static bool is_tried(nw_run *e, const nw_shape *l) {
   return !l->flat || !nw_run_is_new_in_vain(e->roomy, l);
 }
 
-// Folds a loop whose lines fit in the sets. Nothing is evicted then, so the effect of the loop does not depend on the
-// positions of its regions: it is the same as in one set with the capacity of all sets. Returns NULL if the lines of
-// some set do not fit.
+// Makes the fold of a loop whose lines fit in the sets. Such a loop evicts none of its lines, so its effect does not
+// depend on the positions of its regions: it is the same as in one set with the capacity of all sets. Returns NULL if
+// the lines do not fit in some set.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l) {
   nw_run *r = e->roomy;
   nw_run_join(r, e, l);
@@ -106,8 +106,8 @@ void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (last >= first) nw_run_rounds(e, l, first, (last - first) / l->step + 1, f);
 }
 
-// This run evicts nothing, because it stops when its one set is full. So a line misses only at its first access, and
-// the folds need no counts of misses. Smaller levels can use the run, too: it then stops at their capacity
+// Nothing is evicted in this run, because it stops when its only set is full. So only the first access to a line is a
+// miss, and the folds need no counts of misses. Smaller levels can use the same run. It then stops at their capacity
 // (nw_run_check_room), and a level uses a fold only if the lines fit in its sets.
 nw_run *nw_run_open_roomy(const nw_fold_run *r) {
   nw_run *e = nw_xcalloc(1, sizeof *e);

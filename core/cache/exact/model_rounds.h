@@ -1,4 +1,5 @@
-// Holds the state of one run of the model over a nest. Private to the model. Terms:
+// Holds the state of one run of the model over a nest, for one cache level or for all accessed lines. Private to the
+// model. Terms:
 //
 //   fold    the summary of the accesses of a part of the nest (model_fold.h); to fold a part is to build its fold
 //   memo    the folds that were built so far, each with a key: the numbers that determine the accesses of its part
@@ -12,7 +13,7 @@ typedef struct nw_known { // an entry of the memo: a loop, or some of its iterat
   uint64_t hash;
   int n;
   int64_t *key; // NULL in a free entry
-  nw_fold *fold; // NULL if the key was seen, but nothing was folded
+  nw_fold *fold; // NULL if the key was seen, but no fold was made
   bool borrowed; // the fold belongs to another entry
 } nw_known;
 
@@ -36,16 +37,16 @@ struct nw_run {
   nw_vec folders, folds; // folders and folds that are not in use and can be reused
   nw_known *memo;
   int nknown, memo_room;
-  int accesses; // index of the cell that counts accesses, or -1
-  bool inside, stop; // `inside`: the current code is in a parallel loop; `stop`: the run must end
+  int accesses; // index of the cell that counts accesses (nw_lines_of); -1 in the run for a level
+  bool inside, stop; // `inside`: true in a parallel loop; `stop`: true if the run must end
   int64_t polled;
-  double times; // estimated number of times that the current part still has to run
-  // A second run, which folds as if one set had the capacity of all sets. NULL if this run does not use one.
+  double times; // estimated number of times that the current part of the nest will still run
+  // A second run, which makes folds for a single set with the capacity of all sets; see nw_run_open_roomy. May be NULL.
   nw_run *roomy;
   int64_t room; // in such a second run: the number of lines at which it stops; 0 in other runs
   uint32_t *held; // number of lines in each set
   nw_record *record; // one for each loop
-  // For each loop: 1 if the lines of a step (model_steps.c) fitted in the sets; -n if they did not fit in n attempts.
+  // For each loop: 1 if the lines of a step (model_steps.c) fit in the sets; -n if they did not fit in n attempts.
   int8_t *fitted;
 };
 
@@ -62,7 +63,7 @@ void nw_run_give(nw_run *e, nw_folder *f);
 int64_t nw_run_address(const nw_run *e, int region, const nw_linear *f, int depth);
 // Sets e->origin to the lines at which the regions of a loop begin in iteration `round`.
 void nw_run_place(nw_run *e, const nw_shape *l, int64_t round);
-// Returns the fold of everything in f. Its lines are relative to the positions of the regions in iteration `round`.
+// Returns the fold of all accesses in f. Its lines are relative to the positions of the regions in iteration `round`.
 nw_fold *nw_run_end(nw_run *e, nw_folder *f, const nw_shape *l, int64_t round);
 nw_fold *nw_run_fold_nothing(nw_run *e, const nw_shape *l);
 void nw_run_put_behind(nw_run *e, nw_folder *f, const nw_fold *x, const nw_shape *l, int64_t round);
@@ -70,7 +71,7 @@ void nw_run_drop(nw_run *e, nw_fold *x);
 
 // ---- model_repeat.c
 
-int64_t nw_run_sets(const nw_run *e); // returns the number of sets of the level; 1 in an estimate, which ignores sets
+int64_t nw_run_sets(const nw_run *e); // the number of sets of the level; 1 in an estimate, which ignores sets
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets);
 // Sets e->by to the number of lines by which each region moves in this number of iterations.
 void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds);
@@ -82,14 +83,14 @@ nw_fold *nw_run_repeat(nw_run *e, const nw_shape *l, nw_fold *once, int64_t time
 // In these functions, `first` is the value of the loop in iteration 0. The iterations are `from` to `to` - 1.
 void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f);
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
-// Like nw_run_each, but all these iterations must run the same inner iterations.
+// Like nw_run_each, for iterations that all run the same inner iterations.
 void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
 nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same);
 // Two regions *drift* if an iteration moves them by different numbers of bytes. They are *apart* if they share no line.
-// If drifting regions are apart in the iterations that begin with `from`, sets *apart and returns the end of these
-// iterations. Otherwise, clears *apart and returns the end of the iterations that must be run one by one.
+// If all drifting regions are apart in iteration `from`, sets *apart and returns the end of the iterations for which
+// this stays so. Otherwise clears *apart and returns the end of the iterations that must be run one by one.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart);
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f);
@@ -119,8 +120,8 @@ void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int6
 
 // ---- model_drift.c
 
-// The method of model_drift.c needs at least this number of steps. It is not tried if the iterations have this number
-// of periods (nw_run_period) or more.
+// The method of model_drift.c needs at least this number of steps. It is not tried if there are at least this number of
+// periods (nw_run_period).
 enum { NW_DRIFT_STEPS = 16 };
 // Returns NULL if the method does not apply to these iterations.
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
@@ -128,27 +129,28 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
 // ---- model_memo.c
 
 void nw_run_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f); // runs all iterations
-enum { NW_RUN_KEY = 4 }; // number of free elements in e->key after the longest key of a loop
+enum { NW_RUN_KEY = 4 }; // number of elements that e->key has in addition to the longest key of a loop
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key);
 // Finds the entry of a key; its fold may be NULL. Returns NULL if the key was never seen.
 nw_known *nw_run_recall(const nw_run *e, const int64_t *key, int n);
 // Stores x in the memo under a key, which is copied. If x is NULL, only marks the key as seen.
 nw_fold *nw_run_keep(nw_run *e, const int64_t *key, int n, nw_fold *x);
 nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last);
-bool nw_run_is_new_in_vain(nw_run *e, const nw_shape *l); // true if a new fold would hardly be reused
-// Folds the loop. If its fold would hardly be reused, appends its iterations to f instead and returns NULL.
+bool nw_run_is_new_in_vain(nw_run *e, const nw_shape *l); // true if a new fold would probably not be reused
+// Returns the fold of the loop. If this fold would probably not be reused, appends the iterations to f instead, and
+// returns NULL.
 nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t last, nw_folder *f);
 
 // ---- model_profile.c
 
 // True if x is in the memo, and a profile of x (model_profile.c) would not be larger than x.
 bool nw_run_has_profile(nw_run *e, const nw_fold *x, const nw_shape *l);
-// True if no set gets more than `ways` lines of x, with the regions at e->origin. Makes the profile if necessary.
+// True if no set gets more than `ways` lines of x when the regions are at e->origin. Makes the profile if necessary.
 bool nw_run_fits_profile(nw_run *e, nw_fold *x, const nw_shape *l, int64_t ways);
 
 // ---- model_room.c
 
-void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l); // moves `other` to the same position in the nest
+void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l); // moves `other` to the position of e in the nest
 // True if no set gets more lines than it can hold, for any positions of the regions.
 bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l);
 // True if no set gets more lines than it can hold, for the positions of the regions in iteration `round`.

@@ -1,4 +1,4 @@
-// Folds a whole nest. Private to the model.
+// Makes the fold (model_fold.h) of a whole nest. Private to the model.
 #pragma once
 #include "access/affine/affine_walk.h"
 #include "cache/exact/model_fold.h"
@@ -10,25 +10,26 @@ typedef struct nw_fold_run {
   const nw_fold_kind *kind;
   const void *of; // the parameter of the functions in `kind`
   int line; // bytes of a line
-  int64_t sets; // a move of all regions by a multiple of this number of lines changes nothing
+  int64_t sets; // number of sets of the level; 1 if sets do not matter
   nw_affine_share share;
   int64_t most; // limit of touches
-  int64_t plain; // number of accesses, if they can be simulated instead; otherwise 0
-  // If not 0, the result is an estimate: it assumes that the positions of regions within the sets do not matter, and
-  // uses some iterations in place of others. With 1, unknown outcomes count as misses. With 2, they count as hits, and
-  // other iterations are used.
+  int64_t plain; // number of accesses, if there are few enough to simulate; otherwise 0
+  // If not 0, the result is an estimate. It ignores the positions of regions within the sets, and runs only samples of
+  // the iterations. With 1, a request whose outcome is unknown counts as a miss. With 2, it counts as a hit, and the
+  // samples are others.
   int rough;
-  struct nw_run *roomy; // for a level with several sets: see nw_run_open_roomy; NULL if it is not used
-  const struct nw_fold_run *lines; // for a level: the run that folded the touched lines; NULL if there is none
+  struct nw_run *roomy; // for a level with several sets: the run with one set (nw_run_open_roomy), or NULL
+  const struct nw_fold_run *lines; // for a level: the run that found the accessed lines, or NULL
   // results
   int64_t touched;
-  bool hopeless; // true if the run gave up before it reached the limit
+  bool hopeless; // true if the run gave up before it reached the limit of touches
   nw_tallies tallies;
   nw_fold *fold; // the fold of the whole nest; its lines are relative to 0
   struct nw_run *run; // the run that made the fold, for queries by other runs
 } nw_fold_run;
 
-// Opens a run that folds as if one set had the capacity of all sets. The run of a level with several sets uses it.
+// Opens a run that makes folds for a single set with the capacity of all sets of the level. The run of a level with
+// several sets uses these folds for loops whose lines fit in its sets.
 struct nw_run *nw_run_open_roomy(const nw_fold_run *r);
 void nw_run_close_roomy(struct nw_run *e);
 

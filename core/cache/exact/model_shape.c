@@ -31,7 +31,8 @@ nw_linear nw_making_outer(nw_making *m, const nw_linear *f, int depth) {
   return out;
 }
 
-// Adds `by` times the value of the slot. If the loop starts at 0, the slot's value is start + step * i in iteration i.
+// Adds `by` times the value of the slot. In iteration i of a loop that is not absolute, the slot's value is start +
+// step*i.
 static void add_slot(nw_making *m, nw_linear *to, int slot, int64_t by, int depth) {
   for (int d = depth - 1; d >= 0; d--) {
     if (m->slot[d] != slot) continue;

@@ -1,10 +1,10 @@
-// Prepares an affine nest for the model. Loops are changed to start at 0 and to count by 1. For each loop, the values
-// on which its iterations depend are found. Private to the model. Terms:
+// Prepares an affine nest for the model. Loops are changed so that they start at 0 and have step 1. For each loop,
+// finds the values on which its accesses depend. Private to the model. Terms:
 //
 //   ground  a set of arrays that share lines
-//   region  a set of references to the same ground; a loop that contains several of them moves them by the same number
-//           of bytes
-//   apart   two regions on a ground are apart if no line is touched by both
+//   region  a set of references to the same ground; an iteration of a loop around several of them moves these by the
+//           same number of bytes
+//   apart   two regions on a ground are apart if no line is accessed by both
 #pragma once
 #include "access/affine/affine.h"
 
@@ -14,8 +14,7 @@ typedef struct nw_linear {
   int64_t *coef;
 } nw_linear;
 
-// A bound or condition. Its *inner part* consists of the terms of inner loops; watch() in model_depend.c defines which
-// loops these are.
+// A bound or condition. Its *inner part* consists of the terms of inner loops (see watch in model_depend.c).
 typedef struct nw_watched {
   const nw_linear *f;
   int64_t div;
@@ -25,25 +24,25 @@ typedef struct nw_watched {
   int64_t own; // the coefficient of the loop whose dependences are found
 } nw_watched;
 
-// The conditions of a guard or the bounds of a loop. They control which statements inside run.
+// A *control*: the conditions of a guard or the bounds of a loop. They determine which statements inside run.
 typedef struct nw_control {
   bool loop; // false for a guard
-  bool absolute; // true for a loop that does not count from 0; its slot has the original value
-  int nbegin; // number of lower bounds, which are the first items of `at`; only absolute loops have them
+  bool absolute; // true for a loop that was not changed to start at 0
+  int nbegin; // number of lower bounds, which come first in `at`; only absolute loops have lower bounds
   int n; // number of items of `at`
   nw_watched *at;
-  int under; // if the control classifies iterations: the index of the enclosing guard, or -1
+  int under; // for a control in `classed` (nw_shape): the index of the enclosing guard in `classed`, or -1
 } nw_control;
 
-// The position of a region in one iteration of a loop. This is the address of the region's first reference in the first
-// iteration of all inner loops.
+// The position of a region in one iteration of a loop: the address of its first reference, in the first iteration of
+// all inner loops.
 typedef struct nw_anchor {
   int region;
   nw_linear at; // its address, as a function of the values of the enclosing loops
   int64_t move; // bytes by which an iteration of the loop moves every reference to the region
   int64_t lo, hi; // in an iteration: the range of the offsets of the references from `at`
-  // Bit b compares two positions of the region: it begins at byte b of a line, or at byte b - 1. The bit is set if the
-  // region does not touch the same lines in both positions.
+  // Bit b is set if the region accesses other lines when it begins at byte b of a line than when it begins at byte b -
+  // 1.
   uint64_t turns;
 } nw_anchor;
 
@@ -73,7 +72,8 @@ struct nw_shape {
   int id, depth; // `id`: the number of a loop; `depth`: the number of enclosing loops
   int nkids;
   nw_shape **kid;
-  // LOOP: runs from 0 to the least upper bound; an absolute loop begins at the greatest lower bound instead
+  // LOOP: runs from 0 to the least of its upper bounds. An *absolute* loop was not changed: it begins at the greatest
+  // of its lower bounds.
   bool absolute, parallel, flat; // `flat`: true if there are no loops inside
   int chunk;
   int64_t step; // 1 unless the loop is absolute
@@ -92,7 +92,7 @@ struct nw_shape {
   nw_control *keyed; // controls that depend on enclosing loops
   nw_control *classed; // controls that depend on this loop; they classify its iterations
   int64_t *scratch; // temporary space for one number for each item of a control
-  bool *dead; // for each control that classifies iterations: true if it is inside a guard that never holds
+  bool *dead; // for each control in `classed`: true if it is inside a guard that never holds
   // GUARD
   int nconds;
   nw_linear *cond;
@@ -107,7 +107,7 @@ typedef struct nw_shaped {
   int depth, nloops, nregions, ngrounds, nsites;
   int64_t *from, *to; // for each region: the lines of its ground
   int *ground; // for each region: its ground
-  int64_t jitter; // bytes by which an estimate shifts each ground relative to the previous ground
+  int64_t jitter; // in an estimate: the bytes by which each ground is shifted relative to the previous ground
 } nw_shaped;
 
 // Prepares a nest. Returns false if the nest uses a slot that no enclosing loop sets, or is nested too deeply.
@@ -119,24 +119,24 @@ void nw_shape_bounds(const nw_shape *loop, const int64_t *val, int64_t *first, i
 bool nw_shape_holds(const nw_shape *guard, const int64_t *val);
 
 int64_t nw_shape_rest(int64_t bytes, int64_t wide); // returns the remainder of bytes / wide that is nearest to 0
-// True if regions that the loop moves by different numbers of bytes are apart in the iterations `from` to `to` - 1.
-// `first` is the value of the loop in iteration 0.
+// True if any two regions that the loop moves by different numbers of bytes are apart in the iterations `from` to `to`
+// - 1. `first` is the value of the loop in iteration 0.
 bool nw_shape_apart(const nw_shape *loop, const int64_t *val, int line, int64_t first, int64_t from, int64_t to);
-// Returns the distance between two regions. If the regions are apart in all iterations, the distance does not matter,
-// and INT64_MIN is returned.
+// Returns the distance between two regions. Returns INT64_MIN if the regions are apart in all iterations; then the
+// distance does not matter.
 int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t *val, int line, int64_t first,
                          int64_t rounds);
 
 // Returns a number for `byte`, the position of a region's first byte within its line. Two positions have equal numbers
-// only if the region touches the same lines in both.
+// only if the region accesses the same lines in both.
 int nw_shape_phase(const nw_anchor *a, int byte);
 
-// Writes to `key` the numbers that determine a run of the loop, except the positions of its regions. `key` must have
-// room for nw_shape_key_room numbers. If the numbers of two runs are equal, the runs are equal.
+// Writes to `key` the numbers that determine which iterations an execution of the loop runs, in this loop and in the
+// loops inside it. `key` must have room for nw_shape_key_room numbers.
 int nw_shape_key(const nw_shape *loop, const int64_t *val, int64_t *key);
 int nw_shape_key_room(const nw_shape *loop);
-// Computes facts about an iteration of the loop. Each fact changes at most once from the first iteration to the last.
-// So if two iterations agree in all facts, all iterations between them agree, too. Returns true if all iterations with
-// these facts run the same inner iterations.
+// Computes *facts* about an iteration of the loop: numbers that classify the iterations. Each fact changes at most once
+// from the first iteration to the last. So if two iterations agree in all facts, all iterations between them agree,
+// too. Returns true if all iterations with these facts run the same inner iterations.
 bool nw_shape_class(const nw_shape *loop, const int64_t *val, uint8_t *fact);
 int nw_shape_facts(const nw_shape *loop);

@@ -1,4 +1,4 @@
-// Implements LRU stacks that start with unknown content and build summaries. Terms are in model_stack.h.
+// Implements LRU stacks that start with unknown content and build summaries. model_stack.h defines the terms.
 #include "cache/exact/model_stack.h"
 #include "cache/exact/model_held.h"
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 struct nw_stack {
   nw_held held;
-  uint32_t now; // the stamp that lines get when they are entered
-  uint32_t *came; // for each first line of the applied summary: its place
+  uint32_t now; // the stamp (nw_stack_stamp) that lines get when they are added
+  uint32_t *came; // for each first line of the applied summary: its place (model_held.h)
   int came_cap;
   nw_stack_first *first;
   int nfirst, first_cap;
@@ -62,9 +62,9 @@ INLINE void missed(const nw_stack *k, int site, bool write) {
   count(k, site, write ? k->counts.write : k->counts.read);
 }
 
-// Handles a line that is evicted, either now or later in the summary that is being applied. The write-back is counted
-// for the site that wrote the line last. If this site is in an earlier part, which is still unknown, the write-back is
-// counted later.
+// Handles a line that is evicted now, or later in the summary that is being applied. The write-back is counted for the
+// site that wrote the line last. If this site is in an earlier part, it is not known yet, and the write-back is counted
+// later.
 INLINE void leave(nw_stack *k, nw_held_line *x) {
   if (x->writer >= 0) count(k, x->writer, k->counts.back);
   if (x->stayed) k->first[x->first].stay = x->writer >= 0 ? NW_LEFT_DIRTY : NW_LEFT;
@@ -78,8 +78,8 @@ static void more_firsts(nw_stack *k) {
                            (size_t)k->first_cap * sizeof *k->first);
 }
 
-// Adds a line that is not in the set, and returns its place. If the set is not full yet, it is unknown whether the line
-// was there before this part; if it is full, the line was not.
+// Adds a line that is not in the set, and returns its place. If the set is full, the request is a miss. If the set is
+// not full yet, the line may have been there before this part, so the outcome is unknown.
 INLINE uint32_t bring(nw_stack *k, bool rows, uint32_t set, int64_t line, const nw_stack_first *f, int *what) {
   bool full = is_full(k, rows, set);
   uint32_t e = nw_held_enter(&k->held, rows, set, line, full);
@@ -116,8 +116,8 @@ int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write) {
 
 // ---- applying summaries
 
-// Requests a first line of a summary. If the line stays to the end of the summary, it gets its final state now.
-// Otherwise it is handled as evicted, but keeps its place for the moment.
+// Requests a first line of a summary. If the line is still in its set at the end of the summary, it gets its final
+// state now. Otherwise it is handled as evicted, but keeps its place until another line takes it.
 INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const int64_t *origin, uint32_t *came) {
   int64_t line = f->line + origin[f->region];
   uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
@@ -136,8 +136,8 @@ INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const in
   return what;
 }
 
-// Requests a first line again, to correct the LRU order (see model_stacked.c). No line of the summary has been evicted
-// so far.
+// Requests a first line again, to correct the LRU order (see model_stacked.c). At this point, no line of the summary
+// has been evicted.
 INLINE void take_turn(nw_stack *k, bool rows, uint32_t e) {
   nw_held_refresh(&k->held, rows, nw_held_set(&k->held, k->held.at[e].line), e);
 }
@@ -147,7 +147,8 @@ INLINE uint32_t place_of(const nw_stack *k, bool rows, uint32_t set, int64_t lin
   return came && k->held.at[came].line == line ? came : nw_held_find(&k->held, rows, set, line);
 }
 
-// The summary evicts some of its first lines. Makes these the least recent, so that they are evicted before all others.
+// A summary may evict some of its own first lines. Makes these the least recent, so that they are evicted before all
+// others.
 INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin) {
   for (int i = 0; i < s->nleft; i++) {
     const nw_stack_first *f = &s->first[s->left[i]];
@@ -157,8 +158,8 @@ INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, con
   }
 }
 
-// Moves a last line to its position in the LRU order. A line that is not a first line replaces an evicted line. There
-// is always one: such a line is added only after first lines have filled the set, and then each new line evicts one.
+// Moves a last line to its position in the LRU order. A last line that is not a first line replaces an evicted line. An
+// evicted line always exists: when first lines have filled the set, each further line evicts another.
 INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
   uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);
@@ -171,7 +172,7 @@ INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int
   if (l->writer != NW_AS_BEFORE) k->held.at[e].writer = l->writer;
 }
 
-// If the set now contains only first lines that were evicted, the last lines of the summary replace them.
+// Replaces all lines of a set by the last lines of the summary, if the set contains only evicted first lines.
 INLINE bool replace_whole(nw_stack *k, const nw_stack_last *l, const int64_t *origin) {
   nw_held *h = &k->held;
   uint32_t set = nw_held_set(h, l->line + origin[l->region]);

@@ -1,9 +1,10 @@
-// A *summary* describes the effect of a part of a run on an LRU cache, for any previous content of the cache. A *stack*
-// builds a summary. Private to the model.
+// A *summary* describes the effect of a part of the accesses on an LRU cache, for any content of the cache before this
+// part. A *stack* builds a summary. Private to the model.
 //
 // Let a set have W ways. The first W different lines that a part requests in the set are its *first lines*. The outcome
 // of the first request for each of them depends on the previous content. The part itself determines all other outcomes.
-// The last W different lines that it requests are its *last lines*. At the end, they are in the set, in LRU order.
+// The last W different lines that the part requests in the set are its *last lines*. At the end of the part, they are
+// in the set, in LRU order.
 //
 // Summaries can be concatenated: nw_stack_apply appends one to the contents of a stack. The cost depends on the number
 // of lines, not on the number of accesses.
@@ -19,7 +20,7 @@ enum { NW_CLEAN = -1, NW_AS_BEFORE = -2 };
 typedef enum nw_stay {
   NW_STAYS, // it is still in its set
   NW_LEFT_DIRTY, // it was evicted and written back
-  NW_LEFT // it was evicted, and the part had not written it; it was written back only if it was dirty before the part
+  NW_LEFT // it was evicted, and was not written in the part; if it was dirty before the part, it was written back
 } nw_stay;
 
 typedef struct nw_stack_first {
@@ -28,7 +29,7 @@ typedef struct nw_stack_first {
   int writer; // for a line that stays: its last writer, as in nw_stack_last
   uint16_t region;
   uint8_t write, stay;
-  uint32_t turns; // the number of lines that take another turn after this first line (model_stacked.c)
+  uint32_t turns; // number of lines that take another turn (model_stacked.c) after this line
 } nw_stack_first;
 
 typedef struct nw_stack_last {
@@ -36,9 +37,9 @@ typedef struct nw_stack_last {
   int writer; // the site, or NW_CLEAN or NW_AS_BEFORE
   int first; // index among the first lines; -1 if the line is not one of them, or if this is unknown
   uint16_t region;
-  bool stayed; // it has been in its set since its first request
-  bool opens; // it is the first of its set in nw_stacked.last
-  bool whole; // `opens` is true, the set is full, and `stayed` is false for all lines of the set
+  bool stayed; // true if it has been in its set since its first request
+  bool opens; // true if it is the first of its set in nw_stacked.last
+  bool whole; // true if `opens` is true, the set is full, and `stayed` is false for all lines of the set
 } nw_stack_last;
 
 typedef struct nw_stacked { // a summary; lines are relative to the origin of their region
@@ -58,7 +59,7 @@ void nw_stacked_free(nw_spares *spares, nw_stacked *s);
 nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_t *by);
 
 typedef struct nw_stack nw_stack;
-// The outcome of a request. Any other value is the index of a first line, whose outcome is unknown.
+// The outcome of a request. Any other value is the index of a first line: its outcome is unknown.
 enum { NW_STACK_HIT = -2, NW_STACK_MISS = -1 };
 
 typedef struct nw_stack_counts { // where a stack counts: the cells of a site
@@ -80,7 +81,7 @@ int64_t nw_stack_size(const nw_stack *k); // returns the number of lines of the 
 
 // ---- queries about steps
 //
-// A *step* is some iterations of a loop, which together move each region r by `by[r]` lines.
+// A *step* consists of some iterations of a loop. Together, they move each region r by `by[r]` lines.
 
 bool nw_stack_full(const nw_stack *k);
 // True if no line of a moving region has stayed since its first request.
@@ -89,6 +90,6 @@ void nw_stack_stamp(nw_stack *k, uint32_t now); // lines that are entered later 
 // True if all lines of moving regions have the stamp `since` or a later one.
 bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since);
 void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds to lines[s] the number of lines that site s wrote last
-// The first summary that was applied to k was s, at `origin`. True if k now has the contents that it had after s, with
-// the lines of each region r moved by `by[r]`.
+// Summary s, at `origin`, was the first to be applied to k. True if k now has the content that it had after s, with the
+// lines of each region r moved by `by[r]`.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by);

@@ -1,4 +1,4 @@
-// Implements summaries, and finds the order in which their lines are applied. Terms are in model_stack.h.
+// Implements summaries, and finds the order in which their lines are applied. model_stack.h defines the terms.
 #include "cache/exact/model_stack.h"
 
 void nw_stacked_free(nw_spares *spares, nw_stacked *s) {
@@ -9,13 +9,13 @@ void nw_stacked_free(nw_spares *spares, nw_stacked *s) {
 
 int64_t nw_stacked_weight(const nw_stacked *s) { return (int64_t)s->nfirst + s->nturns + s->nleft + s->nlate; }
 
-// Describes which lines are not in LRU order after all first lines have been requested in order. A first line that
-// stays is at the right position in its set, unless it must be more recent than a first line that was requested after
-// it. Then it must take another *turn*: it is requested again, after the last such first line. Lines that replaced
-// evicted lines are *late*, and so are all more recent lines of their sets.
+// When a summary is applied, all its first lines are requested in order. This type describes the lines that are then
+// not in LRU order. A first line that stays may have to be more recent than a first line that was requested after it.
+// Then it takes another *turn*: it is requested again, after the last such first line. A line that replaces an evicted
+// line is *late*, and so are all more recent lines of its set.
 typedef struct order {
   nw_stacked *s;
-  int *behind; // for each last line: the first line after which it takes its turn, or IN_ORDER or LATE
+  int *behind; // for each last line: the first line after which it takes its turn; or IN_ORDER, or LATE
 } order;
 enum { IN_ORDER = -1, LATE = -2 };
 

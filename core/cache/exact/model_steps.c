@@ -1,10 +1,11 @@
-// Runs iterations with the same inner iterations several at a time, if their lines fit in the sets. Terms such as fold
-// are in model_rounds.h.
+// Runs several iterations at once, if they run the same inner iterations and their lines fit in the sets.
+// model_rounds.h defines terms such as fold.
 #include "cache/exact/model_rounds.h"
 
-// A *step* is the least number of iterations that moves each region by whole lines. If the lines of a step fit in the
-// sets, its effect does not depend on positions (model_room.c), so it is folded once and applied everywhere. The same
-// is done for two steps, four steps, and so on, as long as their lines fit and are partly the same.
+// A *step* is the least number of iterations that moves each region by a whole number of lines. If the lines of a step
+// fit in the sets, its effect does not depend on the positions of the regions (model_room.c). So one fold is made for
+// all steps. The same is done for two steps, four steps, and so on, as long as their lines fit and the steps share
+// lines.
 enum { SIZES = 16 };
 
 typedef struct steps {
@@ -15,7 +16,8 @@ typedef struct steps {
   int n;
 } steps;
 
-// Makes the fold of the next size, in the run with one set. Returns NULL if its lines do not fit.
+// Makes the fold of one step, or of twice as many steps as before, in the run with one set. Returns NULL if the lines
+// do not fit.
 static nw_fold *make_next(const steps *s) {
   nw_run *r = s->e->roomy;
   nw_fold *x = s->n ? nw_run_repeat(r, s->l, s->made[s->n - 1], 2, s->from, s->q << (s->n - 1))
@@ -27,12 +29,11 @@ static nw_fold *make_next(const steps *s) {
   return NULL;
 }
 
-// Returns the fold of the next size. It may be in the memo, since it is the same for all equivalent positions of the
-// regions.
+// Like make_next, but looks first in the memo.
 static nw_fold *next_size(const steps *s) {
   nw_run *r = s->e->roomy;
   int n = nw_run_key(r, s->l, s->first, s->to, r->key);
-  r->key[0] = ~r->key[0]; // makes it different from all keys of loops
+  r->key[0] = ~r->key[0]; // makes the key different from all keys of loops
   r->key[n++] = s->from;
   r->key[n++] = s->n;
   const nw_known *k = nw_run_recall(r, r->key, n);
@@ -44,8 +45,8 @@ static nw_fold *next_size(const steps *s) {
   return k->fold;
 }
 
-// Doubles the largest size. Returns NULL if the result does not fit for all positions, or if its halves share too few
-// lines.
+// Returns a fold of twice as many steps as the largest one so far. Returns NULL if its lines do not fit for all
+// positions of the regions, or if its halves share too few lines.
 static nw_fold *twice(const steps *s) {
   if (s->n == SIZES || s->q << s->n > s->to - s->from) return NULL;
   const nw_fold *x = s->made[s->n - 1];

@@ -1,17 +1,18 @@
-// Finds iterations that request the same lines as the previous iteration, access by access. Terms are in
-// model_rounds.h.
+// Finds iterations that are *still*: every access requests the same lines as in the previous iteration. model_rounds.h
+// defines other terms.
 #include "cache/exact/model_rounds.h"
 
 // Suppose that an iteration is repeated with the same lines. Then each set has the same lines in the same LRU order
-// after every repetition. If a set can hold all lines of the iteration, none of them is evicted any more. Any other set
-// contains only lines of the iteration.
+// after every repetition. If a set can hold all its lines of the iteration, none of these lines is evicted any more.
+// Otherwise, after an iteration, the set contains only lines of the iteration.
 //
-// From the third iteration on, hits and last writers are also the same. A line that stays during the whole second
-// iteration stays during all later ones. The state of any other line is determined within an iteration. So all later
-// iterations have the counts of the third. No line is new after the first iteration.
+// From the third iteration on, hits and last writers are also the same. A line that stays in its set during the whole
+// second iteration stays there during all later iterations. Any other line is loaded again in each iteration, so its
+// state does not depend on earlier iterations. Therefore all later iterations have the counts of the third. No line is
+// new after the first iteration.
 
-// Returns the *grain* of a reference. This is a divisor g of the line size such that the address modulo g is the same
-// for all values of inner loops.
+// Returns the *grain* of a reference: a divisor g of the line size such that the address modulo g is the same for all
+// values of the inner loops.
 static int64_t grain_of(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
   int64_t g = e->job->line;
   for (int d = l->depth + 1; d < stmt->depth; d++) g = nw_gcd(g, r->at.coef[d]);
@@ -37,7 +38,8 @@ static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s)
   return most;
 }
 
-// Returns the number of bytes by which an address can move, up or down, within its aligned block of `grain` bytes.
+// Returns the number of bytes by which an address can move up, or down, without leaving its aligned block of `grain`
+// bytes.
 static int64_t left(int64_t at, int64_t grain, bool up) {
   int64_t in = at & (grain - 1);
   return up ? grain - 1 - in : in;

@@ -15,7 +15,7 @@ typedef struct nw_sets {
   uint32_t *way;
   int ways;
   uint32_t sets, mask; // `mask`: sets - 1 if `sets` is a power of two; otherwise 0
-  uint64_t before; // address of line 0 divided by the line size; it determines the set of each line
+  uint64_t before; // address of line 0 divided by the line size; needed to find the set of a line
 } nw_sets;
 void nw_sets_init(nw_sets *s, int64_t lines, int ways, uint64_t before);
 void nw_sets_free(nw_sets *s);

@@ -1,4 +1,4 @@
-// Simulates the accesses of a walk, and counts the misses of each site.
+// Simulates the accesses of a program, and counts the misses of each load and store.
 #include "cache/sim/misses.h"
 #include <stdlib.h>
 

@@ -3,15 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The class of a line is its number modulo CLASSES. PICKED of the CLASSES classes are simulated. They are chosen so
-// that no two of them differ by a power of two, because the distances of rows of matrices are often powers of two.
+// The class of a line is its number modulo CLASSES. PICKED of the classes are simulated. No two of these differ by a
+// power of two, because the distances between rows of matrices are often powers of two.
 enum { CLASSES = 64, PICKED = 8, PART = CLASSES / PICKED };
 
 struct nw_sampled {
   nw_sim *sim;
   int shift, nlevels, nsites;
   int8_t pick[CLASSES]; // index among the picked classes, or -1
-  int64_t *asked; // for each site: the number of requested lines of all classes
+  int64_t *asked; // for each site: the number of requested lines, in all classes
   int64_t missed[NW_MAX_LEVELS][PICKED];
   nw_ref ref[2 * NW_BATCH]; // the parts of accesses that are in picked lines
   uint8_t out[2 * NW_BATCH * NW_MAX_LEVELS];
@@ -26,7 +26,8 @@ bool nw_sampled_can(const nw_sim_opts *o) {
   return true;
 }
 
-// Returns the caches to simulate. A fully associative level gets only a part of the lines, so it is made smaller.
+// Returns the caches to simulate. A fully associative level gets only a fraction of the lines, so its size is reduced
+// by the same fraction.
 static nw_sim_opts part_of(const nw_sim_opts *o) {
   nw_sim_opts part = *o;
   part.part = PART;
@@ -115,6 +116,6 @@ double nw_sampled_error(const nw_sampled *k, int level) {
     double apart = (double)k->missed[level][i] - mean;
     squares += apart * apart;
   }
-  double rest = 1 - 1.0 / PART; // the simulated part has no error
+  double rest = 1 - 1.0 / PART; // the simulated part of the counts has no error
   return 2 * sqrt(squares / (PICKED - 1) / PICKED * rest) / mean;
 }

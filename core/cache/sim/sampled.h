@@ -1,8 +1,8 @@
 // Estimates cache behaviour for programs that have too many accesses to simulate them all. A sample of the sets is
 // simulated over the whole program. The other sets are assumed to behave in the same way. Sets do not influence each
-// other. So the sampled sets are exact at all levels if the lines of a set in one level are the lines of a whole number
-// of sets in the next level. For a fully associative level, a fraction of the lines is simulated, in a cache reduced to
-// the same fraction.
+// other, so the counts of the sampled sets are exact. This holds for several levels, too, if the lines of a set in one
+// level are the lines of a whole number of sets in the next level. For a fully associative level, a fraction of the
+// lines is simulated, in a cache whose size is reduced to the same fraction.
 //
 // See R. E. Kessler, M. D. Hill, D. A. Wood, "A Comparison of Trace-Sampling Techniques for Multi-Megabyte Caches",
 // 1994, and, for fully associative levels, C. A. Waldspurger et al., "Efficient MRC Construction with SHARDS", 2015.
@@ -17,7 +17,7 @@ void nw_sampled_free(nw_sampled *k);
 void nw_sampled_feed(nw_sampled *k, const nw_ref *ref, int n);
 // Returns the estimated counts over all sets.
 nw_sim_counts nw_sampled_site(const nw_sampled *k, int level, int site);
-int64_t nw_sampled_looked(const nw_sampled *k, int site); // returns the number of simulated line requests of the site
-// Returns two standard errors of the misses, as a fraction of the misses. The standard error is computed from the
+int64_t nw_sampled_looked(const nw_sampled *k, int site); // number of simulated line requests of the site
+// Returns two standard errors of the estimated misses, as a fraction of the misses. The standard error follows from the
 // variance among the sampled sets.
 double nw_sampled_error(const nw_sampled *k, int level);

@@ -8,7 +8,7 @@ typedef struct level {
   nw_sets sets;
   nw_list list;
   bool shadowed;
-  nw_list shadow; // fully associative and of the same size, to detect conflicts
+  nw_list shadow; // a fully associative cache of the same size, to detect conflict misses
   uint64_t *seen; // one bit for each line that was requested from this level
   nw_sim_counts *count; // for each site
 } level;
@@ -105,8 +105,8 @@ static bool soil(level *l, uint32_t line) {
   return l->full ? nw_list_soil(&l->list, line) : nw_sets_soil(&l->sets, line);
 }
 
-// Writes back a dirty line that level i evicted. It goes to its copy in an outer level, or to memory. The write-back is
-// counted for the site that wrote the line.
+// Writes back a dirty line that level i evicted. The line is written to its copy in an outer level or, if there is
+// none, to memory. The write-back is counted for the site that wrote the line last.
 static void write_back(nw_sim *k, int i, uint32_t line) {
   k->level[i].count[k->writer[line]].written_back++;
   for (int next = i + 1; k->o.misses && next < k->o.nlevels; next++)
@@ -131,8 +131,8 @@ static nw_outcome ask_level(nw_sim *k, int i, uint32_t line, uint32_t site, bool
   return miss(l, line, shadow, n, write);
 }
 
-// Handles a request for the most recent line of a set of the first level. Returns false if it is for another line. This
-// is a fast path, since most requests are for such lines.
+// Handles a request for a line that is the most recent in its set of the first level. Returns false if it is not the
+// most recent. This is a fast path: most requests are for such lines.
 static bool is_recent(nw_sim *k, uint32_t line, const nw_ref *r) {
   level *l = &k->level[0];
   if (l->full || !k->o.misses) return false;

@@ -1,10 +1,10 @@
 // The reference simulator of caches: it simulates every access of a stream exactly, one after the other.
 //
-// Levels are set-associative or fully associative, replace the least recently used line, allocate on a write and write
-// back. An access makes one request for each line that it covers. Modes:
-//   FULL    every level gets every access, as if it were the only level. Analytic models of reuse count in this way.
+// Levels are set-associative or fully associative, with LRU replacement, write-allocate and write-back. An access makes
+// one request for each line that it covers. Modes:
+//   FULL    every level gets every access, as if it were the only level. Models that use stack distances count in this way.
 //   MISSES  a level gets only the misses of the previous level, in order, as in cachegrind. When a dirty line is
-//           evicted, its copy in the next level becomes dirty, but not more recent. If there is no copy, the line is
+//           evicted, its copy in an outer level becomes dirty, but not more recent. If there is no copy, the line is
 //           written to memory.
 //
 // A miss is cold if the line was never touched before. It is a conflict miss if a fully associative level of the same
@@ -20,8 +20,8 @@ bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o);
 // impossible.
 nw_sim *nw_sim_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites);
 void nw_sim_free(nw_sim *k);
-// Simulates n accesses. If `out` is not NULL, it gets a byte for each access and level: the worst outcome among the
-// lines of the access, or NW_HIT if the level was not accessed.
+// Simulates n accesses. If `out` is not NULL, a byte is written to it for each access and level: the worst outcome
+// among the lines of the access, or NW_HIT if the level was not accessed.
 void nw_sim_feed(nw_sim *k, const nw_ref *ref, int n, uint8_t *out);
 bool nw_sim_by_misses(const nw_sim *k); // true in mode MISSES
 uint32_t nw_sim_set(const nw_sim *k, int level, uint64_t line); // returns the set of a line

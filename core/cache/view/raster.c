@@ -8,8 +8,8 @@ enum { BRACKETS = 300 };
 typedef struct axis { // maps the addresses of a site to rows of pixels
   nw_lane *lane;
   uint64_t from; // the address at which row 0 begins
-  // The number of rows per byte in units of 2^-32. `up` is rounded up, for the first row of an access, and `down` is
-  // rounded down, for its last row. So no byte is painted in the row next to its own.
+  // The number of rows per byte, in units of 2^-32. `up` is rounded up, for the first row of an access. `down` is
+  // rounded down, for its last row. So no byte is painted in the row before or after its own.
   uint64_t up, down;
 } axis;
 
@@ -58,7 +58,7 @@ static void worst(uint8_t *pixel, uint8_t value) {
   if (*pixel < value) *pixel = value;
 }
 
-// Paints the rows that the units `from` to `to` - 1 of `scale` cover.
+// Paints the rows of the positions `from` to `to` - 1, which are bytes or sets, as `scale` maps them to rows.
 static void paint_part(const painting *x, const axis *a, const axis *scale, uint64_t from, uint64_t to, uint8_t value) {
   int last = x->r->height - 1, row = (int)(from * scale->up >> 32), top = (int)((to * scale->down - 1) >> 32);
   if (row > last) row = last;
@@ -94,8 +94,8 @@ static void see_lines(painting *x, const nw_ref *ref) {
   x->r->touched[x->column] = x->lines;
 }
 
-// Returns the number of the first level with a hit, counted from 1, or nlevels + 1 if no level hits. A level that was
-// not accessed has the outcome NW_HIT.
+// Returns the number of the first level with a hit, counted from 1. Returns nlevels + 1 if no level hits. A level that
+// was not accessed has the outcome NW_HIT.
 static uint8_t found_in(const painting *x, const uint8_t *out) {
   int n = 0;
   while (n < x->nlevels && out[n] != NW_HIT) n++;

@@ -1,4 +1,5 @@
-// Makes traces. A trace is a list of the accesses of a program, from a walk or from a run.
+// Makes traces. A trace is a list of the accesses of a program. It is made without running the program (walker.h), or
+// by running it.
 #include "cache/view/nest_trace.h"
 #include "access/rounds.h"
 #include "cache/sim/sim.h"
@@ -12,7 +13,7 @@ struct nw_trace {
   nw_places places; // during construction
   int64_t n, cap, most;
   nw_touched *at;
-  bool more; // there are more accesses than requested, or more than fit in memory
+  bool more; // true if there are more accesses than requested, or more than fit in memory
   nw_rounds rounds;
 };
 
@@ -45,7 +46,7 @@ void nw_trace_free(nw_trace *t) {
   nw_let_go(t);
 }
 
-// Copies the names, since the trace may exist longer than the program.
+// Copies the names of the buffers, since the trace may exist longer than the program.
 static void keep_names(nw_trace *t, const nw_places *places) {
   const char **name = NW_NEW_N(t->arena, const char *, places->n + 1);
   for (int i = 0; i < places->n; i++) name[i] = nw_arena_strdup(t->arena, places->at[i].buffer->name);
@@ -146,7 +147,7 @@ nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *a
 typedef struct nest_watch {
   nw_trace *t;
   const nw_affine_nest *nest;
-  const char **name; // copies of the names of the nest's arrays, which exist as long as the trace
+  const char **name; // copies of the names of the nest's arrays, which are freed with the trace
   nw_sim *sim; // NULL if no caches are simulated
 } nest_watch;
 
