@@ -1,9 +1,10 @@
-// Trains ranking models, and computes scores with them. A model consists of gradient-boosted trees over rows of
-// numbers. Each row belongs to a group. XGBoost trains the trees with the objective rank:pairwise or reg:squarederror.
+// Trains models and computes scores with them. A model consists of gradient-boosted trees, which XGBoost trains from
+// rows of features. A ranking model (objective rank:pairwise) compares rows of the same group. A regression model
+// (objective reg:squarederror) predicts a value for each row.
 //
 // XGBoost checks little: it treats rows without groups as one group, ignores misspelt parameters, and reports infinite
-// numbers with an unclear error. Its results are valid only until the next call. So everything is checked and copied
-// here. XGBoost runs on one thread, since the number of threads changes the model.
+// numbers with an unclear error. So the arguments are checked here. Its results are valid only until the next call, so
+// they are copied. XGBoost runs on one thread, because the number of threads changes the model.
 #include "learn/xgboost.h"
 #include <stdio.h>
 #include <math.h>
@@ -113,7 +114,7 @@ static bool set_groups(const nw_learner *m, void *d, const nw_learn_rows *r) {
   return done(m, m->lib.XGDMatrixSetUIntInfo(d, "group", (const unsigned *)r->group, (uint64_t)r->ngroups));
 }
 
-// Returns the rows in XGBoost's format, or NULL on failure. `o` holds the options of training. It is NULL if the rows
+// Returns the rows in XGBoost's format, or NULL on failure. `o` holds the options of training; it is NULL for rows that
 // are not for training.
 static void *matrix(const nw_learner *m, const nw_learn_rows *r, const nw_learn_opts *o) {
   void *d = NULL;
@@ -137,7 +138,8 @@ static nw_learner *new_learner(nw_ctx *c, int features) {
   return NULL;
 }
 
-// Makes a booster. It gets the number of features of `rows` or, if `rows` is NULL, of the model that is loaded later.
+// Makes a booster (XGBoost's term for a model). It takes the number of features from `rows`. If `rows` is NULL, it
+// takes it later from the model that is loaded.
 static bool make_booster(nw_learner *m, void *rows) {
   return done(m, m->lib.XGBoosterCreate(&rows, rows ? 1 : 0, &m->booster));
 }

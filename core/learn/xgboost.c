@@ -1,4 +1,4 @@
-// Opens XGBoost.
+// Loads the XGBoost library.
 #include "learn/xgboost.h"
 #ifdef NW_XGBOOST
 #include <dlfcn.h>

@@ -1,9 +1,10 @@
-// Opens XGBoost at its first use, so a session without learned models does not load it. Private to learn.c.
+// Loads the XGBoost library at its first use, so that a session without learned models does not load it. Private to
+// learn.c.
 #pragma once
 #include "base/base.h"
 
-// The functions that are used. A row has the type of the result, the name and the parameters. A function that returns
-// an int returns 0 on success. On failure it returns -1, and XGBGetLastError returns the reason.
+// The functions of XGBoost that are used. A row has the type of the result, the name and the parameters. A function
+// that returns an int returns 0 on success. On failure it returns -1, and XGBGetLastError returns the reason.
 #define NW_XGBOOST_FUNCTIONS(X)                                                                                        \
   X(int, XGDMatrixCreateFromMat_omp, (const float *, uint64_t, uint64_t, float, void **, int))                         \
   X(int, XGDMatrixSetFloatInfo, (void *, const char *, const float *, uint64_t))                                       \
