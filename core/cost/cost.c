@@ -1,4 +1,5 @@
-// Computes the cost of a program. Combines the core model, the bytes that the caches move, threads and energy.
+// Computes the cost of a program from the core model (cpu/core.h), the bytes that the caches move, the threads and the
+// energy.
 #include "cost/energy.h"
 #include "cost/traffic.h"
 #include "poly/poly.h"
@@ -48,8 +49,8 @@ static double cycles_in_regions(const nw_core_node *at, int *entered) {
   return all;
 }
 
-// Adds the moved bytes. A line that misses in a level is loaded from the next level, and a dirty line is written back
-// to that level.
+// Adds the bytes that move between levels. A line that misses in a level is loaded from the next level, and a dirty
+// line is written back to the next level.
 static void add_moved(nw_cost *k, const nw_traffic *t) {
   for (int i = 0; i < t->n; i++) {
     const nw_traffic_row *r = &t->row[i];
@@ -100,7 +101,7 @@ static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread,
   return true;
 }
 
-// Computes the cost of each thread. The first thread is handled last, since its results are shown.
+// Computes the cost of each thread. The first thread is handled last: its results stay in k and are shown.
 static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
   int64_t *before = NW_NEW_N(k->core->arena, int64_t, count_bodies(k->core->root));
   bool ok = true;
@@ -110,8 +111,8 @@ static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
 
 // ---- together
 
-// Returns the machine as one thread can use it. Threads share the memory bandwidth. The rest of the record is already
-// for one thread.
+// Returns the machine as one thread can use it. Threads share the memory bandwidth. All other numbers of the record are
+// for one thread already.
 static nw_machine shared_machine(const nw_machine *m, int threads) {
   nw_machine one = *m;
   if (one.memory.bandwidth * threads > one.memory.bandwidth_all)
@@ -248,7 +249,7 @@ bool nw_cost_exact(const nw_cost *k, int level, double *error) {
 
 int nw_cost_terms(const nw_cost *k) { return (void)k, NW_CORE_BOUNDS + 1; }
 
-// Returns the cycles of resource i. The term after the last resource has the cycles of the longest dependence chain.
+// Returns the cycles of resource i. The term after the last resource is the longest dependence chain.
 nw_cost_term nw_cost_term_at(const nw_cost *k, int i) {
   return (nw_cost_term){nw_core_bound_name(&k->machine, i), i < NW_CORE_BOUNDS ? k->whole.busy[i] : k->whole.wait};
 }

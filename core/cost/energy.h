@@ -1,4 +1,4 @@
-// Estimates the energy that each consumer uses.
+// Estimates the energy of a program, with a row for each kind of event.
 #pragma once
 #include "cost/cpu/core_time.h"
 
@@ -13,8 +13,8 @@ typedef struct nw_moved_bytes {
   double read[NW_MACHINE_LEVELS + 1], written[NW_MACHINE_LEVELS + 1];
 } nw_moved_bytes;
 
-// Estimates the energy. Each count is multiplied by its energy in the machine's record. The sum of these products is
-// the dynamic energy. The static energy is the static power of `cores` cores times the run time.
+// Estimates the energy. The dynamic energy is a sum over the kinds of events: the number of events times the energy of
+// one event in the machine's record. The static energy is the static power of `cores` cores times the run time.
 void nw_energy_of(const nw_machine *m, const nw_core_ops *all, const nw_moved_bytes *moved, double seconds, int cores,
                   nw_energy *out);
 double nw_energy_joules(const nw_energy *e);

@@ -10,11 +10,12 @@
 
 // Limits on the number of accesses. In both cases, the simulation takes a few seconds.
 enum {
-  MOST_SIMULATED = 20000000, // if all sets are simulated
-  MOST_SAMPLED = 100000000 // if an eighth of the sets is simulated
+  MOST_SIMULATED = 20000000, // limit if all cache sets are simulated
+  MOST_SAMPLED = 100000000 // limit if an eighth of the cache sets is simulated
 };
 
-// Returns the part of a level that one thread can use: its effective ways, divided by the threads that share the level.
+// Returns the part of a level that one thread can use: the effective ways of the level, divided by the number of
+// threads that share it.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {
   int64_t sharers = threads > x->shared_by ? x->shared_by : threads < 1 ? 1 : threads;
   int64_t left = nw_machine_effective_ways(x), ways = left / sharers > 0 ? left / sharers : 1;
@@ -139,12 +140,12 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
   return NULL;
 }
 
-// The cycles to move a line between a level and the next level, or memory.
+// The cycles to move a line between a level and the next level or, for the last level, memory.
 typedef struct behind {
-  double in, back; // to load a line, and to write one back, if the lines are adjacent
-  double strided; // to load a line that is not adjacent to the previous one
-  double strided_store; // to load and write back such a line for a store
-  double crowded_store; // like strided_store, if all these lines are in one set
+  double in, back; // to load an adjacent line, and to write back an adjacent line
+  double strided; // to load a line that is not adjacent to the previously loaded line
+  double strided_store; // to load and write back such a line, for a store
+  double crowded_store; // like strided_store, if all lines are in one set
 } behind;
 
 static behind behind_of(const nw_machine *m, int level) {
@@ -161,21 +162,21 @@ static behind behind_of(const nw_machine *m, int level) {
   return b;
 }
 
-typedef struct lines { // missing lines of one access in a level
+typedef struct lines { // lines of one access that miss in a level
   double in, stored, back; // lines that are fetched for loads, fetched for stores, and written back
 } lines;
 
-// Returns the missing lines. The fraction 1 - `warm` of the cold misses is left out: the previous call of the program
-// loaded these lines, and they are still in the level.
+// Returns the lines that miss. A fraction 1 - `warm` of the cold misses is not counted: the previous call of the
+// program loaded these lines, and they are still in the level.
 static lines lines_of(const nw_sim_counts *n, double warm) {
   double cold = (double)n->outcome[NW_COLD] * (1 - warm), all = (double)(n->read_misses + n->write_misses);
   double part = all > 0 ? (all - cold) / all : 1;
   return (lines){part * (double)n->read_misses, part * (double)n->write_misses, part * (double)n->written_back};
 }
 
-// Charges an access for its missing lines. Adjacent lines are prefetched, and cost the transfer time of each level.
-// Other lines are requested one by one, and each occupies one of the few buffers for outstanding cache misses until it
-// arrives. Writing back dirty lines takes long, but overlaps with loading lines.
+// Adds the cost of the lines of an access that miss. Adjacent lines are prefetched, and each costs its transfer time.
+// Other lines are requested one by one, and each occupies one of the few buffers for outstanding misses until it
+// arrives. Write-backs of dirty lines take long, but overlap with loads of lines.
 static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, int level, const lines *n,
                    const lines *further, const nw_line_walk *walk) {
   behind b = behind_of(k->machine, level);
@@ -188,10 +189,10 @@ static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, 
   if (walk->stores_jump) at->under_way[1] += part * fmax(n->stored, n->back) * store;
 }
 
-// Charges loads across two lines. Such a load is retried while one of its lines is outstanding. Similar loads of a body
-// share their outstanding lines, also if they are in adjacent rows. A line that is fetched for one of these loads is
-// assumed to delay all of them, since many iterations are in the reorder window at once. If lines come from several
-// levels, the level furthest from the core determines the cost.
+// Adds the cost of loads that cross into a second line. Such a load is repeated while one of its lines is outstanding.
+// A line that is fetched for one of several similar loads (line_walk.c) of a body is assumed to delay all of them,
+// since many iterations are in the instruction window at the same time. If lines come from several levels, the level
+// furthest from the core determines the cost.
 static void charge_across(const nw_core *k) {
   const nw_machine *m = k->machine;
   for (int i = 0; i < k->access.n; i++) {
@@ -208,15 +209,15 @@ static void charge_across(const nw_core *k) {
   }
 }
 
-// Charges streaming stores, which fetch nothing and write to memory.
+// Adds the cost of streaming stores. They fetch no lines, and write directly to memory.
 static void charge_streamed(const nw_core *k, nw_core_node *at, int level, const lines *n) {
   int last = k->machine->nlevels - 1;
   if (level == last) at->transfer[last] += n->stored * behind_of(k->machine, last).back;
 }
 
-// Returns the fraction m of the touched lines that are no longer in a level when the program is called again. It is 0
-// if all lines fit. Otherwise random replacement is assumed, since real caches do better than strict LRU. Then m is the
-// solution of 1 - m = exp(-m F/C). F is the size of all buffers, and C is the size of the level.
+// Returns the fraction m of the accessed lines that are no longer in a level when the program is called again. It is 0
+// if all lines fit. Otherwise random replacement is assumed: real caches keep more lines than strict LRU would. Then m
+// is the solution of 1 - m = exp(-m F/C), where F is the size of all buffers, and C is the size of the level.
 static double lost_between_calls(const nw_core *k, int level) {
   double f = (double)(k->places.to - k->places.from) / (double)k->machine->level[level].bytes, m = 1;
   if (f <= 1) return 0;
@@ -230,7 +231,7 @@ static void clear(nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) clear(at->kid[i]);
 }
 
-// Returns the missing lines of the same access in the next level. Rows are ordered by level, then by site.
+// Returns the lines of the access of row i that miss in the next level. Rows are ordered by level, then by site.
 static lines lines_behind(const nw_traffic *t, const nw_core *k, int i) {
   int level = t->row[i].level + 1, sites = nw_walker_sites(t->walker);
   if (level == k->machine->nlevels) return (lines){0};

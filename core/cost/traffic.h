@@ -1,5 +1,5 @@
 // Counts the cache misses of each load and store of a program, with the cache model. If the program is not an affine
-// nest, it is simulated instead: in all sets or, if that takes too long, in a sample of the sets.
+// nest, the caches are simulated instead: all sets or, if that would take too long, a sample of the sets.
 #pragma once
 #include "cost/cpu/core.h"
 #include "access/walker.h"
@@ -21,5 +21,5 @@ typedef struct nw_traffic {
 // Counts the misses of one of `threads` threads, or of the whole program if `threads` is 0. Returns NULL on failure.
 nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const nw_cost_opts *o, int thread, int threads);
 void nw_traffic_free(nw_traffic *t);
-// Sets the cycles of transfers in each body of the core model, and overwrites earlier values.
+// Sets the cycles of transfers (nw_core_node) in each body of the core model, and overwrites earlier values.
 void nw_traffic_charge(const nw_traffic *t, nw_core *k);

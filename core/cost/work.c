@@ -1,5 +1,5 @@
-// Finds the work of a nest's statements: their operations as written, the number of executions, and the bytes that the
-// core accesses.
+// Finds the work of a nest's statements: the operations as written, the number of executions, and the bytes of the
+// accesses.
 #include "cost/work.h"
 #include "cache/exact/model.h"
 #include "nest/nest.h"
@@ -50,8 +50,8 @@ static void add(nw_nest_work *w, const char *name, int bits, double count) {
 
 // ---- numbers of executions
 
-// Copies the nest and replaces each statement with a single access. The number of times that this access is made is the
-// number of executions of the statement.
+// Copies the nest and replaces each statement by a single access. The number of these accesses is then the number of
+// executions of the statement.
 static nw_text_node *marked(nw_text *to, const nw_text_node *x) {
   if (!x) return NULL;
   nw_text_node *y = nw_text_node_new(to, x->kind);

@@ -1,8 +1,9 @@
-// Simulates compiled code, instruction by instruction, as a core would run it.
+// Executes compiled code instruction by instruction, without running it on the CPU. core/cost/asm/code_core.h then
+// computes its time.
 //
-// It reads the assembly that the compiler prints (x86-64, AT&T syntax). It computes integers, branches, addresses,
-// integer vectors and masks as the CPU does. It does not compute floating-point numbers, so values that depend on them
-// are unknown. It has copies of only three parts of memory: the stack, the constants, and the frame that contains the
+// The input is assembly in AT&T syntax (x86-64), as the compiler prints it. Integers, branches, addresses, integer
+// vectors and masks are computed as on the CPU. Floating-point numbers are not computed, so values that depend on them
+// are unknown. Only three parts of memory are represented: the stack, the constants, and the frame that contains the
 // kernel's pointers.
 #pragma once
 #include "base/base.h"
@@ -127,7 +128,7 @@ typedef struct nw_code_ins {
   bool zeroing, broadcast; // {z} {1to16}
   uint8_t width; // bytes of the instruction's widest vector
   int target; // for a jump: the number of the target instruction
-  // the resources that the instruction needs in a core: code_needs.c
+  // The following fields are the resources that the instruction needs: see code_needs.c.
   uint8_t nsrc, src[8], ndst, dst[3], naddress, address[3]; // registers
   uint8_t parts; // number of micro-operations that are dispatched
   uint8_t more; // number of parts after the first that need a port
@@ -150,10 +151,10 @@ typedef struct nw_compiled {
   nw_arena *arena;
 } nw_compiled;
 
-// Reads assembly. Returns NULL if the assembly has no entry point or is for another CPU.
+// Parses assembly. Returns NULL if the assembly has no entry point or is for another CPU.
 nw_compiled *nw_code_read(const char *assembly);
 void nw_code_free(nw_compiled *k);
-bool nw_code_name(nw_code_ins *x); // sets the fields that follow from x->name; false if the instruction is unknown
+bool nw_code_name(nw_code_ins *x); // sets the fields that x->name determines; false if the name is unknown
 void nw_code_needs(nw_compiled *k, const nw_machine *m);
 
 // ---- execution
@@ -194,7 +195,7 @@ typedef struct nw_code_state {
   uint64_t address[NW_CODE_LANES]; // addresses of its accesses
   int naddress;
   bool taken;
-  bool partial; // the last step was a masked access with lanes that are off or unknown
+  bool partial; // true if the last step was a masked access with inactive or unknown lanes
 } nw_code_state;
 
 nw_code_state *nw_code_begin(const nw_compiled *k);

@@ -1,8 +1,8 @@
 // Computes when a core fetches, dispatches, issues, completes and retires each instruction.
 //
-// Instructions are processed in order, but each occupies a port when its operands are ready. So a later instruction may
-// use a port in an earlier cycle if the port is free in that cycle. The schedule is kept in ring buffers, indexed by
-// cycle and by instruction.
+// Instructions are processed in program order. Each occupies a port in the first cycle in which its operands are ready
+// and the port is free. This cycle may be earlier than that of a preceding instruction. Ring buffers, indexed by cycle
+// and by instruction, store which ports are in use.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
@@ -13,23 +13,23 @@ enum {
   INSTRUCTIONS = 1 << 10,
   STORES = 1 << 7,
   STORE_BUFFER = 112,
-  FETCHED = 8, // instructions that are fetched per cycle, from one window
-  WINDOW_BYTES = 64, // a window is an aligned block of code
+  FETCHED = 8, // limit on the instructions fetched per cycle; all must be in one window
+  WINDOW_BYTES = 64, // bytes of a window, which is an aligned block of code
   AHEAD = 24, // limit on the cycles between the fetch of an instruction and its dispatch
-  RETIRED = 8, // instructions that are retired per cycle
+  RETIRED = 8, // limit on the instructions retired per cycle
   CODE_SETS = 64,
-  CODE_WAYS = 8, // ways of the cache of decoded windows, and of the instruction cache
-  DECODED = 16, // bytes of code that are decoded per cycle if they are not in the cache
+  CODE_WAYS = 8, // ways of the micro-op cache, and of the instruction cache
+  DECODED = 16, // bytes of code that are decoded per cycle if they are not in the micro-op cache
   CODE_MISS = 6, // cycles to fetch a window from the second level of cache
 };
 static const double vector_load = 2; // extra cycles of a vector load
 static const double commit = 3; // cycles from a store's retirement until it may go to the cache
 static const double masked_forward = 1.8; // extra forwarding cycles after a masked store with all lanes active
-static const double lanes_joined = 8; // cycles from the last load of a gather to its result
+static const double lanes_joined = 8; // cycles from a gather's last load to its result
 
 typedef struct stored {
   uint64_t from, to; // the range of addresses
-  double data, commit; // the cycle in which the data is ready, and the cycle in which it is in the cache
+  double data, commit; // the cycles in which the data is ready, and in which it is in the cache
   bool partial, masked;
 } stored;
 
@@ -89,7 +89,8 @@ static void pass(nw_code_core *c, int64_t to) {
   }
 }
 
-// Chooses one of the free ports: preferably a port that vectors cannot use, otherwise the first one.
+// Chooses one of the free ports. An integer instruction that can use all ports gets, if possible, a port that vector
+// instructions cannot use.
 static int chosen(int free_ports, int wanted) {
   static const int order[] = {NW_PORT_10, NW_PORT_6, NW_PORT_1, NW_PORT_0};
   bool whole = wanted & NW_PORT_10;
@@ -121,8 +122,8 @@ static bool touch_code(uint64_t sets[CODE_SETS][CODE_WAYS], uint64_t window) {
   return there;
 }
 
-// Fetches up to eight instructions per cycle from one window, up to a taken branch. Code that is not decoded takes
-// longer.
+// Fetches instruction x. One cycle fetches up to FETCHED instructions from one window, up to a taken branch. Code that
+// is not in the micro-op cache takes longer.
 static void fetch(nw_code_core *c, const nw_code_ins *x) {
   uint64_t window = x->at / WINDOW_BYTES;
   c->fetched_at = fmax(c->fetched_at, (double)c->now - AHEAD);
@@ -173,8 +174,8 @@ static double ready(const nw_code_core *c, const uint8_t *reg, int n) {
 
 // ---- loads
 
-// Finds the youngest store to these bytes. Returns the cycle in which its data can be forwarded. If forwarding is not
-// possible, returns the cycle in which its data is in the cache.
+// Finds the youngest store to these bytes, and returns the cycle in which its data can be forwarded. If forwarding is
+// impossible, returns the cycle in which the data is in the cache.
 static double forwarded(nw_code_core *c, double at, double there, uint64_t from, uint64_t to) {
   const nw_machine *m = c->machine;
   for (int64_t i = c->nstores - 1; i >= 0 && i >= c->nstores - STORE_BUFFER; i--) {
@@ -191,7 +192,8 @@ static double forwarded(nw_code_core *c, double at, double there, uint64_t from,
 
 static bool crosses(uint64_t from, uint64_t to, uint64_t unit) { return from / unit != (to - 1) / unit; }
 
-// Returns the cycle in which the loaded data is ready. Sets *issued to the cycle in which the last access began.
+// Returns the cycle in which the loaded data is ready. Sets *issued to the cycle in which the instruction's last access
+// began.
 static double load(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, double from, double *issued) {
   int ports = x->bytes > 32 ? NW_PORT_LOAD_WIDE : NW_PORT_LOAD;
   double latency = round(c->machine->level[0].latency) + (x->name[0] == 'v' ? vector_load : 0), all = from;
@@ -252,7 +254,7 @@ static void wait_in_scheduler(nw_code_core *c, double until) {
 }
 
 static void branch(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, int at, double done) {
-  enum { FRONT = 4 }; // the part of the cycles of a misprediction that lies between fetch and dispatch
+  enum { FRONT = 4 }; // cycles of a misprediction between fetch and dispatch
   bool missed = x->op == NW_CODE_BRANCH && !nw_code_foretold(c->guesses, at, s->taken);
   if (missed) c->events.missed++, c->fetch_from = fmax(c->fetch_from, done + c->machine->branch_miss - FRONT);
   if (!s->taken) return;

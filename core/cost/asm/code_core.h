@@ -1,6 +1,6 @@
-// Simulates a core. The input is the list of executed instructions with the addresses that they access. For each
-// instruction, the simulation computes when it is fetched, dispatched, issued to a port, completed and retired. All
-// data is assumed to be in the first level of cache.
+// Simulates the timing of a core. The input is the sequence of executed instructions, with the addresses that they
+// access. For each instruction, the simulation computes when it is fetched, dispatched, issued to a port, completed and
+// retired. All data is assumed to be in the first cache level.
 #pragma once
 #include "cost/asm/code.h"
 
@@ -23,7 +23,7 @@ nw_code_core *nw_code_core_new(const nw_compiled *k, const nw_machine *m);
 void nw_code_core_free(nw_code_core *c);
 // Simulates the timing of instruction `at`. Called after the instruction was executed.
 void nw_code_core_run(nw_code_core *c, const nw_code_state *s, int at);
-// Only updates the branch predictor for instruction `at`. Called after the instruction was executed.
+// Updates the branch predictor for instruction `at`, and nothing else. Called after the instruction was executed.
 void nw_code_core_skip(nw_code_core *c, const nw_code_state *s, int at);
 double nw_code_core_now(const nw_code_core *c); // the cycle in which the last instruction was retired
 

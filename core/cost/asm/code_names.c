@@ -26,7 +26,7 @@ static const row integers[] = {
     {"cltd", NW_CODE_SIGN, 0, 4, false},   {"jmp", NW_CODE_JUMP, 0, 0, false},   {NULL, 0, 0, 0, false},
 };
 
-// The first row that is a prefix of the name is used; later rows are more general.
+// The first row whose name is a prefix of the instruction's name is used. So a more general row comes later.
 static const row vectors[] = {
     {"vmovdqa", NW_CODE_V_MOVE, 0, 8, false},
     {"vmovdqu", NW_CODE_V_MOVE, 0, 8, false},
@@ -153,7 +153,7 @@ static void mask(nw_code_ins *x) {
       take(x, r);
       break;
     }
-  char last = x->name[strlen(x->name) - (x->op == NW_CODE_K_UNPACK ? 2 : 1)]; // for kunpckbw, the size of a half
+  char last = x->name[strlen(x->name) - (x->op == NW_CODE_K_UNPACK ? 2 : 1)]; // kunpckbw: the size of a half
   x->size = (uint8_t)letter_bytes(last);
 }
 

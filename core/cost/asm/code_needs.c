@@ -21,11 +21,11 @@ enum {
   EVEN = P0 | P6, // for shifts, conditions and branches
 };
 
-// What a vector instruction needs. The first row whose `name` is a prefix of the instruction's name is used.
+// The resources of a vector instruction. The first row whose `name` is a prefix of the instruction's name is used.
 typedef struct need {
   const char *name;
   uint16_t ports, wide; // `wide`: the ports for vectors of 64 bytes
-  double latency; // below 0: the machine's record has the latency of `class`
+  double latency; // if negative, the latency of `class` in the machine's record is used
   uint16_t more; // the ports of a second micro-operation; 0 if there is none
   int class;
 } need;
@@ -189,7 +189,7 @@ static void in_memory(nw_code_ins *x, const nw_code_operand *o, bool is_last) {
 
 // ---- registers
 
-// Clearing a register needs no resources.
+// True if the instruction sets a register to zero, by an operation on equal operands. It needs no execution unit.
 static bool clears(const nw_code_ins *x) {
   bool itself = x->nargs >= 2 && x->arg[0].kind == NW_OPERAND_REGISTER && x->arg[1].kind == NW_OPERAND_REGISTER &&
                 x->arg[0].reg == x->arg[1].reg;
@@ -214,7 +214,7 @@ static void in_register(nw_code_ins *x, const nw_code_operand *o, bool is_last) 
   if (!overwrites(x) || (x->mask != NW_CODE_NONE && !x->zeroing)) reads(x, o->reg);
 }
 
-// Adds implicit operands.
+// Adds the implicit operands of an instruction.
 static void hidden(nw_code_ins *x) {
   enum { RAX = 0, RDX = 2 };
   bool one = x->nargs == 1;
@@ -238,7 +238,7 @@ static void registers(nw_code_ins *x) {
   if (reads_flags(x)) reads(x, NW_CODE_FLAGS);
   bool borrow =
       x->op == NW_CODE_SBB && x->nargs == 2 && x->arg[0].kind == NW_OPERAND_REGISTER && x->arg[0].reg == x->arg[1].reg;
-  if (borrow) x->nsrc = 1, x->src[0] = NW_CODE_FLAGS; // a register minus itself: only the carry flag matters
+  if (borrow) x->nsrc = 1, x->src[0] = NW_CODE_FLAGS; // for a register minus itself, only the carry flag matters
 }
 
 // ---- ports and cycles
@@ -330,7 +330,7 @@ static void integer(nw_code_ins *x) {
   }
 }
 
-// Sets the needs of a gather or scatter: one access for each lane, and a few more micro-operations.
+// Sets the resources of a gather or scatter: one access for each lane, and a few more micro-operations.
 static void each_lane(nw_code_ins *x) {
   bool gather = x->op == NW_CODE_GATHER;
   const nw_code_operand *o = gather ? &x->arg[0] : last(x), *v = gather ? last(x) : &x->arg[0];

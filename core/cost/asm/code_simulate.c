@@ -1,7 +1,8 @@
-// Simulates the time of compiled code on a core with all data in the first level of cache.
+// Computes the time of compiled code on a core, with all data in the first cache level.
 //
-// All code is executed, but only samples are timed. They are spread over the run (Wunderlich and others, SMARTS, ISCA
-// 2003). Before each sample, some instructions train the branch predictor, and then some instructions warm up the core.
+// All instructions are executed, but only samples are timed. The samples are spread over the execution (Wunderlich and
+// others, SMARTS, ISCA 2003). Before each sample, some instructions train the branch predictor, and then some more warm
+// up the simulated core.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 enum { SAMPLES = 60, MOST_SAMPLES = 300, LEARNT = 20000, WARM = 1500, TIMED = 2500, LOOK = 1 << 16 };
 
 typedef enum pace { FOLLOW, LEARN, TIME } pace;
-static const int64_t most_followed = 400000000; // limit on executed instructions; the rest is assumed to be similar
+static const int64_t most_followed = 400000000; // limit on executed instructions
 
 typedef struct simulation {
   nw_ctx *ctx;
@@ -47,7 +48,7 @@ static void time_some(simulation *k) {
   k->timed += k->followed - n;
 }
 
-// Divides the run into periods, and times a sample at a random position in each period.
+// Divides the execution into periods, and times a sample at a random position in each period.
 static void run(simulation *k, double expected) {
   int64_t period = expected / SAMPLES < WARM + TIMED ? WARM + TIMED : (int64_t)(expected / SAMPLES);
   uint64_t random = 1;
@@ -62,7 +63,7 @@ static void run(simulation *k, double expected) {
   }
 }
 
-// Computes the result. If the code ended before a sample was timed, the whole run is used.
+// Computes the result. If the code ended before a sample was timed, uses the time of the whole execution.
 static void finish(const simulation *k, double expected, nw_code_time *out) {
   double followed = (double)k->followed, timed = k->timed ? (double)k->timed : followed;
   double cycles = k->timed ? k->cycles : nw_code_core_now(k->core);

@@ -37,7 +37,8 @@ static uint64_t shifted(int how, uint64_t v, uint64_t by, int bytes) {
   return by >= bits ? 0 : how == NW_LANE_LEFT ? v << by : v >> by;
 }
 
-// Combines two lanes. b is the first operand, as in the assembly: a subtraction is the second operand minus the first.
+// Combines two lanes. As in the assembly, b is the first operand: a subtraction gives the second operand minus the
+// first.
 static uint64_t combined(const nw_code_ins *x, uint64_t b, uint64_t a) {
   switch (x->lane) {
   case NW_LANE_ADD: return a + b;
@@ -84,8 +85,7 @@ static bool mask_of(const nw_code_state *s, const nw_code_ins *x, uint64_t *bits
   return s->mask[x->mask - NW_CODE_MASK].known;
 }
 
-// Writes a vector register. Lanes that are masked off keep their value or become zero; lanes beyond the width become
-// zero.
+// Writes a vector register. Inactive lanes keep their value or become zero; lanes beyond the width become zero.
 static void put(nw_code_state *s, const nw_code_ins *x, const nw_code_operand *o, value v, int bytes) {
   if (!is_vector(o)) return;
   value *to = &s->vector[o->reg - NW_CODE_VECTOR];
@@ -104,7 +104,7 @@ static void put_mask(nw_code_state *s, const nw_code_operand *o, uint64_t bits, 
   s->mask[o->reg - NW_CODE_MASK].known = known;
 }
 
-// Stores a vector. If its value is unknown, or only a part is stored, the memory becomes unknown.
+// Stores a vector. If its value is unknown, or only some lanes are stored, the memory becomes unknown.
 static void put_memory(nw_code_state *s, const nw_code_operand *o, const value *v, int bytes) {
   uint64_t at = nw_code_address(s, o);
   bool known = v && v->known && nw_code_on_stack(at, bytes);

@@ -2,9 +2,9 @@
 // program, without the loops and guards inside it. For each body, the model finds the instructions, the number of runs,
 // and the cycles on a core if all data is in the first level of cache.
 //
-// The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the
-// schedule. LLVM hoists loop invariants, keeps an accumulator in a register, keeps small local arrays in registers if
-// their indices are constant, and folds a load into the instruction that uses it.
+// The model assumes the code that LLVM generates at optimization level 1 (run/jit.c). LLVM keeps the loops and vectors
+// of the schedule. It hoists loop invariants, and keeps an accumulator in a register. It also keeps small local arrays
+// in registers if their indices are constant. It folds a load into the instruction that uses the loaded value.
 #pragma once
 #include "access/lowered.h"
 #include "access/place.h"
@@ -25,9 +25,9 @@ typedef enum nw_core_unit {
 
 typedef struct nw_core_ops { // averages per execution of a body
   double op[NW_CLASS_COUNT][NW_WIDTHS]; // number of instructions of each width
-  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements of each size that they operate on
+  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements of each size on which they operate
   double unit[NW_CORE_UNITS];
-  double waiting; // number of instructions in chains (nw_core_chain), which wait for earlier stores
+  double waiting; // number of instructions in dependence chains (nw_core_chain)
 } nw_core_ops;
 
 typedef struct nw_core_access { // a load or store: the row of access/lowered.h, and how the core executes it
@@ -40,12 +40,13 @@ typedef struct nw_core_access { // a load or store: the row of access/lowered.h,
   int lanes, elem;
   bool write, masked, scattered;
   struct nw_core_node *body; // the innermost loop or guard around it
-  int64_t span; // number of adjacent bytes that similar accesses of its body touch (see line_walk.c)
-  struct nw_core_access *lead; // the first of the similar accesses of its body, including distant ones
+  int64_t span; // number of adjacent bytes that similar accesses (line_walk.c) of its body touch
+  struct nw_core_access *lead; // the first of the similar accesses of its body; distant ones are included
   bool issued; // true for a load that its body executes, as a separate instruction or folded into another one
-  // For a lead: the number of loads that cross into a second line in a run of the body, for all similar accesses.
+  // For a lead: the number of loads, of all similar accesses in one execution of the body, that cross into a second
+  // line.
   double crossings;
-  double came[NW_MACHINE_LEVELS]; // for a lead: number of lines that similar accesses load from L2, L3, ..., memory
+  double came[NW_MACHINE_LEVELS]; // for a lead: lines that similar accesses load from L2, L3, ..., memory
   int held; // depth of the outermost loop during which the element stays in a register; 0 if there is none
 } nw_core_access;
 
@@ -69,18 +70,18 @@ struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the ro
   int64_t entered; // number of times that control reaches the node
   int64_t times; // number of times that its body runs
   nw_core_ops ops; // for one run of the body, without its children
-  int blocked; // number of times per run that loads wait until preceding stores are in the cache: core_blocked.c
+  int blocked; // per execution: number of waits of loads for stores (core_blocked.c)
   double streams; // number of interleaved sequences of adjacent lines in an iteration: line_walk.c
   int strides; // number of different address steps, each of which needs an induction register
   int live; // number of floating-point and vector registers that contain live-in values
-  int held; // number of floating-point and vector registers that contain held elements
+  int held; // number of floating-point and vector registers that contain held elements (core_held.c)
   const nw_core_access *first_store, *last_store; // the first and last store to memory
   nw_vec chain; // nw_core_chain *: the chains of its own stores
   double transfer[NW_MACHINE_LEVELS]; // total cycles of line transfers to and from L2, L3, ..., memory
-  // Total cycles of outstanding misses of lines that are not prefetched: [0] for loads, [1] for stores, and [2] for
-  // loads across two lines. The three overlap.
+  // Total cycles during which misses of lines that are not prefetched are outstanding: [0] for loads, [1] for stores,
+  // [2] for loads across two lines. The three overlap in time.
   double under_way[3];
-  // total time: core_time.c
+  // The following fields are set by core_time.c.
   double cycles; // total cycles of the node and everything inside
   int bound; // the nw_core_bound that limits the node
 };
@@ -105,8 +106,8 @@ typedef struct nw_core {
 // Returns NULL if control flow depends on data.
 nw_core *nw_core_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m);
 void nw_core_free(nw_core *k);
-// Counts the runs of each body in thread `thread` of `threads`, or in the whole program if `threads` is 0. Returns
-// false if interrupted, or if there are too many iterations to count.
+// Counts the executions of each body in thread `thread` of `threads`, or in the whole program if `threads` is 0.
+// Returns false if interrupted, or if there are too many iterations to count.
 bool nw_core_count(nw_core *k, int thread, int threads);
 bool nw_core_shape(nw_core *k); // finds the instructions of each body
 void nw_core_hold(nw_core *k); // finds the elements that stay in registers (core_held.c); called by nw_core_shape
@@ -122,7 +123,7 @@ typedef enum nw_core_bound {
   NW_BOUND_INTEGER,
   NW_BOUND_BRANCH,
   NW_BOUND_FORWARD, // loads that wait until their data is in the cache
-  NW_BOUND_LINES, // outstanding cache misses that were not prefetched
+  NW_BOUND_LINES, // outstanding cache misses of lines that were not prefetched
   NW_BOUND_LEVEL,
   NW_CORE_BOUNDS = NW_BOUND_LEVEL + NW_MACHINE_LEVELS,
   NW_BOUND_LATENCY = NW_CORE_BOUNDS, // each result needs the previous one

@@ -1,18 +1,18 @@
 // Finds loads to which the store buffer cannot forward data.
 //
 // A load gets recent data from the store buffer only if a single store wrote all of it. Otherwise the load waits until
-// the stores are in the cache. This delays later instructions, including later stores. Loads that wait for the same
-// stores wait at the same time, so together they count once.
+// the stores are in the cache, and this delays later instructions. Several loads that wait for the same stores wait at
+// the same time, so they count as one wait.
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { BACK = 256 }; // number of accesses before a load that are considered: older stores are already in the cache
+enum { BACK = 256 }; // limit on the accesses before a load that are considered: older stores are already in the cache
 
-typedef struct reach { // the bytes that an access touches in one run of a body
+typedef struct reach { // the bytes that an access touches in one execution of a body
   int64_t from, to;
-  int64_t grid; // positions differ by multiples of this; 0 if there is only one position
+  int64_t grid; // the positions of the access differ by multiples of this; 0 if there is only one
   int64_t width; // number of bytes that one instruction accesses
 } reach;
 
@@ -51,7 +51,7 @@ static bool whole(const reach *load, const reach *store) {
   if (load->width > store->width) return false;
   if (!grid) return at >= 0 && at + load->width <= store->width;
   at = (at % grid + grid) % grid;
-  int64_t last = at + (store->width - 1 - at) / grid * grid; // the last position that begins in the store
+  int64_t last = at + (store->width - 1 - at) / grid * grid; // the last position of the load that begins in the store
   return at < store->width && last + load->width <= store->width;
 }
 

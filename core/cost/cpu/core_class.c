@@ -38,7 +38,8 @@ int nw_core_width(const nw_machine *m, nw_type t) {
   return nw_width_of(bytes < m->vector_bytes ? bytes : m->vector_bytes);
 }
 
-// Counts the same pieces as codegen/llvm/llvm_pieces.c: whole registers, and powers of two for the remaining lanes.
+// Counts the pieces into which codegen/llvm/llvm_pieces.c splits a vector: whole registers, and powers of two for the
+// remaining lanes.
 int nw_core_pieces(const nw_machine *m, nw_type t) {
   int most = (int)m->vector_bytes / nw_dtype_bytes((nw_dtype)t.dtype);
   return t.lanes / most + __builtin_popcount((unsigned)(t.lanes % most));
@@ -49,7 +50,8 @@ double nw_core_latency(const nw_machine *m, const nw_expr *e) {
   return c == NW_CLASS_COUNT ? 0 : m->op[c].latency;
 }
 
-// Returns the type that determines the width of the instructions. For a comparison, it is the type of the operands.
+// Returns the type that determines the width of the instructions: for a comparison, the type of the operands;
+// otherwise, the type of the result.
 static nw_type type_of_work(const nw_expr *e) {
   bool wide = e->n && bytes_of(e->arg[0]->type) > bytes_of(e->type) && e->arg[0]->type.lanes == e->type.lanes;
   return wide ? e->arg[0]->type : e->type;

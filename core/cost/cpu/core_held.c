@@ -1,12 +1,13 @@
 // Finds the elements that stay in registers, and the loops during which they stay there.
 //
-// A local array with only constant indices is kept in registers (LLVM's SROA). Let a loop read and write an element at
-// an invariant address. The element is kept in a register (promotion by LICM) under two conditions:
+// LLVM keeps a local array in registers if all its indices are constant (LLVM's pass SROA). An element that a loop
+// reads and writes at an invariant address is kept in a register during the loop (LLVM's pass LICM) if both conditions
+// hold:
 //
-//   Every other access of the loop to the buffer is to exactly this address, or provably to a different one.
-//   The loop accesses the element in every iteration.
+//   Every other access of the loop to the buffer is to exactly this address, or provably to a different address. The
+//   loop accesses the element in every iteration.
 //
-// Different buffers do not overlap.
+// Accesses to other buffers do not matter, since buffers do not overlap.
 #include "cost/cpu/core_access.h"
 
 static bool constant_index(const nw_core_access *a) { return a->affine && !a->at.n && !a->masked && !a->scattered; }
@@ -66,10 +67,10 @@ static bool keeps(const nw_core *k, const nw_core_access *a, const nw_core_node 
 
 enum {
   MOST_PROMOTED = 250
-}; // LLVM's limit on the loads and stores in a loop for this promotion (licm-mssa-max-acc-promotion)
+}; // limit of the loads and stores of a loop, beyond which LICM keeps no element in a register (licm-mssa-max-acc-promotion)
 
-// True if the loop exceeds this limit. If an element is loaded several times, each load counts, since LLVM cannot
-// merge loads that have stores between them.
+// True if the loop exceeds the limit MOST_PROMOTED. Several loads of one element are counted separately: LLVM cannot
+// merge loads with stores between them.
 static bool too_many(const nw_core *k, const nw_core_node *loop) {
   int n = 0;
   for (int i = 0; i < k->access.n && n <= MOST_PROMOTED; i++) {
@@ -91,7 +92,7 @@ static int held_through(const nw_core *k, const nw_core_access *a) {
   return depth;
 }
 
-// Returns the same depth for a load. Its element is in a register if an enclosing loop holds the element for a store.
+// Like held_through, for a load. The loaded element is in a register if an enclosing loop holds it for a store.
 static int held_around(const nw_core *k, const nw_core_access *a) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];

@@ -10,8 +10,8 @@ static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
   return step < 0 ? -step : step;
 }
 
-// Returns the number of different steps of addresses inside the loop. Steps of 1, 2, 4 and 8 bytes use the loop counter
-// with a scale.
+// Returns the number of different steps by which the loop moves addresses. Steps of 1, 2, 4 and 8 bytes are not
+// counted: such addresses use the loop counter with a scale.
 static int strides_of(const nw_core *k, const nw_core_node *loop) {
   int64_t found[64];
   int n = 0;
@@ -37,8 +37,8 @@ void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
 
 // ---- lines
 
-// True if access b begins less than a line away from access a, so that both are mostly on the same line. `moved` is the
-// number of elements by which b moves between the two accesses.
+// True if access b begins less than a line away from access a: most often, both are then on the same line. `moved` is
+// the number of elements by which b moves between the two accesses.
 static bool same_line(const nw_core *k, const nw_core_access *a, const nw_core_access *b, int64_t moved) {
   if (a->buffer != b->buffer || !a->affine || !b->affine || a->scattered || b->scattered) return false;
   int64_t by = (b->at.rest + moved - a->at.rest) * a->elem;

@@ -1,8 +1,8 @@
 // Finds the instructions of each body.
 //
-// A value is computed in the innermost loop on whose variable it depends. A load also stays inside guards, and inside
-// the innermost loop that may store to the same element. In a run of a body, each value is computed once, but a load is
-// repeated after a store to memory.
+// A value is computed in the innermost loop on whose variable it depends. A load also stays inside its guards, and
+// inside the innermost loop that may store to the same element. In one execution of a body, each value is computed
+// once, but a load is repeated after a store to memory.
 #include "cost/cpu/core_access.h"
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_class.h"
@@ -14,7 +14,7 @@ typedef struct seen { // a value that was computed
   const nw_core_node *loop, *guard; // the loop whose body computes the value; the guard around it there, or NULL
   int home, generation;
   bool loads, folded;
-  bool stored; // true if the value was just stored in the same run of the same body
+  bool stored; // true if the value was just stored, in the same execution of the same body
   nw_core_node *body; // the body in which the value was counted
   const nw_core_node *used; // the last body that counts it as a live-in value
 } seen;
@@ -90,7 +90,8 @@ static nw_core_access *access_of(shaping *s, const nw_expr *load) {
 
 static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop);
 
-// Returns the depth of the innermost enclosing loop that may store to the loaded element. The load stays in this loop.
+// Returns the depth of the innermost enclosing loop that may store to the loaded element. The load cannot be hoisted
+// out of this loop.
 static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   for (int d = s->at->depth; d > least; d--)
     for (int i = 0; i < s->k->access.n; i++) {
@@ -100,8 +101,8 @@ static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   return least;
 }
 
-// Returns the depth at which a load must stay. It is moved neither out of a guard, nor out of a loop that may have no
-// iterations.
+// Returns the least depth to which a load can be hoisted. It is not hoisted out of a guard, nor out of a loop that may
+// have no iterations.
 static int guarded_in(const shaping *s, int least) {
   int64_t n;
   for (const nw_core_node *at = s->at; at && at->depth > least; at = at->up) {
@@ -120,7 +121,7 @@ static int home_of_form(const shaping *s, const nw_core_access *a) {
 
 static int value(shaping *s, const nw_expr *e);
 
-// Adds the instructions of an index. If the lanes are at a constant distance, or all lanes use one element, only the
+// Adds the instructions of an index. If the lanes are at equal distances, or all lanes use the same element, only the
 // index of the first lane is computed.
 static void index_value(shaping *s, const nw_expr *index) {
   int64_t step;
@@ -152,7 +153,7 @@ static bool is_indexed(const nw_core_access *a, const nw_core_node *at) {
   return step == 1 || step == 2 || step == 4 || step == 8;
 }
 
-// Folds a load into the operation if nothing else uses it.
+// Folds a load into the operation that uses its value, if no other operation uses it.
 static void fold_load(shaping *s, const nw_expr *e, int home) {
   if (nw_core_class(e) == NW_CLASS_COUNT) return;
   for (int i = 0; i < e->n; i++) {
@@ -172,7 +173,7 @@ static void fold_load(shaping *s, const nw_expr *e, int home) {
 static void unfold(shaping *s, seen *x) {
   if (!x->folded || x->e->op != NW_OP_LOAD) return;
   x->folded = false;
-  x->used = s->at; // prevents folding it again
+  x->used = s->at; // so that the load is not folded again
   x->body->ops.unit[NW_CORE_FOLDED] -= nw_core_pieces(s->k->machine, x->e->type);
 }
 
@@ -265,8 +266,8 @@ static void add_chain(shaping *s, const nw_core_access *a) {
   s->at->ops.waiting += nw_core_pieces(s->k->machine, s->stmt->store.value->type);
 }
 
-// A held element is loaded once before the loop that holds it, and stored once after that loop, even if several
-// statements use it. The load is not needed if the body around the loop stores to the buffer first.
+// A held element (core_held.c) is loaded once before the loop that holds it, and stored once after that loop, even if
+// several statements use it. It is not loaded if the body around the loop stores to the buffer before the loop.
 static void add_held(shaping *s, const nw_core_access *a) {
   const nw_core_node *loop = s->loop[a->held];
   bool stored = false;
@@ -287,7 +288,7 @@ static void add_held(shaping *s, const nw_core_access *a) {
   nw_core_add_memory(s->k, &loop->up->ops, &load);
 }
 
-// Adds an instruction that inserts a part into a register that is later read as a whole.
+// Adds an instruction that inserts some lanes into a register whose lanes are later read all together.
 static void add_insertion(const shaping *s, const nw_core_access *a) {
   if (a->lanes < s->k->widest[a->buffer]) s->at->ops.op[NW_CLASS_SHUFFLE][1]++;
 }

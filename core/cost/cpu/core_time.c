@@ -1,15 +1,15 @@
 // Computes the cycles of bodies.
 //
 // A body takes as long as its busiest resource: dispatch, load and store ports, execution units, or transfers from
-// other levels. In a reduction into a register or through memory, each result needs the previous one. This is called a
-// *chain*. Out-of-order execution overlaps independent instructions within the instruction window. So if bodies fit in
-// the window, their resources are added up before the busiest is determined. A chain that ends with its loop overlaps
-// the next chain.
+// other levels. A *chain* is a sequence of operations each of which needs the result of the previous one, as in a
+// reduction. A core executes independent instructions at the same time if they are in its instruction window. So if
+// several bodies fit in the window, their uses of each resource are added up before the busiest resource is determined.
+// A chain that ends with its loop overlaps the next chain.
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
 
-// The level after the last cache level is memory.
+// A bound after the last cache level stands for memory.
 const char *nw_core_bound_name(const nw_machine *m, int bound) {
   static const char *const names[] = {"dispatch",
                                       "loads",
@@ -48,8 +48,8 @@ static int unit_of(int class, int width) {
 
 enum { PAGE = 4096 };
 
-// Returns the cost of crossing into the next line, averaged over the lines of a page. Crossing from the last line leads
-// into another page and costs more.
+// Returns the cost of an access that crosses into the next line, averaged over the lines of a page. A crossing from the
+// last line of a page leads into another page and costs more.
 static double crossing(const nw_machine *m) {
   return m->line_crossing + (m->page_crossing - m->line_crossing) * (double)m->level[0].line / PAGE;
 }
@@ -76,7 +76,8 @@ static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
   return c;
 }
 
-// Adds transfers. They are totals, so they are divided by the number of executions of the body.
+// Adds the cycles of transfers. The node has the totals of all executions, so they are divided by the number of
+// executions.
 static void add_transfers(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
   if (!at->times) return;
   for (int i = 0; i < m->nlevels; i++) c->busy[NW_BOUND_LEVEL + i] += at->transfer[i] / (double)at->times;
@@ -89,8 +90,8 @@ static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
   to->waiting += times * c->waiting;
 }
 
-// Finds the busiest resource, and returns its cycles. If transfers do not overlap, they are added to the load and store
-// cycles.
+// Finds the busiest resource, and returns its cycles. Transfers that cannot overlap other work are added to the cycles
+// of loads and stores.
 static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = 0, apart = 0;
   for (int i = 0; i < NW_CORE_BOUNDS; i++)
@@ -101,8 +102,9 @@ static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *boun
   return fmax(most, apart);
 }
 
-// Like busiest_unit, but also considers loads that wait until stores are in the cache. These stores wait for earlier
-// stores, and later instructions wait for these loads. The wait and other work overlap little.
+// Like busiest_unit, but also considers loads that wait until stores are in the cache (core_blocked.c). This wait
+// overlaps little with other work, because the stores wait for earlier stores, and later instructions wait for the
+// loads.
 static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = busiest_unit(m, c, bound), blocked = c->busy[NW_BOUND_FORWARD];
   if (!blocked) return most;
@@ -111,8 +113,8 @@ static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   return sqrt(hypot(most * most, blocked * blocked));
 }
 
-// Adds the time in which loads wait until stores are in the cache. If more instructions run between the stores and the
-// loads than the window contains, the stores are already in the cache.
+// Adds the cycles in which loads wait until stores are in the cache. There is no wait if more instructions than the
+// window contains are between the stores and the loads: the stores are then already in the cache.
 static void add_blocked(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
   if (!at->blocked || c->instructions > m->window * at->blocked) return;
   c->busy[NW_BOUND_FORWARD] += at->blocked * m->forward_masked;
@@ -134,8 +136,8 @@ static bool is_chained(const nw_core_access *a) {
   return false;
 }
 
-// True if the loop also stores values to the buffer that do not depend on its old content. Then the next iteration is
-// assumed not to depend on this one.
+// True if the loop also stores values to the buffer that do not depend on its old content. Then an iteration is assumed
+// not to depend on the previous one.
 static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];
@@ -144,9 +146,9 @@ static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_n
   return false;
 }
 
-// Returns the cycles of the chain through one element in an iteration of a loop around the store. The loops in between
-// update the element in every iteration, unless they move to another element or store a new value first. The chain goes
-// through memory if no loop holds the element in a register.
+// Returns the cycles of the chain through one element, in an iteration of a loop around the store. A loop between this
+// loop and the store updates the element in every iteration, unless it moves to another element or stores a new value
+// first. The chain goes through memory if no loop holds the element in a register.
 static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_node *loop) {
   const nw_core_access *a = c->store;
   bool apart = k->apart[a->buffer];
@@ -171,14 +173,14 @@ enum { MOST_CHAINS = 1024 };
 typedef struct chaining {
   const nw_core *k;
   const nw_core_node *loop;
-  bool carried; // true if only chains that continue in the next iteration count
+  bool carried; // true to consider only chains that continue in the next iteration
   int n;
   double most;
   chained list[MOST_CHAINS];
 } chaining;
 
-// True if the store of the next iteration must wait for this masked store. A masked store is assumed to cover its whole
-// vector.
+// True if a masked store overlaps the same store of the next iteration, so that the next iteration must wait. A masked
+// store is assumed to write its whole vector.
 static bool overlaps_next(const nw_core_access *a, const nw_core_node *loop) {
   if (!a->masked || a->scattered || !a->affine || a->body != loop) return false;
   int64_t lanes = 1, step = nw_form_coef(&a->at, loop->slot);
@@ -215,9 +217,9 @@ static double longest_chain(const nw_core *k, const nw_core_node *loop, bool car
 
 static nw_core_cost time_of(nw_core *k, nw_core_node *at);
 
-// Returns the cycles from the end of a chain to the end of the next, independent chain. Chains that begin within the
-// instruction window overlap. If a body is smaller than the window, the window contains several bodies. Otherwise, the
-// next body begins when the rest of this body fits in the window.
+// Returns the cycles from the end of a chain to the end of the next, independent chain. Chains that are in the
+// instruction window at the same time overlap. If a body is smaller than the window, the window contains several
+// bodies. Otherwise, the next body begins when the remaining instructions of this body fit in the window.
 static double beside(const nw_machine *m, const nw_core_cost *c) {
   double wait = c->wait, windows = fmax(c->instructions / m->window, c->waiting / m->scheduler);
   if (windows < 1) return wait / (1 + 1 / fmax(windows, 1e-9));
@@ -249,8 +251,8 @@ static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
   return all;
 }
 
-// Returns the delay of a mispredicted loop exit, which stops the supply of instructions. Instructions that wait in the
-// window hide a part of the delay.
+// Returns the delay of a mispredicted loop exit. No new instructions arrive during the delay, but instructions that
+// wait in the window are executed and hide a part of it.
 static double exit_miss(const nw_machine *m, const nw_core_node *at, const nw_core_cost *c) {
   int64_t n;
   bool constant = nw_is_int(at->stmt->loop.extent, &n);
@@ -278,8 +280,8 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
   return all;
 }
 
-// Limits the cycles of inner loops. A loop with a long chain that overlaps other chains takes no longer than the loop
-// around it.
+// Limits the cycles of inner loops: a loop takes at most as long as the loop around it. This matters for a loop with a
+// long chain that overlaps other chains.
 static void limit(nw_core_node *at, double most) {
   at->cycles = fmin(at->cycles, most);
   for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);

@@ -1,6 +1,6 @@
-// Builds the tree of bodies, and counts the runs of each body. The counts are exact, because bounds and conditions are
-// evaluated in each iteration. If no bound or condition inside a loop depends on its variable, the counts of one
-// iteration are multiplied by the number of iterations instead.
+// Builds the tree of bodies, and counts the executions of each body. The counts are exact, because bounds and
+// conditions are evaluated in each iteration. There is a shortcut for a loop on whose variable no bound or condition
+// inside depends: the counts of one iteration are multiplied by the number of iterations.
 #include "cost/cpu/core.h"
 #include "base/share.h"
 #include "ir/program/tags.h"
@@ -155,7 +155,7 @@ static void tick(counting *c) {
   c->stop = true;
 }
 
-// Counts the runs in the iterations `from` to `to` - 1.
+// Counts the executions in the iterations `from` to `to` - 1.
 static void count_part(counting *c, nw_core_node *at, int64_t begin, int64_t from, int64_t to, int64_t times) {
   if (to <= from) return;
   add(&at->times, product(times, to - from));

@@ -2,8 +2,8 @@
 //
 // Two accesses of a body are *similar* if they use the same buffer and move by the same steps in all loops. In this
 // file, a *run* is a contiguous range of bytes: the elements of an access, and adjacent elements of similar accesses.
-// Enclosing loops extend the run, from the innermost outwards. But if the step of a loop is longer than both the run
-// and a line, the loop *jumps*: each of its iterations has a run of its own.
+// The enclosing loops extend the run, from the innermost loop outwards. But a loop *jumps* if its step is longer than
+// both the run and a line: then each of its iterations has a run of its own.
 #include "cost/cpu/line_walk.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -26,7 +26,7 @@ static void set_span(nw_core_access **run, int first, int last, int64_t end) {
   for (int i = first; i < last; i++) run[i]->span = (end - run[first]->at.rest) * run[i]->elem;
 }
 
-// Sorts similar accesses, and makes those that are less than a line apart one run.
+// Sorts similar accesses, and joins those that are less than a line apart into one run.
 static void set_spans(int n, nw_core_access **like, int64_t line) {
   qsort(like, (size_t)n, sizeof *like, by_begin);
   int first = 0;
@@ -45,7 +45,8 @@ static void clear(nw_core_access *a) {
   for (int i = 0; i < NW_MACHINE_LEVELS; i++) a->came[i] = 0;
 }
 
-// Finds the *lead* of each access: the first of the similar accesses. It stores the data that is common to all of them.
+// Finds the *lead* of each access: the first of the similar accesses. The lead stores the data that similar accesses
+// have in common.
 static void lead(const nw_core *k, int n, nw_core_access **like) {
   like[0]->crossings = 0;
   for (int i = 0; i < n; i++) {
@@ -65,8 +66,8 @@ static void clear_streams(nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) clear_streams(at->kid[i]);
 }
 
-// Adds the streams of an access to the bodies around it. A stream is a run. Each iteration of a loop that jumps begins
-// another one.
+// Adds the number of streams of an access to the bodies around it. A stream is a run that is accessed in turn with
+// other runs. Each iteration of a loop that jumps begins another stream.
 static void add_streams(const nw_core *k, const nw_core_access *a) {
   double streams = a->scattered ? a->lanes : 1;
   for (nw_core_node *at = a->body; at; at = at->up) {
@@ -100,8 +101,8 @@ typedef struct spread { // the distribution of runs over sets
   double lines;
 } spread;
 
-// Returns a measure of how few cache sets the lines use: 0 if they use at least a quarter of all sets, and 1 if they
-// use only one. Returns -1 if they use fewer than a quarter, but fit in the ways of the sets that they use.
+// Returns a measure from 0 to 1 of how few cache sets the lines use: 0 if they use at least a quarter of all sets, and
+// 1 if they use only one set. Returns -1 if they use fewer than a quarter, but are not too many for these sets.
 static double widen(spread *x, double run_lines, int64_t step, double count, const nw_machine_level *level) {
   int64_t way = level->bytes / level->ways;
   x->apart = nw_gcd(x->apart ? x->apart : way, step);
@@ -112,11 +113,11 @@ static double widen(spread *x, double run_lines, int64_t step, double count, con
   return fmin(1, log2(part / 4) / log2((double)way / (4 * (double)level->line)));
 }
 
-// Stores that jump cost more if their runs are short. Loads that jump cost more only if a run is a single line, since
-// the adjacent line is fetched with it.
-enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: the number of interleaved runs that prefetchers can follow
+// Stores that jump cost more if their runs have fewer than LINES_STORED lines. Loads that jump cost more only if a run
+// is a single line, since hardware fetches the adjacent line, too.
+enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: limit on the runs that prefetchers can follow at the same time
 static const double lines_loaded = 1.5,
-                    lines_unforeseen = 2; // lines of a loaded run before a prefetcher detects it
+                    lines_unforeseen = 2; // lines of a run that are loaded before a prefetcher detects the run
 
 nw_line_walk nw_line_walk_of(const nw_core *k, const nw_core_access *a) {
   const nw_machine_level *level = &k->machine->level[0];

@@ -4,7 +4,7 @@
 
 typedef struct nw_line_walk {
   bool loads_jump, stores_jump; // true if too few lines are adjacent for prefetching
-  double unforeseen; // the fraction of its lines that are not prefetched, although some of them may be adjacent
+  double unforeseen; // the fraction of its lines that are not prefetched
   double crowding; // 0 if the lines to which it jumps are in many sets; 1 if all of them are in one set
 } nw_line_walk;
 
