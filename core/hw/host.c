@@ -1,5 +1,5 @@
-// Describes this host, with values from the operating system and the CPU. A value that they do not report stays 0 or
-// gets a default, so no function fails.
+// Describes this host, with values from the operating system and the CPU. If a value is not reported, it is 0 or a
+// default, so no function fails.
 #include "hw/hw.h"
 #include <pthread.h>
 #include <sched.h>
@@ -75,7 +75,7 @@ static void insert_cache(nw_machine_info *m, nw_cache c) {
 }
 
 // Cache levels for virtual machines that hide their caches. The first row whose `cpu` is a prefix of the CPU's name
-// applies. The machine records cite the sources of the sizes. All available CPUs share level 3, so its field
+// applies. The machine records cite the sources of the sizes. Level 3 is shared by all available CPUs, so its field
 // `shared_by` is 0 here and is set later.
 static const struct {
   const char *cpu;
@@ -196,7 +196,7 @@ static void read_host(void) {
   read_memory(&host);
 }
 
-// Reads the data at the first call and then keeps them. So `available_bytes` is the value at the first call.
+// Reads the data at the first call. So `available_bytes` is the memory that was available then.
 const nw_machine_info *nw_host(void) {
   pthread_once(&once, read_host);
   return &host;

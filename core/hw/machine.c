@@ -36,8 +36,8 @@ void nw_machine_init(nw_machine *m) {
 
 // ---- paths
 
-// Returns the section whose path is the longest prefix of this path, and stores the rest of the path. NULL if there is
-// none.
+// Returns the section whose path is the longest prefix of this path, or NULL if there is none. Sets *rest to the part
+// of the path after the prefix.
 static const nw_section *section_of(const char *path, const char **rest) {
   int n;
   const nw_section *s = nw_machine_sections(&n), *found = NULL;
@@ -82,8 +82,8 @@ static bool no_field(nw_ctx *c, const nw_section *s) {
   return false;
 }
 
-// Fails because of a wrong path. The hint of the error lists the valid words: the fields of the sections with that path
-// and, at the top level, the names of the sections.
+// Fails because of a wrong path. The hint of the error lists the valid words: the fields of the section and, at the top
+// level, the names of the sections.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];
@@ -109,7 +109,7 @@ static const char *word_at(char *buf, size_t size, const char *text) {
   return buf;
 }
 
-// Returns the index of the element with which the path continues; -1 on failure.
+// Returns the index of the section's element that the path names, or -1 on failure.
 static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char *path, const char **rest) {
   char word[48];
   if (!s || !s->stride) return 0;

@@ -1,8 +1,8 @@
 // A machine record describes a CPU, a GPU or an accelerator for the cost models. It consists of numbers with units.
 //
-// Every field has a row in one table (machine_rows.c), with its name, unit, kind, default and doc text. The code that
-// reads, validates and prints records, the help texts and the reference are based on these rows. A finished record has
-// a value in every field that its kind of machine has; all other fields are 0. A record is plain data and is copied by
+// Every field has a row in one table (machine_rows.c), with its name, unit, kind, default and doc text. The rows are
+// used to read, validate and print records, and to make the help texts and the reference. A finished record has a value
+// in every field that its kind of machine has. All other fields are 0. A record is plain data and is copied by
 // assignment.
 #pragma once
 #include "hw/hw.h"
@@ -72,13 +72,13 @@ typedef struct nw_op_cost {
 
 typedef struct nw_machine_level { // a data cache
   int64_t bytes, ways, line, shared_by; // shared_by: number of logical CPUs
-  int64_t effective_bytes; // the bytes that a program can expect to use if the cache is shared
+  int64_t effective_bytes; // the bytes that one program can use if other programs share the cache
   double latency; // cycles
-  double bytes_per_cycle; // bandwidth to the next level nearer to the core, or to the registers
+  double bytes_per_cycle; // bandwidth to the next level nearer to the core; for the first level, to the registers
   double back_per_cycle; // bandwidth of writes from the next level nearer to the core, in bytes per cycle
-  // cycles per loaded or stored line that is not adjacent to the previous one; 0: not known
+  // cycles per line, loaded or stored, that is not adjacent to the previous one; 0: not known
   double strided, strided_store;
-  double crowded_store; // strided_store for lines that map to few sets; 0: not known
+  double crowded_store; // like strided_store, for lines in few sets; 0: not known
   double strided_across; // extra cycles of a load that crosses a line, if loaded lines are not adjacent; 0: not known
   int write_allocate; // 1 if a written line is fetched first, otherwise 0
   int overlaps; // 1 if transfers of this level overlap other transfers, otherwise 0; used if combine = "ecm"
@@ -153,7 +153,7 @@ struct nw_machine {
   int kind; // nw_machine_kind
   int64_t loop_lanes; // limit on the lanes of a vectorized loop
   int64_t stack_bytes; // limit on the bytes of each thread's buffers in the scope `local`
-  int64_t cores; // number of logical CPUs that can run threads; for a GPU or accelerator, other fields count its units
+  int64_t cores; // number of logical CPUs that can run threads; a GPU or an accelerator has other fields for its units
   double clock; // GHz under load
   double clock_ratio; // core cycles per cycle of the time-stamp counter; 0: not measured
   // cpu
@@ -206,8 +206,8 @@ typedef struct nw_field {
   const char *doc;
 } nw_field;
 
-// A section of the record, such as caches[] or ops.*. Each of its fields has a row. A list or a named section has
-// several instances.
+// A section of the record, such as caches[] or ops.*. Each of its fields has a row. A section that is a list, or whose
+// instances have names, may occur several times in a record.
 typedef struct nw_section {
   const char *path; // "": the record itself; "caches", "ops", "memory"
   unsigned kinds; // the kinds of machines that have the section, as bits
@@ -215,7 +215,7 @@ typedef struct nw_section {
   size_t number; // LIST: offset of the number of instances, an int
   int most; // LIST: maximal number of instances
   int least;
-  const char *(*key)(int i); // named sections: returns the name of the i-th instance; NULL after the last one
+  const char *(*key)(int i); // named instances: returns the name of the i-th; NULL after the last one
   const nw_field *row;
   int nrows;
   const char *doc;
@@ -234,9 +234,9 @@ typedef struct nw_value {
 
 NW_API void nw_machine_init(nw_machine *m); // makes all fields unset
 void nw_machine_limits(nw_machine *m); // sets the default limits of programs, and all other fields to 0
-// Sets the field with this path, for example "clock", "ops.fma.per_cycle[1]" or "caches[2].bytes". The first index is
-// 1. The index after the last one extends a list. On failure returns false. The diagnostic then names the field and its
-// unit or, if the field is unknown, the most similar name.
+// Sets the field with this path, for example "clock", "ops.fma.per_cycle[1]" or "caches[2].bytes". Indices count from
+// 1. The index after the last one extends a list. Returns false on failure. The diagnostic then names the field and its
+// unit. If the field is unknown, the diagnostic suggests the most similar name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
 // Sets the source of the number of a field, or of all fields whose paths begin with `path`.
 NW_API bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
@@ -248,7 +248,8 @@ NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
                                     const char *path); // source of the number; NULL if none is given
 
-// Returns effective_bytes divided by the bytes of a way, rounded down, but at least 1. A way has one line of each set.
+// Returns effective_bytes divided by the bytes of a way, rounded down, but at least 1. The bytes of a way are one line
+// for each set.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one
@@ -261,7 +262,7 @@ nw_features nw_machine_features(const nw_machine *m);
 // Returns the index into per_cycle of the smallest width that holds a vector of `bytes` bytes. Index 0 is the width of
 // a single number.
 int nw_width_of(int64_t bytes);
-// Returns the overhead of a parallel loop with `threads` threads, in microseconds. The overhead is interpolated
-// linearly between the rows of `team`, and is constant outside them. `spawn` and `barrier` receive its two parts; they
-// may be NULL.
+// Returns the overhead of a parallel loop with `threads` threads, in microseconds. Between the numbers of threads in
+// the rows of `team`, the overhead is interpolated linearly; outside of them it is constant. `spawn` and `barrier`
+// receive its two parts; they may be NULL.
 double nw_machine_team_us(const nw_machine *m, int threads, double *spawn, double *barrier);

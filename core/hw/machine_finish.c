@@ -247,7 +247,8 @@ static const char *kind_name(int kind) {
   return names[kind];
 }
 
-// The section is one that this kind of machine does not have. Checks that all its fields are unset, and sets them to 0.
+// Called for a section that this kind of machine does not have. Checks that all its fields are unset, and sets them to
+// 0.
 static bool drop_section(nw_ctx *c, nw_machine *m, const nw_section *s) {
   char prefix[64];
   for (int e = 0; e < s->most; e++)

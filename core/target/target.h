@@ -1,7 +1,7 @@
-// The target of a program. A target has the record of a machine, the limits that follow from the record, the features
-// of the CPU, the back end that makes and runs code for the machine, and the model that predicts the time of programs.
-// A program holds a reference to its target. Steps, passes, code generators and models get all information about the
-// machine from the target.
+// The target of a program. A target consists of the record of a machine, the limits that follow from the record, the
+// features of the CPU, a back end, and a cost model. The back end makes and runs code for the machine. The cost model
+// predicts the time of programs. A program holds a reference to its target. Steps, passes, code generators and models
+// get all information about the machine from the target.
 #pragma once
 #include "hw/machine.h"
 
@@ -21,7 +21,7 @@ typedef struct nw_limits {
   nw_scope_limit scope[NW_TARGET_SCOPES];
 } nw_limits;
 
-// A C compiler that links object files for a target.
+// The C compiler that links object files for a target.
 typedef struct nw_linker {
   const char *command; // NULL for the system's own compiler
   const char *package; // the Debian package that contains this compiler
@@ -62,6 +62,6 @@ bool nw_target_here(const nw_target *t); // true if code for the target runs on 
 const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // NULL if there is no scope of that name
 // Returns the features that both the target and this host have. Code for the target may use them on this host.
 nw_features nw_target_features_here(const nw_target *t);
-// Registers a back end and a model for a kind of machine. Called when a session starts. Targets that are made later use
-// them.
+// Registers the back end and the cost model for a kind of machine. Called when a session starts. Targets that are made
+// later use them.
 void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backend, const nw_cost_model *model);
