@@ -41,7 +41,8 @@ void nwi_write(nw_dtype t, void *data, int64_t at, const nwi_cell *in) {
 
 // ---- casts
 
-// Truncates a float to an integer; values out of range saturate, and NaN becomes 0.
+// Converts a float to an integer by truncation. A value out of range becomes the nearest integer of the type, and NaN
+// becomes 0.
 static int64_t saturate(nw_dtype t, double v) {
   static const double lo[] = {
       [NW_I8] = -128, [NW_I16] = -32768, [NW_I32] = -2147483648.0, [NW_I64] = -0x1p63, [NW_U8] = 0,

@@ -1,5 +1,5 @@
-// Declares an executable program. The expressions of its statements are nodes (node.h). Each buffer records which of
-// its elements were written.
+// Represents a program in the form that the interpreter executes. The expressions of its statements are nodes (node.h).
+// Each buffer records which of its elements were written.
 #pragma once
 #include "interp/node.h"
 
@@ -19,10 +19,10 @@ typedef struct nwi_buffer {
   bool own;
   int n; // number of dimensions of the stored box; used only if accesses have logical indices
   int64_t *min, *extent;
-  struct nwi_shadow *shadow; // the last accesses to each element (race.c); NULL before the first access in a launch
+  struct nwi_shadow *shadow; // the last accesses to each element (race.c); NULL before the first access in a GPU launch
   struct nwi_owner owner; // for a buffer that is allocated in a launch: the thread that entered the allocation last
-  bool local; // the scope is local: each thread of a block has its own copy
-  int64_t *home; // location of each element if the buffer has a layout; otherwise NULL
+  bool local; // true if each thread of a GPU block has its own copy
+  int64_t *home; // location of each element, if the buffer has a layout; otherwise NULL
 } nwi_buffer;
 
 typedef struct nwi_target {
@@ -41,11 +41,11 @@ struct nwi_code {
   int slot; // LOOP: its variable
   const char *name;
   nwi_node *begin, *extent; // LOOP
-  bool parallel; // LOOP of a lowered program: each iteration acts like a block of a launch
+  bool parallel; // LOOP of a lowered program: true if iterations are checked for races like GPU blocks
   int dim; // LOOP: its dimension of the grid, 0..5; 0 for a parallel loop; -1 for any other loop
-  bool launch; // LOOP: true if it starts a launch; launches are not nested
+  bool launch; // LOOP: true if it starts a GPU launch; launches are not nested
   nwi_code *up; // the enclosing statement
-  // LOOP: the inner blocks with a *lone* init, which is an init that runs even if the loop has no iterations
+  // LOOP: the blocks inside it with a *lone* init: an init that must run even if the loop has no iterations
   int nlone;
   nwi_code **lone;
   nwi_node *cond; // GUARD: its condition; BLOCK: the block's own guard, or NULL
@@ -55,27 +55,27 @@ struct nwi_code {
   int nlayout; // ALLOC: number of dimensions of the layout; the layout is a function of the indices in `dim_slot`
   nwi_node **layout, **room;
   int *dim_slot;
-  int nvars; // BLOCK: number of variables; each variable has a binding, a first value `lo` and a slot
+  int nvars; // BLOCK: number of axes; each axis has a binding, a first value `lo` and a slot
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
-  // For each variable: true if its binding divides by a size, for example because two reduce loops were fused. If the
-  // reduction is empty, the size may be 0.
+  // For each axis: true if its binding divides by a size, for example because two reduce loops were fused. In an empty
+  // reduction, this size may be 0.
   bool *divides;
   bool has_init;
-  bool lone_init; // the init may be a lone one, since no loop of the reduction also selects the element
+  bool lone_init; // true if the init may be a lone init: no loop of the reduction also selects the element
   int ntargets; // BLOCK, STORE
   nwi_target *target;
 };
 
 // The state of race.c, for a lowered program that runs on a grid or has parallel loops.
 typedef struct nwi_grid {
-  int64_t launches, launch; // launches: how many there were so far; launch: number of the current one, or 0
+  int64_t launches, launch; // number of launches so far; number of the current launch, or 0
   int64_t index[NW_GRID_DIMS];
-  bool inside[NW_GRID_DIMS]; // inside a loop of that dimension
+  bool inside[NW_GRID_DIMS]; // true inside a loop of that dimension
   const char *loop; // the current parallel loop; NULL in a launch on a grid
   const nwi_buffer *atomic; // buffer that the current store updates atomically, or NULL
-  int64_t tick; // number of barriers so far
+  int64_t tick; // number of barriers executed so far
   struct nwi_wait *wait; // the last barrier of each block, as a hash table
   int nwaits, capwaits;
 } nwi_grid;
@@ -90,7 +90,7 @@ typedef struct nwi_program {
   nwi_buffer *buffer; // in the order of p
   int nslots;
   nwi_code *root;
-  bool gridded; // the program is lowered, and some loop is bound to a GPU index: races are detected
+  bool gridded; // true if the program is lowered and has GPU loops, so that races are detected
   nwi_grid grid;
   nwi_code *at[NW_MAX_DEPTH]; // loops around the current statement, for messages
   int depth;
@@ -104,9 +104,9 @@ nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name);
 bool nwi_load_setup(nwi_scope *s, nwi_node *n);
 // Allocates space for `count` elements, and marks all of them as unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
-void nwi_fold(nwi_program *x, const nwi_code *c); // finds the elements of an allocation that share storage
-// Returns the position of a logical index in the stored box. Returns -1 if the index is outside the box; the run then
-// fails unless it is lenient.
+void nwi_fold(nwi_program *x, const nwi_code *c); // finds the elements of an allocation that share a location
+// Returns the position of a logical index in the stored box. Returns -1 if the index is outside the box. The run then
+// fails, unless the option `lenient` is set.
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index);
@@ -116,7 +116,7 @@ void nwi_where(const nwi_program *x, nw_str *out); // " at i = 1, j = 2"
 // ---- detection of races (race.c)
 //
 // Outside of launches and parallel loops, these functions do nothing.
-void nwi_private(nwi_program *x); // marks the private memory of all threads as undefined
+void nwi_private(nwi_program *x); // makes the private memory of all threads undefined
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop);
 void nwi_launch(nwi_program *x, bool begins);

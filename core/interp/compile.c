@@ -1,5 +1,5 @@
-// Compiles statements to executable code: names become slots, expressions become nodes, and reductions become combining
-// expressions.
+// Compiles statements to the form that exec.c executes: names become slots, expressions become nodes, and a reduction
+// becomes an expression that combines the old and the new value.
 #include "interp/code.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +34,9 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
   return false;
 }
 
-// True if the init of the block must run even if the loop has no iterations; it is then called a lone init. False if a
-// guard is between the loop and the block, or an allocation of a buffer that the block writes. Also false if the loop
-// is not a loop of the block's reduction (ir/program/lift.c).
+// True if the init of the block must run even if the loop has no iterations. (It is then called a lone init.) False if
+// the loop does not belong to the block's reduction (ir/program/lift.c). Also false if there is a guard, or an
+// allocation of a buffer that the block writes, between the loop and the block.
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
   if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
   for (const nwi_code *at = block->up; at != loop; at = at->up)
@@ -173,8 +173,8 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
-// True if the init may have to run without an update. This is necessary only if the whole reduction is empty. If a loop
-// is cut into pieces and only some pieces are empty, the piece with the first iteration runs the init.
+// True if the init may have to run without an update: the whole reduction may be empty. If a loop was cut into pieces
+// and only some pieces are empty, the piece with the first iteration runs the init.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;

@@ -1,4 +1,4 @@
-// Evaluates an element of an operation: its body, or its reduction. Reductions are accumulated in the order of the
+// Evaluates one element of an operation: the body, or the reduction. A reduction combines its terms in the order of the
 // axes.
 #include "interp/naive.h"
 #include <math.h>
@@ -40,7 +40,7 @@ static nwi_cell extreme(nw_dtype t, nwi_cell a, nwi_cell b, int sign) {
   return compare(t, b, a, true) == sign ? b : a;
 }
 
-// True if value b at position j replaces value a at position i. NaN replaces numbers. Of equal values, the one with the
+// True if value b at position j replaces value a at position i. NaN replaces numbers. Of equal values, the value at the
 // lower position is kept.
 static bool replaces(nw_dtype t, nwi_cell a, int64_t i, nwi_cell b, int64_t j, int sign) {
   if (i < 0) return true;

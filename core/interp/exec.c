@@ -8,7 +8,7 @@ static void run_kids(nwi_program *x, nwi_code *c) {
 
 static void init_lone(nwi_program *x, nwi_code *loop);
 
-// True if the observer needs some of these iterations.
+// True if the caller of the interpreter needs some of these iterations (nw_interp_opts).
 static bool wanted(nwi_program *x, const nwi_code *c, int64_t lo, int64_t hi) {
   const nw_interp_opts *o = x->run.opts;
   return !o || !o->enters || o->enters(o->env, c->stmt, lo, hi);
@@ -123,9 +123,9 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-// Binds the block's variables. Returns false if the block does not run. If `nothing` is true, the block's reduction is
-// empty. A size may then be 0, and a binding that divides by it cannot be computed. So the reduce variables of such
-// bindings get their first values instead.
+// Sets the block's axes from their bindings. Returns false if the block does not run. If `nothing` is true, the block's
+// reduction is empty. A size may then be 0, and a binding that divides by this size cannot be computed. So a reduce
+// axis with such a binding gets its first value instead.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;

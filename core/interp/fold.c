@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-  MOST = 1 << 26, // limit on the positions of a layout; beyond it, each element has its own location
+  MOST = 1 << 26, // limit on the positions of a layout; in a larger layout, no elements share a location
   LOOK_UP = 1 << 16, // number of elements between two checks for an interrupt
 };
 

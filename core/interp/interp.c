@@ -1,4 +1,4 @@
-// Has the entry points of the interpreter, which run a program on its arguments. Results are stored in the views of the
+// The entry points of the interpreter. They run a program on its arguments, and store the results in the views of the
 // outputs.
 #include "interp/code.h"
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static bool eval_size(nwi_program *x, const nw_expr *e, int64_t *out) {
   return !x->run.failed;
 }
 
-// Sets the stored box of a buffer to its whole logical box.
+// Makes the stored box of a buffer equal to its whole logical box.
 static bool set_box(nwi_program *x, nwi_buffer *b, const nw_buffer *from) {
   b->n = from->ndim;
   b->min = NW_NEW_N(x->arena, int64_t, b->n + 1);

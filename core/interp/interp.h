@@ -1,6 +1,6 @@
 // The reference interpreter. It runs any program, scheduled or lowered. It detects every access outside its buffer, and
-// every read of an element that was never written. On a lowered program its results equal those of generated code bit
-// for bit.
+// every read of an element that was never written. For a lowered program, its results are bit for bit those of
+// generated code.
 #pragma once
 #include "lower/lower.h"
 #include "te/te.h"
@@ -19,11 +19,12 @@ typedef struct nw_access {
   // Scheduled programs only:
   const nw_stmt *block; // the block that makes the access
   bool init; // true if the access is part of the init of a reduction
-  const int64_t *var; // values of the block's variables
+  const int64_t *var; // values of the block's axes
   int n; // number of indices of the element
   const int64_t *at; // its indices in the program
   int64_t room; // its storage location; elements that share storage have the same location
-  // outside: the element is outside the stored part; unwritten: it is read, but was not written since the allocation
+  // outside: the element is outside the stored part; unwritten: an element is read that was not written since the
+  // allocation
   bool outside, unwritten;
   double value; // value that is read or written
 } nw_access;
@@ -32,7 +33,7 @@ typedef struct nw_interp_opts {
   void (*trace)(void *env, const nw_access *a); // receives every access; may be NULL
   void *env;
   const bool *enough; // a flag: when it becomes true, the run ends without a diagnostic; may be NULL
-  int64_t max_steps; // 0: no limit; a run with more steps fails with NW_ELIMIT
+  int64_t max_steps; // a run with more steps fails with NW_ELIMIT; 0: no limit
   // These functions are used only for scheduled programs, and may be NULL. Iterations and blocks that are not needed
   // are skipped.
   //
@@ -45,8 +46,8 @@ typedef struct nw_interp_opts {
   bool (*runs)(void *env, const nw_stmt *block);
   bool (*backwards)(void *env, const nw_stmt *loop);
   bool (*drop)(void *env, const nw_access *a);
-  // If true, an access outside its buffer is skipped, and an element that was never written is read as 0. Otherwise
-  // each of these ends the run.
+  // If true, an access outside its buffer is skipped, and an element that was never written is read as 0. If false,
+  // such an access or read ends the run.
   bool lenient;
 } nw_interp_opts;
 
@@ -55,18 +56,19 @@ typedef struct nw_interp_opts {
 bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o);
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o);
-// Evaluates the definition without a program. inputs: the values of the placeholders, in the order of nw_te_order. out:
-// views of whole arrays. Floats are accumulated without fma, in the order in which the reduce axes are written.
+// Evaluates the definition of tensors directly, without a program. inputs: the values of the placeholders, in the order
+// of nw_te_order. out: views of whole arrays. Floats are accumulated without fma, in the order in which the reduce axes
+// are written.
 bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *const *size_names, const int64_t *sizes,
                    int nsizes, int ninputs, const nw_view *inputs, nw_view *out);
-// Evaluates a single output element, and only those elements of other operations that it needs. Checks at full size use
-// this function.
+// Evaluates a single output element, and only those elements of other operations that it needs. So elements of very
+// large tensors can be checked.
 bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes,
                     int ninputs, const nw_view *inputs, const int64_t *index, double *value);
 
-// A math row is a scalar function or one of its vector forms. The interpreter and generated code (by name) call the
-// same functions, so that both give the same bits. libmvec provides f32 forms of 4, 8 and 16 lanes and f64 forms of 2,
-// 4 and 8 lanes; it does not have all functions.
+// A row describes a scalar math function, or a vector form of it. The interpreter and generated code call the same
+// functions, so that both give the same bits. libmvec provides f32 forms of 4, 8 and 16 lanes and f64 forms of 2, 4 and
+// 8 lanes; it does not have all functions.
 typedef struct nw_math_row {
   nw_op op;
   nw_dtype dtype; // F32 or F64
@@ -78,9 +80,9 @@ typedef struct nw_math_row {
   void (*apply)(void *out, const void *a, const void *b); // computes `lanes` values
 } nw_math_row;
 NW_API const nw_math_row *nw_math_rows(int *n);
-// Returns the widest row with at most `lanes` lanes that a CPU with these features can run. There is always a scalar
-// row.
+// Returns the widest row with at most `lanes` lanes that a CPU with these features can run. A scalar row always exists.
 const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes);
-// Finds the rows that compute a vector of `lanes` lanes: each row is applied to the next lanes, the widest row first.
-// The interpreter and the code generator both use this function. Returns the number of rows.
+// Finds the rows that together compute a vector of `lanes` lanes: the widest row is applied to the first lanes, the
+// next row to the following lanes, and so on. The interpreter and the code generator both use this function. Returns
+// the number of rows.
 NW_API int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **rows);

@@ -1,4 +1,4 @@
-// Evaluates the definition without a program: a whole array for each operation, or one element at a time.
+// Evaluates the definition of tensors without a program: a whole array for each operation, or one element at a time.
 #pragma once
 #include "interp/node.h"
 
@@ -11,7 +11,7 @@ typedef struct nwi_op {
   nwi_node **body, **identity, **lo, **extent;
   char **data; // one array for each output, if `whole`
   bool *own;
-  bool whole; // `data` is complete; for a running scan, it is complete as far as the scan may read it
+  bool whole; // true if `data` is complete; for a running scan, as far as the scan may read it
   nw_vec memo; // hash table of the elements that were computed one at a time; see point.c
 } nwi_op;
 

@@ -64,7 +64,7 @@ static void broadcast(nwi_run *r, nwi_node *n) {
   for (int l = 0; l < n->lanes; l++) n->v[l] = a;
 }
 
-// Evaluates a select with one condition for all lanes. Only the selected branch is evaluated.
+// Evaluates a select with a scalar condition. Only the selected branch is evaluated.
 static void select_one(nwi_run *r, nwi_node *n) {
   const nwi_cell *a = nwi_get(r, nwi_int(r, n->arg[0]) ? n->arg[1] : n->arg[2]);
   memcpy(n->v, a, sizeof *a * (size_t)n->lanes);

@@ -1,9 +1,9 @@
 // Executable expressions: a graph of nodes, each with storage for its value.
 //
-// A value has `lanes` cells. Integers and bools are wrapped to their dtype, and kept as sign- or zero-extended 64-bit
-// integers. f64 is kept as double; f32, f16 and bf16 are kept as float. An f16 or bf16 is rounded only by a load, a
-// store or a cast. A subexpression that occurs several times has one node. An *epoch* is a span of time in which no
-// variable and no element of memory changes. A node is computed at most once per epoch.
+// A value has `lanes` cells. Integers and bools are wrapped to their dtype, and stored as sign-extended or
+// zero-extended 64-bit integers. An f64 is stored as double. An f32, f16 or bf16 is stored as float. An f16 or bf16 is
+// rounded only by a load, a store or a cast. A subexpression that occurs several times has one node. An *epoch* is a
+// span of time in which no variable and no element of memory changes. A node is computed at most once per epoch.
 #pragma once
 #include "ir/expr/fold.h" // nw_wrap
 #include "interp/interp.h"
@@ -26,7 +26,7 @@ struct nwi_node {
   uint8_t dtype;
   const nw_expr *expr;
   int slot; // VAR
-  void *buffer; // LOAD: what is read; set by the scope's `load` function
+  void *buffer; // LOAD: the buffer or operation that is read; set by the scope's `load` function
   const nw_math_row **row; // math functions: the rows to apply, from nw_math_plan
   int nrows;
   nwi_node *arg[];
@@ -43,7 +43,7 @@ struct nwi_run {
   void *host;
 };
 
-// Returns the current value of a node; computes it if it is out of date.
+// Returns the value of a node. Computes the value if it was not computed in this epoch.
 static inline nwi_cell *nwi_get(nwi_run *r, nwi_node *n) {
   if (n->epoch != r->epoch) {
     n->eval(r, n);
@@ -63,7 +63,7 @@ bool nwi_stop(nwi_run *r); // counts a step; returns true if the run must end
 
 // ---- construction of nodes
 //
-// Names refer to variables in scope. The user of the scope (its `host`) prepares the nodes of reads.
+// Names refer to variables in scope. The code that uses the scope prepares the nodes of reads, by the function `load`.
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
@@ -77,7 +77,7 @@ typedef struct nwi_scope {
 } nwi_scope;
 void nwi_bind(nwi_scope *s, const char *name, int slot);
 void nwi_unbind(nwi_scope *s);
-void nwi_forget(nwi_scope *s); // later nodes do not reuse earlier ones
+void nwi_forget(nwi_scope *s); // nodes that are made later do not reuse the nodes made so far
 void nwi_scope_free(nwi_scope *s);
 nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic if e cannot be executed
 

@@ -1,4 +1,5 @@
-// Evaluates each op on cells. Integers wrap to their dtype. Operations are never contracted to an fma or reordered.
+// Evaluates each operation on cells (node.h). Integers wrap to their dtype. Operations are never contracted to an fma
+// or reordered.
 #include "interp/node.h"
 #include "ir/expr/whole.h"
 

@@ -1,4 +1,5 @@
-// Contains the entry points for evaluating a definition without a program, and evaluates elements on demand.
+// The entry points for evaluating the definition of tensors without a program. Also evaluates single elements on
+// demand.
 #include "interp/naive.h"
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ static slot *find(nw_vec *table, int64_t at) {
   }
 }
 
-// Doubles the table if it is half full. The vector is used as a hash table: its array `at` has `cap` slots.
+// Doubles the table if it is half full. A vector is used as the hash table: its array `at` has `cap` slots.
 static void make_room(nw_vec *table) {
   if (table->n * 2 < table->cap) return;
   nw_vec old = *table;

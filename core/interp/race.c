@@ -1,9 +1,9 @@
-// Detects races. The interpreter runs the blocks and threads of a launch one after another. This file compares every
-// access in a launch with earlier accesses to the same element. Two accesses, at least one of which is a write, are a
-// race in two cases: they are from different blocks, or they are from different threads of a block without a barrier in
-// between. The values do not matter. A parallel loop is like a launch with a block for each iteration. Some buffers
-// have a piece for each CPU thread. Such a piece is undefined at the start of an iteration, since an earlier iteration
-// may have used it.
+// Detects races. The interpreter runs the blocks and threads of a GPU launch one after another. This file compares
+// every access in a launch with earlier accesses to the same element. Two accesses, at least one of which is a write,
+// are a race if they are from different blocks. They are also a race if they are from different threads of a block
+// without a barrier between them. The values do not matter. A parallel loop is treated like a launch with one block for
+// each iteration. Some buffers have a piece for each CPU thread. Such a piece is undefined at the start of an
+// iteration, since an earlier iteration may have used it.
 //
 // The detection is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"
@@ -12,14 +12,14 @@
 typedef struct touch {
   nwi_owner by;
   int64_t tick; // number of barriers before the access
-  bool atomic; // it is part of an atomic update
+  bool atomic; // true if the access is part of an atomic update
 } touch;
 
-#define SEVERAL UINT64_MAX // replaces the number of the block if several blocks made atomic writes
+#define SEVERAL UINT64_MAX // stands in place of the block's number if several blocks made atomic writes
 
-// The recorded accesses to one element: the last write, and three reads after it. The reads are the last one (`read`),
-// the last one by another thread of the same block (`other`), and the last one by another block (`far`). If any read
-// races with a later write, one of these three also does.
+// The recorded accesses to one element: the last write, and three reads after this write. `read` is the last read.
+// `other` is the last read by another thread of the same block. `far` is the last read by another block. If any read
+// races with a later write, one of these three reads also does.
 struct nwi_shadow {
   touch write, read, other, far;
 };
@@ -112,7 +112,7 @@ void nwi_barrier(nwi_program *x) {
   *w = key;
 }
 
-// True if this block has passed a barrier after the time `since`, given as a number of barriers.
+// True if the current block has passed a barrier since the time when `since` barriers had been executed.
 static bool waited(const nwi_grid *g, int64_t since) {
   for (int mask = 0; mask < 8 && g->nwaits; mask++) {
     struct nwi_wait key = {.launch = g->launch};
@@ -167,7 +167,7 @@ void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   if (!b->shadow) b->shadow = nw_xask((uint64_t)(b->cap > b->count ? b->cap : b->count) + 1, sizeof *b->shadow);
   struct nwi_shadow *s = &b->shadow[at];
   touch now = {here(x), x->grid.tick, x->grid.atomic == b};
-  if (now.atomic && !write) return; // the following write is checked
+  if (now.atomic && !write) return; // the write of the same update is checked instead
   if (races(x, b, &s->write, &now)) return report(x, b, at, &s->write, true, write);
   if (!write) return note_read(s, &now);
   const touch *reads[] = {&s->read, &s->other, &s->far};
@@ -178,8 +178,8 @@ void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   *s = (struct nwi_shadow){.write = now};
 }
 
-// Called when execution enters an allocation. A block gets the same memory each time it enters the allocation. Another
-// block gets different memory. If the allocation is inside a thread loop, each thread gets its own memory.
+// Called when execution enters an allocation. A block gets the same memory each time it enters the allocation, and
+// different blocks get different memory. If the allocation is inside a thread loop, each thread gets its own memory.
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b) {
   nwi_grid *g = &x->grid;
   if (!g->launch) return;
