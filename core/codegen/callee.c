@@ -1,4 +1,4 @@
-// Finds the function that a call of an intrinsic calls, and makes its name in generated code.
+// Finds the function for a call of an intrinsic, and makes its name in generated code.
 #include "codegen/codegen.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ static void name_of(nw_callee *out, const nw_intrinsic *in) {
     if (*s == ':' || *s == '-') *s = *s == ':' ? '.' : 'm';
 }
 
-// Collects the strides that are passed, and then the constants. False if a stride is not known yet.
+// Collects the integers that are passed: first the strides, then the constants. Returns false if a stride is not known
+// yet.
 static bool words_of(const nw_stmt *call, const nw_intrinsic *in, nw_callee *out) {
   for (int i = 0; i < in->nargs; i++)
     for (int d = 0; d < in->arg[i].ndim; d++)

@@ -1,4 +1,4 @@
-// Private to codegen/c*: a C text under construction.
+// Private to codegen/c: the state while a C text is written.
 #pragma once
 #include "codegen/codegen.h"
 #include "ir/program/choose.h"
@@ -34,7 +34,7 @@ typedef struct nwt {
   nw_ranges ranges; // ranges of the sizes and of the enclosing loops
   nw_vec ir, c; // names in the program, and the corresponding names in C
   int depth;
-  bool counts; // true if the variable nw_big is declared
+  bool counts; // true if the C text declares nw_big, which records overflows
   bool exported; // true if the text calls exported machine code, whose streaming stores need aligned tensors
   bool failed;
 } nwt;
@@ -57,14 +57,14 @@ void nwt_name_versions(nwt *g, int n, nwt *version);
 void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // writes the body of g
 void nwt_use_all(nwt *g, int n, const nwt *version); // g gets the helpers of all versions
 
-void nwt_expr(nwt *g, const nw_expr *e); // writes e where no operator is adjacent: in parentheses, or between commas
+void nwt_expr(nwt *g, const nw_expr *e); // writes e where it needs no parentheses around it, for example between commas
 void nwt_operand(nwt *g, nw_op of, const nw_expr *e); // writes e as an operand of the operation `of`
 // c_size.c: sizes that may be too large
 void nwt_size(nwt *g, const nw_expr *e); // writes the value of e; on overflow, the C code sets nw_big
 void nwt_check_sizes(nwt *g); // writes code that returns an error code for a bad size or fact
 // Writes code that returns an error code if a product of sizes overflows, or a pointer is NULL or not aligned.
 void nwt_check_arguments(nwt *g);
-bool nwt_surely_fits(const nw_storage *s); // true if the buffer's size in bytes, for all threads, cannot overflow
+bool nwt_surely_fits(const nw_storage *s); // true if the bytes of the buffer, for all threads together, cannot overflow
 void nwt_describe_codes(const nwt *g, nw_str *out);
 
 void nwt_stmt(nwt *g, const nw_stmt *s);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-// Operator precedence in C, from ops.def. Parentheses are also written where compilers warn if they are missing (&& in
+// Operator precedence in C, from ops.def. Parentheses are also written where compilers warn without them (&& inside
 // ||).
 #define TERNARY nw_op_c_prec(NW_OP_SELECT)
 #define OR nw_op_c_prec(NW_OP_OR)
@@ -118,9 +118,8 @@ static bool no_data(void *env, const nw_expr *e) {
   return e->op != NW_OP_LOAD && e->op != NW_OP_CAST;
 }
 
-// True if C's operators can be used directly. Unsigned 32-bit arithmetic wraps in C, too. Index arithmetic does not
-// overflow: it is checked when a program is written (te/overflow.c), and sizes are checked at the start of the
-// function.
+// True if C's operators can be used directly. Unsigned 32-bit arithmetic wraps in C, too. Index arithmetic cannot
+// overflow: it is checked when a program is made (te/overflow.c), and the generated function first checks the sizes.
 static bool plain(const nw_expr *e) {
   if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32) return true;
   return e->type.dtype == NW_INDEX && nw_visit(e, no_data, NULL);

@@ -1,5 +1,6 @@
-// Writes the C code around exported machine code. A kernel of the JIT gets its data in a frame, and calls one function
-// for its parallel loops (codegen.h). This file writes the code of that function, and the code that makes the frame.
+// Writes the C code around exported machine code. A kernel that the JIT compiled takes its arguments in a frame
+// (nw_frame), and calls a run-time function for its parallel loops (codegen.h). This file writes C code that makes the
+// frame, and C code for this run-time function.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 
@@ -53,8 +54,8 @@ static void words(nwt *g, nw_str *out) {
              g->p->nbuffers + 1);
 }
 
-// Writes the allocation of a workspace. The block of each thread starts on its own cache line, as the kernel assumes.
-// Returns true if the code may fail; it then jumps to nw_done.
+// Writes the allocation of a workspace. The memory of each thread starts at a cache line boundary, as the kernel
+// assumes. Returns true if the code may fail; it then jumps to nw_done.
 static bool workspace(nwt *g, int i) {
   const nw_storage *s = &g->exec->storage[i];
   bool each = s->kind == NW_STORE_PER_THREAD;
@@ -77,7 +78,7 @@ static bool workspace(nwt *g, int i) {
   return !fits;
 }
 
-// Writes the function that makes the frame of version i.
+// Writes the function that makes the frame, and calls version i of the kernel.
 static void function(nwt *g, int i, bool checked, nw_str *all) {
   nw_str frame_words = {0};
   nw_str checks = {0};

@@ -34,8 +34,7 @@ static bool taken(const nwt *g, const char *name) {
   return is_reserved(name);
 }
 
-// True if the name may be that of a function of the runtime, or of a type or macro of a standard header. Then no suffix
-// makes it safe.
+// True if the name may belong to the runtime or to a standard header. Then a suffix does not make it safe.
 static bool is_of_header(const char *name) {
   static const char *const prefixes[] = {"nw_",   "omp_",     "INT",   "UINT",   "M_",   "FP_",   "EXIT_",
                                          "SIZE_", "PTRDIFF_", "WINT_", "WCHAR_", "SIG_", "HUGE_", "MB_",

@@ -108,7 +108,8 @@ void nwt_check_sizes(nwt *g) {
 
 // ---- arguments
 
-// Writes the product of the first d sizes from left to right, so that large sizes overflow even if a later size is 0.
+// Writes the product of the first d sizes from left to right. So large sizes are reported as an overflow even if a
+// later size is 0.
 static void product(nwt *g, const nw_buffer *b, int d) {
   if (d) open_call(g, NWT_SIZE_MUL);
   if (d) product(g, b, d - 1);

@@ -105,7 +105,7 @@ static void store(nwt *g, const nw_stmt *s) {
   if (s->store.mask) nwt_fail(g, "a masked store to %s cannot be written in C", s->store.buffer);
   line_start(g);
   if (s->store.atomic) {
-    nw_str_add(&g->out, "#pragma omp critical\n"); // OpenMP's atomic does not support every reduction
+    nw_str_add(&g->out, "#pragma omp critical\n"); // `omp atomic` does not support every reduction
     line_start(g);
   }
   nw_str_fmt(&g->out, "%s[", nwt_name(g, s->store.buffer));
@@ -122,7 +122,7 @@ static void prefetch(nwt *g, const nw_stmt *s) {
   nw_str_add(&g->out, "]);\n");
 }
 
-// Writes the nest that an intrinsic computes, because standalone C does not contain the intrinsic.
+// Writes the nest that an intrinsic computes, because the C text must not depend on the intrinsic's library.
 static void call(nwt *g, const nw_stmt *s) {
   line_start(g);
   nw_str_fmt(&g->out, "{ // the nest that %.*s computes\n", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);

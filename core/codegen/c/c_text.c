@@ -1,7 +1,7 @@
 // Writes a program as standalone C99 with OpenMP. Loops stay loops, and vector loops are `omp simd`, so the text is
-// readable and any compiler accepts it. Its results are bit for bit those of the other ways to run a program, under two
-// conditions: the compiler makes no fma of its own (-ffp-contract=off, or -std=c99), and the program does not use exp,
-// log, tanh, erf or pow.
+// readable and any compiler accepts it. Under two conditions, its results are bit for bit those of the interpreter: the
+// compiler makes no fma of its own (-ffp-contract=off, or -std=c99), and the program does not use exp, log, tanh, erf
+// or pow.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 
@@ -157,9 +157,8 @@ static void function(nwt *g) {
 // ---- the whole text
 
 const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
-// A forked child does not have OpenMP's threads, and would wait for them forever. So it uses one thread. The code
-// cannot know whether other code in the process has used OpenMP, so it compares the process with the one that loaded
-// it.
+// After a fork, the child process does not have OpenMP's threads, and would wait for them forever. So it uses one
+// thread. To detect a child, the code compares the id of the process with the id of the process that loaded it.
 const char nwt_openmp[] =
     "#ifdef _OPENMP\n#include <omp.h>\n#include <unistd.h>\n"
     "static long nw_loaded_in;\n"

@@ -1,10 +1,10 @@
-// Private to codegen/llvm*: a module under construction.
+// Private to codegen/llvm: the state while an LLVM module is made.
 #pragma once
 #include "codegen/codegen.h"
 #include <llvm-c/Core.h>
 
-// The values of expressions for which code was already emitted. Code emitted in a scope dominates the rest of the
-// scope. When a scope is closed, its values are forgotten.
+// The values of expressions for which code was already emitted. Code that is emitted in a scope dominates all later
+// code of the scope. When a scope is closed, its values are forgotten.
 typedef struct nwc_memo {
   int n, cap; // a power of two
   struct nwc_memo_entry {
@@ -36,8 +36,8 @@ typedef struct nwc_function {
   int nvars, capvars;
   nwc_var *var; // the sizes, then the loop variables in scope, innermost last
   nwc_memo memo;
-  // `pure` is the scope for new values without loads, which stay valid to the end of the loop body. `loads` is the
-  // scope for new values with loads.
+  // New values without loads get the scope `pure`; they are valid to the end of the loop body. New values with loads
+  // get the scope `loads`.
   int pure, loads;
 } nwc_function;
 
@@ -49,8 +49,8 @@ typedef struct nwc {
   const nw_program *p;
   const char *name; // name of the public entry
   nwc_function *f;
-  // number of values so far that depend on memory; if it grows while an expression is emitted, the expression uses such
-  // a value
+  // number of uses so far of values that depend on memory; if it grows while an expression is emitted, the expression
+  // depends on memory
   int nloads;
   const char *cpu, *features;
   char *error;
@@ -67,7 +67,8 @@ LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, 
 typedef struct nwc_isa {
   const char *triple;
   const char *cpu; // the default, for a target without a CPU name
-  // Inline assembly that returns its operand, a vector, in a register; NULL if the target needs none.
+  // Inline assembly that returns its vector operand unchanged, to hide the value from LLVM. NULL if the target does not
+  // need it.
   const char *opaque;
   const char *fence; // the intrinsic to call after streaming stores; NULL if a full fence is used instead
   const char *clock, *clock_result; // inline assembly that reads the processor's constant clock, and its constraints
@@ -93,7 +94,7 @@ LLVMValueRef nwc_iota(nwc *g, LLVMTypeRef elem, int lanes, int64_t stride); // 0
 LLVMValueRef nwc_splat(nwc *g, LLVMValueRef v, int lanes);
 LLVMValueRef nwc_slice(nwc *g, LLVMValueRef v, int from, int n); // n lanes, beginning with lane `from`
 LLVMValueRef nwc_join(nwc *g, LLVMValueRef a, int na, LLVMValueRef b, int nb);
-// Emits a call of llvm.NAME, overloaded on the types of `over`, and returns it.
+// Emits a call of an intrinsic of LLVM, overloaded on the types of `over`.
 LLVMValueRef nwc_intrinsic(nwc *g, const char *name, int nover, LLVMTypeRef *over, int nargs, LLVMValueRef *args);
 LLVMValueRef nwc_intrinsic1(nwc *g, const char *name, LLVMValueRef a); // overloaded on the type of its operands
 LLVMValueRef nwc_intrinsic2(nwc *g, const char *name, LLVMValueRef a, LLVMValueRef b);
@@ -127,7 +128,7 @@ LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t);
 LLVMValueRef nwc_to_memory(nwc *g, LLVMValueRef v, nw_type t);
 bool nwc_streams(const nw_stmt *s); // true if s contains a streaming store
 void nwc_stream_fence(nwc *g);
-// A conditional piece of straight-line code inside a statement. The values emitted in it are forgotten at its end.
+// Code inside a statement that is executed conditionally. The values that are emitted in it are forgotten at its end.
 typedef struct nwc_region {
   int scope, pure, loads;
 } nwc_region;

@@ -6,8 +6,8 @@ static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }
 
 static bool real(nw_type t) { return nw_dtype_is_float(t.dtype); }
 
-// Replaces the divisors 0 and -1. Unused lanes may have the divisor 0, which would trap. The most negative number
-// divided by -1 would trap instead of wrapping.
+// Replaces the divisors 0 and -1. Inactive lanes may have the divisor 0, and a division by 0 would trap. A division of
+// the least number by -1 would also trap, instead of wrapping around.
 static LLVMValueRef safe_divisor(nwc *g, LLVMValueRef d, bool sign) {
   LLVMTypeRef t = LLVMTypeOf(d);
   LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntEQ, d, nwc_const_int(t, 0), "");
@@ -83,8 +83,8 @@ static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) 
   return nwc_intrinsic(g, name, 1, &t, n, x);
 }
 
-// The code for each entry of the LLVM column of ops.def. It returns NULL for operations that have separate code or no
-// code.
+// The code for each entry of the LLVM column of ops.def. SPECIAL stands for operations that are emitted elsewhere, or
+// not at all.
 #define BUILD1(kind) return LLVMBuild##kind(g->b, x[0], "")
 #define BUILD2(kind) return LLVMBuild##kind(g->b, x[0], x[1], "")
 #define SPECIAL return NULL
@@ -140,9 +140,9 @@ static bool not_f16(void *env, const nw_expr *e) {
   return e->type.dtype != NW_F16;
 }
 
-// Operations on 16-bit floats are done in f32 and rounded. LLVM 19 turns the maximum of two widened f16 values into an
-// f16 maximum, whose vector code on x86 is wrong: it loses NaN. llvm.arithmetic.fence hides from LLVM where the
-// operands come from.
+// Operations on 16-bit floats are computed in f32 and rounded. LLVM 19 would turn the maximum of two f16 values that
+// were widened to f32 into an f16 maximum. Its vector code for this maximum is wrong on x86: it loses NaN. So
+// llvm.arithmetic.fence hides from LLVM that the operands were widened.
 LLVMValueRef nwc_arith(nwc *g, const nw_expr *e) {
   LLVMValueRef args[3];
   nw_type t = e->arg[0]->type;

@@ -1,6 +1,6 @@
-// Emits atomic updates. An atomic update is a store whose value depends on the old value of the element. The rest of
-// the value is computed first; then a compare-and-swap is retried until it succeeds. Threads synchronize at the end of
-// their loop, so the memory order is relaxed.
+// Emits atomic updates. An atomic update is a store whose value depends on the old value of the element. The parts of
+// the value that do not depend on the old value are computed first. Then a compare-and-swap is repeated until it
+// succeeds. Threads synchronize at the end of their loop, so the memory order is relaxed.
 #include "codegen/llvm/llvm.h"
 
 typedef struct search {
@@ -28,8 +28,8 @@ static bool holds(const nw_expr *e, const nw_expr *what) {
   return false;
 }
 
-// Computes in advance the parts that do not depend on the old value. Of a select, only the condition is computed: its
-// branches are evaluated only if they are taken.
+// Computes the parts that do not depend on the old value. Of a select, only the condition is computed here, since only
+// one of its branches may be evaluated.
 static void work_out(nwc *g, const nw_expr *e, const nw_expr *old) {
   int n = e->op == NW_OP_SELECT ? 1 : e->n;
   if (!holds(e, old))
@@ -38,7 +38,7 @@ static void work_out(nwc *g, const nw_expr *e, const nw_expr *old) {
     for (int i = 0; e != old && i < n; i++) work_out(g, e->arg[i], old);
 }
 
-// Returns the other operand if the new value is an integer addition to the old one, which is a single instruction.
+// If the new value is the old value plus an integer, returns this integer: such an update is a single instruction.
 static const nw_expr *added(const nw_expr *value, const nw_expr *old) {
   if (value->op != NW_OP_ADD || nw_dtype_is_float((nw_dtype)value->type.dtype)) return NULL;
   for (int i = 0; i < 2; i++)

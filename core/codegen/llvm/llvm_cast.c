@@ -1,5 +1,5 @@
-// Emits conversions. 16-bit floats are converted by explicit code where machine instructions would round twice or flush
-// denormals.
+// Emits conversions. If the machine's instruction for a conversion of 16-bit floats would round twice or flush
+// denormals, explicit code is emitted instead.
 #include "codegen/llvm/llvm.h"
 
 static nw_type with(nw_type t, nw_dtype d) { return (nw_type){.dtype = (uint8_t)d, .lanes = t.lanes}; }
@@ -27,8 +27,8 @@ static LLVMValueRef f32_to_bf16(nwc *g, LLVMValueRef v, int lanes) {
   return LLVMBuildTrunc(b, LLVMBuildSelect(b, nan, quiet, rounded, ""), nwc_int_type(g, 16, lanes), "");
 }
 
-// Rounds a double to a float. If the result is inexact, its last bit is odd, so that a second rounding gives the result
-// of a single rounding.
+// Rounds a double to a float. If the result is inexact, its last bit is odd. Then a second rounding, to 16 bits, gives
+// the same result as a single rounding of the double.
 static LLVMValueRef round_to_odd(nwc *g, LLVMValueRef d, int lanes) {
   LLVMBuilderRef b = g->b;
   nw_type f32 = {NW_F32, (uint16_t)lanes}, f64 = {NW_F64, (uint16_t)lanes};
@@ -70,7 +70,7 @@ static LLVMValueRef int_to_float(nwc *g, LLVMValueRef v, nw_type from, nw_dtype 
   return nwc_cast(g, f, with(from, via), to);
 }
 
-// Converts a float to an integer. It saturates, and NaN becomes 0.
+// Converts a float to an integer, with saturation. NaN becomes 0.
 static LLVMValueRef float_to_int(nwc *g, LLVMValueRef v, nw_type from, nw_dtype to) {
   if (from.dtype == NW_F16 || from.dtype == NW_BF16)
     return nwc_cast(g, nwc_cast(g, v, from, NW_F32), with(from, NW_F32), to);

@@ -1,4 +1,4 @@
-// Emits expressions. Each value is kept in the memo while it is valid. A lazy select becomes a branch.
+// Emits expressions. The memo keeps each value while it is valid. A select with a scalar condition becomes a branch.
 #include "codegen/llvm/llvm.h"
 
 nwc_region nwc_region_open(nwc *g) {

@@ -1,5 +1,4 @@
-// Emits calls of the functions in the table of math functions. Vectors are cut into the same pieces as in the
-// interpreter.
+// Emits calls of math functions (nw_math_row). Vectors are cut into the same pieces as in the interpreter.
 #include "codegen/llvm/llvm.h"
 
 static void set_nobuiltin(nwc *g, LLVMValueRef call) {
@@ -9,8 +8,8 @@ static void set_nobuiltin(nwc *g, LLVMValueRef call) {
                            LLVMCreateEnumAttribute(g->lc, kind, 0));
 }
 
-// Emits a call of the function in a row of the table. LLVM must not recognize the function: it would fold or replace
-// the call, which changes bits of the result.
+// Emits a call of a math function. LLVM must not recognize the function: it would fold or replace the call, and this
+// would change bits of the result.
 static LLVMValueRef call_row(nwc *g, const nw_math_row *row, LLVMValueRef *args, int n) {
   LLVMTypeRef t = LLVMTypeOf(args[0]), params[] = {t, t};
   LLVMTypeRef fn_type = LLVMFunctionType(t, params, (unsigned)n, false);

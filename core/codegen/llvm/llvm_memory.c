@@ -53,8 +53,9 @@ static void gather_terms(nwc *g, sum *s, const nw_expr *e, int64_t coef) {
     add_term(g, s, e, coef);
 }
 
-// Emits the address of an element. Terms of outer loops are added first, so that they can be hoisted out of inner
-// loops. The constant is added last, so that neighbouring accesses of an unrolled tile share the rest of the sum.
+// Emits the address of an element. Terms of outer loops are added first, so that their sum can be hoisted out of inner
+// loops. The constant is added last, so that neighbouring accesses of an unrolled tile share the sum of the other
+// terms.
 static LLVMValueRef address(nwc *g, LLVMValueRef base, LLVMTypeRef elem, const nw_expr *index, int64_t offset) {
   sum s = {.constant = offset};
   gather_terms(g, &s, index, 1);
@@ -121,7 +122,8 @@ static LLVMValueRef aligned_load(nwc *g, LLVMTypeRef t, LLVMValueRef ptr, int al
   return v;
 }
 
-// If masks are sign bits, they are hidden from LLVM, and the vector is read in pieces of one register.
+// If masks are sign bits (nwc_masks_by_sign), they are hidden from LLVM, and a vector is accessed in pieces of one
+// register.
 enum { REGISTER = 32, LEAST_REGISTER = 16 };
 
 static bool masks_by_sign(const nwc *g, int bytes) { return bytes >= 4 && nwc_masks_by_sign(g); }
@@ -165,9 +167,9 @@ static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int alig
   return phi;
 }
 
-// Loads one element for all active lanes. (LLVM 19 may turn a gather from one address with lanes of zeros, or a gather
-// whose width is not a power of two, into an instruction whose index and result are the same register, which is
-// invalid.)
+// Loads one element for all active lanes. A gather is not used, because LLVM 19 may emit an invalid one, whose index
+// and result are the same register. This happens for a gather from one address with lanes of zeros, or with a number of
+// lanes that is not a power of two.
 static LLVMValueRef load_same(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, int lanes, LLVMValueRef mask) {
   if (!mask) return nwc_splat(g, aligned_load(g, elem, ptr, align), lanes);
   LLVMValueRef any = nwc_intrinsic1(g, "llvm.vector.reduce.or", mask);
@@ -278,9 +280,9 @@ static void aligned_store(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
   LLVMSetAlignment(LLVMBuildStore(g->b, v, ptr), (unsigned)align);
 }
 
-// Returns one register's piece of the vector as 32-bit words, whatever the element type is. If LLVM saw that the value
-// was narrowed, it would narrow and store it in one instruction. That instruction has no streaming form, so LLVM would
-// silently emit a plain store.
+// Returns a part of the vector, as wide as a register, as 32-bit words. The words hide the element type from LLVM. If
+// LLVM saw that the value was narrowed, it would narrow and store it by one instruction. This instruction has no
+// streaming form, so the store would not be a streaming store.
 static LLVMValueRef words_of(nwc *g, LLVMValueRef v, nw_type t, int from, int bytes) {
   int each = nw_dtype_bytes(t.dtype);
   LLVMValueRef part = t.lanes * each == bytes ? v : nwc_slice(g, v, from, bytes / each);
@@ -374,7 +376,8 @@ static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
 
 enum { MOST_PIECES = NW_LANES_ROOM };
 
-// Stores a vector in pieces. As for a whole vector, all values are computed before any piece is stored.
+// Stores a vector in pieces. The values of all pieces are computed before any piece is stored, since the values may
+// depend on the stored elements.
 static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
   LLVMValueRef value[MOST_PIECES], on[MOST_PIECES];
   nwc_piece piece[MOST_PIECES];

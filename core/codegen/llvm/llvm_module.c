@@ -1,9 +1,9 @@
 // Emits the functions of a module: the kernel, and the bodies of parallel loops. Also emits the code that passes data
 // to them.
 //
-// Code is in private functions whose parameters are the data pointers (noalias), the sizes and the captured values. A
-// wrapper with the public signature reads them from the frame. The reason is that only parameters can be declared not
-// to overlap (noalias).
+// The kernel and each body is a private function. Its parameters are the data pointers, the sizes and the captured
+// values. A wrapper with the public signature reads these values from the frame and calls the private function. The
+// reason is that LLVM accepts only for parameters the declaration that they do not overlap (noalias).
 #include "codegen/llvm/llvm.h"
 #include "ir/program/tags.h"
 #include <stddef.h>
@@ -36,9 +36,9 @@ static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMType
 }
 
 // The parameters of a private function, in order: frame, thread, range; data pointers from the frame; sizes and loop
-// variables; buffers of the enclosing function. A parallel body must get its shared buffers from that function, where
-// they are noalias. If the body read such a pointer from the frame again, LLVM would assume that it points to other
-// memory, and could move stores that are before the loop to after it.
+// variables; buffers of the enclosing function. The body of a parallel loop gets a shared buffer from the enclosing
+// function, whose parameter for the buffer is noalias. If the body read the pointer from the frame again, LLVM would
+// assume that it points to other memory. LLVM could then move stores from before the loop to after it.
 typedef struct signature {
   int n, first_data, first_var, first_captured;
   LLVMTypeRef *type;
@@ -113,8 +113,8 @@ static void close_function(nwc *g, nwc_function *f) {
   free(f->var);
 }
 
-// Returns the guaranteed alignment of a pointer. A tensor has only the alignment of its elements, unless the caller
-// guarantees more.
+// Returns the guaranteed alignment of a pointer. A tensor has only the alignment of its elements, unless streaming
+// stores write it: the caller then guarantees more.
 static uint64_t alignment(const nw_storage *s) {
   return s->kind != NW_STORE_PARAM || s->streamed ? NW_STREAM_ALIGN : (uint64_t)nw_dtype_bytes(s->dtype);
 }

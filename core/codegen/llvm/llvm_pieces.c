@@ -1,8 +1,9 @@
 // Emits stores of vectors whose number of lanes is not a power of two.
 //
-// To pass such a vector to another basic block, LLVM splits it into single elements, unless one register can hold the
-// next power of two of lanes. LLVM does the same to the vectors of masks and indices. So the store of such a vector is
-// emitted as several stores. The number of lanes of each store is that of a register, or a smaller power of two.
+// If such a vector is used in another basic block, LLVM splits it into single elements. (It does not if a register can
+// hold the vector when its lanes are rounded up to a power of two.) LLVM also splits vectors of masks and indices in
+// this way. So the store of such a vector is emitted as several stores, the pieces. A piece has as many lanes as a
+// register, or a smaller power of two.
 #include "codegen/llvm/llvm.h"
 #include "ir/expr/fold.h" // nw_intern
 
@@ -25,12 +26,12 @@ static const nw_expr *make_lanes(nw_memo *m, const nw_expr *e, nwc_piece piece) 
   return nw_intern(e->pool, &head, arg);
 }
 
-// Looks e up again to store the result: a pointer into the memo becomes invalid when entries are added.
+// Returns the lanes of e in the piece. The memo is searched again to store the result, because entries may have moved.
 static const nw_expr *lanes_of(nw_memo *m, const nw_expr *e, nwc_piece piece) {
   if (e->type.lanes == 1) return e;
   const nw_expr *made = *nw_memo_at(m, e);
   if (made) return made;
-  made = make_lanes(m, e, piece); // may move the memo
+  made = make_lanes(m, e, piece); // may move the entries of the memo
   return *nw_memo_at(m, e) = made;
 }
 
@@ -42,8 +43,8 @@ const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece) {
   return e;
 }
 
-// True if the store is emitted in pieces. Streaming stores are not: they are whole vectors with a suitable number of
-// lanes.
+// True if the store is emitted in pieces. A streaming store is not emitted in pieces, since it is always a number of
+// whole registers.
 bool nwc_in_pieces(const nw_stmt *s) {
   int lanes = s->store.index->type.lanes;
   return (lanes & (lanes - 1)) != 0 && !s->store.stream;

@@ -38,8 +38,8 @@ static void body_with(nwc *g, const nw_stmt *s, LLVMValueRef var) {
   nwc_region_close(g, r);
 }
 
-// Emits a loop. Its condition is tested at the end, and a loop without iterations is not entered, so that invariant
-// code can be hoisted.
+// Emits a loop whose condition is tested at the end. A loop without iterations is skipped. In this form, LLVM can hoist
+// invariant code.
 void nwc_loop_between(nwc *g, const nw_stmt *s, LLVMValueRef begin, LLVMValueRef end, bool some) {
   LLVMBasicBlockRef before = nwc_here(g), body = nwc_block(g, s->loop.var->name), exit = nwc_block(g, "");
   if (some)
@@ -81,8 +81,8 @@ static void guard(nwc *g, const nw_stmt *s) {
   nwc_at(g, join);
 }
 
-// Makes an array in the stack frame of the function. If the allocation is reached several times, all executions use the
-// same array, so that LLVM can keep it in registers.
+// Makes an array in the stack frame of the function. All executions of an allocation use the same array, so that LLVM
+// can keep it in registers.
 static LLVMValueRef frame_array(nwc *g, int buffer) {
   int64_t n;
   const nw_storage *st = &g->exec->storage[buffer];
@@ -119,8 +119,8 @@ static void store(nwc *g, const nw_stmt *s) {
   f->loads = outer;
 }
 
-// Emits a statement. Its conditions and bounds may read memory, too. The memo files these values under a scope that is
-// already closed, so they are never reused.
+// Emits a statement whose conditions and bounds may read memory. The memo must not reuse their values, because memory
+// may change. So they get a scope that is already closed.
 static void forgetful(nwc *g, const nw_stmt *s, void (*emit)(nwc *g, const nw_stmt *s)) {
   nwc_function *f = g->f;
   int outer = f->loads;

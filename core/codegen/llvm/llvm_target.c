@@ -1,4 +1,4 @@
-// Has the options of LLVM for each instruction set.
+// The options of LLVM for each instruction set.
 #include "codegen/llvm/llvm.h"
 #include <llvm-c/Target.h>
 
@@ -29,9 +29,9 @@ char *nwc_features_text(const nw_target *t) {
 
 int nwc_register_bytes(const nwc *g) { return nw_features_vector_bytes(g->p->target->features); }
 
-// With AVX but without AVX-512, a lane is active if the sign bit of its mask is set. LLVM 19 gets this wrong when it
-// can deduce that some lanes are inactive. It may then give an active lane the mask 1, whose sign bit is not set.
-// Later it treats 1 as active, and reads the whole vector.
+// With AVX but without AVX-512, a lane is active if the sign bit of its mask is set. LLVM 19 handles such masks
+// incorrectly if it can deduce that some lanes are inactive. It may then give an active lane the mask 1, whose sign bit
+// is not set.
 bool nwc_masks_by_sign(const nwc *g) {
   nw_features f = g->p->target->features;
   return nw_has(f, NW_FEATURE_AVX) && !nw_has(f, NW_FEATURE_AVX512VL);
