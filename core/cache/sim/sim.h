@@ -2,7 +2,8 @@
 //
 // Levels are set-associative or fully associative, with LRU replacement, write-allocate and write-back. An access makes
 // one request for each line that it covers. Modes:
-//   FULL    every level gets every access, as if it were the only level. Models that use stack distances count in this way.
+//   FULL    every level gets every access, as if it were the only level. Models that use stack distances count in this
+//           way.
 //   MISSES  a level gets only the misses of the previous level, in order, as in cachegrind. When a dirty line is
 //           evicted, its copy in an outer level becomes dirty, but not more recent. If there is no copy, the line is
 //           written to memory.
