@@ -67,7 +67,7 @@ static bool keeps(const nw_core *k, const nw_core_access *a, const nw_core_node 
 
 enum {
   MOST_PROMOTED = 250
-}; // limit of the loads and stores of a loop, beyond which LICM keeps no element in a register (licm-mssa-max-acc-promotion)
+}; // LICM's limit on the loads and stores of a loop (licm-mssa-max-acc-promotion)
 
 // True if the loop exceeds the limit MOST_PROMOTED. Several loads of one element are counted separately: LLVM cannot
 // merge loads with stores between them.
