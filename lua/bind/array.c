@@ -8,8 +8,8 @@ static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
 }
 
-// Raises an error if the user has interrupted. Loops over elements call this function with the index of the element. It
-// checks only once per 65,536 elements.
+// Raises an error if the user has interrupted. A loop over elements calls this function with the index i of each
+// element. The check is made only once per 65,536 elements.
 static void heed_interrupt(lua_State *L, int64_t i) {
   if (!(i & 65535) && nw_stopped(nwl_ctx(L))) nwl_raise(L);
 }
@@ -94,8 +94,7 @@ static int array_set(lua_State *L) {
   return 0;
 }
 
-// Reads t[{i, j}]. The function class_index (box.c) calls this one only if the key is not the name of a method or a
-// field.
+// Reads t[{i, j}]. Called by class_index (box.c) for a key that is not the name of a method or a field.
 static int array_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     lua_Integer i = nwl_integer(L, 2, "index");
@@ -126,8 +125,8 @@ static int64_t flat_arg(lua_State *L, const nw_array *a, int arg) {
   return i - 1;
 }
 
-// Raises an error if there are more than n arguments; self counts as one. For other functions, the Lua library makes
-// this check. `takes` is the list of parameters, such as "(position)".
+// Raises an error if there are more than n arguments, including self. `takes` is the list of parameters, such as
+// "(position)". The Lua library makes this check for all other functions.
 static void no_more(lua_State *L, int n, const char *takes) {
   for (int arg = n + 1; arg <= lua_gettop(L); arg++)
     if (!lua_isnil(L, arg))

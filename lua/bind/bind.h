@@ -1,12 +1,12 @@
 // Declares the binding of the core to Lua, which is the module nestwright.core.
 //
-// Every function offered to the user is a row: name, C function, signature in LuaLS style, doc. The rows drive the
-// metatables, nw.help, completion, lua/meta and docs/reference.md, so nothing is documented twice.
+// Every function that users can call is a row: name, C function, signature in LuaLS style, doc. The metatables,
+// nw.help, completion, lua/meta and docs/reference.md are made from the rows, so nothing is documented twice.
 //
 // lua_error never jumps across frames of the core. A function here works in three phases. It reads its arguments, which
 // may raise an error. It calls the core, which raises no error. It pushes the results, which raises an error only if
-// memory runs out. A userdata gets its metatable while its pointer is still NULL. So if an error is raised later, __gc
-// frees exactly what the userdata then owns.
+// memory runs out. A userdata gets its metatable while its pointer is still NULL. If an error is raised later, __gc
+// frees what the userdata owns at that time.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -54,7 +54,7 @@ void nwl_class_open(lua_State *L, const nwl_class *c);
 nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)); // pushes an object whose pointer is NULL
 void *nwl_hold(nwl_box *b, void *p); // stores p in the object, which owns it from then on; returns p
 void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if the value has another class
-bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that represents p; false: there is none
+bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that represents p; false if there is none
 void nwl_remember(lua_State *L, const void *p); // from now on, the value on top represents p
 // These functions raise the current failure of the context as an error if the pointer is NULL.
 void nwl_push_expr(lua_State *L, const nw_expr *e);
@@ -64,8 +64,8 @@ void nwl_push_text(lua_State *L, char *s); // frees the heap string
 
 // ---- calls into the core (call.c)
 
-// Like lua_pushcfunction, for a function without upvalues that calls the core. If the core abandons such a call, the
-// function raises an error.
+// Like lua_pushcfunction, for a function without upvalues that calls the core. If the core aborts the call
+// (nw_recovery), the function raises an error.
 void nwl_push_function(lua_State *L, lua_CFunction fn);
 void nwl_set_functions(lua_State *L, const luaL_Reg *list); // stores such functions in the table on top
 // Like lua_pcall, but restores the recovery point (nw_recovery) afterwards, so that the caller can call the core again.

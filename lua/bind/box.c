@@ -1,5 +1,5 @@
-// Makes Lua values for objects of the core. Manages their ownership, their identity, and the session to which they
-// belong.
+// Makes Lua values for objects of the core. Handles their ownership and their identity. Also makes the session of a Lua
+// state.
 #include "bind.h"
 #include <stdlib.h>
 #include <string.h>
@@ -158,8 +158,8 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t) {
 
 static void release_array(void *p) { nw_array_release(p); }
 
-// Runs a step of the garbage collector that corresponds to the size of the data, up to a limit. The collector itself
-// sees only the 32 bytes of the userdata, and would run too late.
+// Runs a step of the garbage collector, whose size corresponds to the bytes of the array, up to a limit. The collector
+// knows only the 32 bytes of the userdata, so it would run too late.
 static void tell_collector(lua_State *L, const nw_array *a) {
   int64_t kib = nw_array_count(a) * nw_dtype_bytes(nw_array_dtype(a)) / 1024;
   if (kib > 64) lua_gc(L, LUA_GCSTEP, (int)(kib > 65536 ? 65536 : kib));
@@ -220,8 +220,7 @@ static int no_such_field(lua_State *L) {
 }
 
 // Looks up a key of an object. The upvalues are the methods, the fields (functions that are called with the object),
-// and the name of the class. For a key that is neither a method nor a field, calls __lookup of the class, if the class
-// has one.
+// and the name of the class. For any other key, calls __lookup of the class, if the class has this function.
 static int class_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;

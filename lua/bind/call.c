@@ -1,9 +1,9 @@
 // Calls from Lua into the core, and back.
 #include "bind.h"
 
-// Opens a recovery point, and calls the function in upvalue 1. If the core abandons the call, it jumps to the recovery
-// point. After the jump, only the recovery point and L are used. If Lua raises an error instead, the recovery point
-// stays open until the next call replaces it.
+// Opens a recovery point, and calls the function in upvalue 1. If the core aborts the call, it jumps to the recovery
+// point. After the jump, only the recovery point and L are used. If Lua raises an error, the recovery point stays open
+// until the next call replaces it.
 static int guarded(lua_State *L) {
   nw_recovery p;
   lua_CFunction fn = lua_tocfunction(L, lua_upvalueindex(1));

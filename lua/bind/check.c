@@ -16,8 +16,8 @@ static int f_check(lua_State *L) {
   return 1;
 }
 
-// Returns three values: a text that explains the last refused step, the kind of change that was observed (nil if none
-// was), and whether the conflict could be observed.
+// Returns three values: a text that explains the last refused step, the kind of change in the results that was observed
+// (or nil), and whether the conflict could be observed.
 static int f_explain(lua_State *L) {
   nw_sched *s = schedule_arg(L);
   nw_lesson lesson;

@@ -143,7 +143,7 @@ static size_t begins_with(const char *message, const char *name) {
 }
 
 // Returns the name of the public function that the user's code has called, or NULL. The string belongs to the table of
-// names. If the message begins with the name of another public function, which the library itself has called, sets
+// names. The message may begin with the name of another public function, which the library itself has called. Then sets
 // *inner to the length of this beginning.
 static const char *called_function(lua_State *L, const char *message, size_t *inner) {
   const char *name = NULL;
@@ -184,7 +184,7 @@ static void set_place(lua_State *L) {
   lua_setfield(L, -2, "line");
 }
 
-enum { MOST_SHOWN = 8192 }; // largest number of bytes of a message that are shown
+enum { MOST_SHOWN = 8192 }; // only the first bytes of a longer message are shown
 
 // Sets a field to a text that is safe to print and not too long. A message may contain any user input.
 static void set_shown(lua_State *L, const char *field, const char *s, size_t n) {

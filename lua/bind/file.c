@@ -1,5 +1,5 @@
-// Reads and writes files for the Lua library. A file is written completely or not at all, and is read only if reading
-// cannot block.
+// Reads and writes files for the Lua library. A file is written completely or not at all. A file is read only if
+// reading cannot block.
 #include "base/file.h"
 #include "bind.h"
 #include "run/temp.h"

@@ -9,7 +9,7 @@
 
 enum { MOST_HELD = 4 << 20, PAGE = 4096 }; // bytes; a write that goes beyond MOST_HELD is cut at a page boundary
 
-// The descriptors belong to the process: only one of its sessions can capture at a time.
+// The file descriptors belong to the process, so only one of its sessions can capture output at a time.
 static _Atomic(lua_State *) owner;
 static int held = -1, real[2] = {-1, -1};
 static off_t taken;
@@ -55,7 +55,8 @@ static int f_hold(lua_State *L) {
   return 1;
 }
 
-// Returns the output captured since the last call. All writers share one file position, which is the end of the output.
+// Returns the output that was captured since the last call. All writers share one file position, which is the end of
+// the output.
 static int f_held(lua_State *L) {
   if (owner != session(L)) return 0;
   fflush(NULL);

@@ -31,8 +31,8 @@ static int read_args(lua_State *L, nw_tensor **arg) {
   return n;
 }
 
-// Reads the strides: for each argument a list with one entry for each dimension. An entry is a number, or false if each
-// call passes the stride.
+// Reads the strides: for each argument a list with one entry for each dimension. An entry is a number, or false if the
+// stride is an argument of each call.
 static void read_strides(lua_State *L, int n, int64_t stride[][NWL_MAX_DIMS], const int64_t **out) {
   lua_getfield(L, 1, "strides");
   int at = lua_gettop(L);

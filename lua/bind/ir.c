@@ -10,9 +10,9 @@
 
 // ---- literals
 
-// A Lua number has no dtype of its own: it takes the dtype of the other operands. An integer that does not fit into
-// this dtype is an error. A Lua float among integers is f32, and then the operation is f32 as well. If all operands are
-// numbers, an integer is i32 (i64 if one of them needs it), and a float is f32.
+// A Lua number gets the dtype of the other operands. An integer that does not fit into this dtype is an error. If the
+// other operands are integers, a Lua float is f32, and so is the result of the operation. If all operands are numbers,
+// an integer is i32 (or i64 if one of them needs it), and a float is f32.
 
 // Makes a literal. `like` is the dtype of the other operands, or -1 if there are none.
 static const nw_expr *literal(lua_State *L, int arg, int like, const char *name) {
@@ -48,7 +48,7 @@ static const nw_expr *operand(lua_State *L, int arg, int like, const char *name)
   return NULL;
 }
 
-// Rejects booleans of Lua: for example, `i == 2` gives Lua's false, not a condition.
+// Rejects Lua's booleans, because they usually come from a mistake: `i == 2` is Lua's false, and not a condition.
 void nwl_not_lua_boolean(lua_State *L, int arg, const char *name) {
   if (lua_isboolean(L, arg))
     nwl_fail(L, NW_ETYPE, "Lua's == and ~= are evaluated immediately: write nw.eq(a, b) or nw.ne(a, b)",
@@ -81,8 +81,8 @@ static int literal_type(lua_State *L, int first, int n) {
   return -1;
 }
 
-// Returns the dtype that the literals among the operands get: the dtype to which the other operands are promoted.
-// Returns -1 if all operands are literals and none needs i64.
+// Returns the dtype of the literals among the operands: the dtype to which the other operands are promoted. Returns -1
+// if all operands are literals and none needs i64.
 static int common_type(lua_State *L, int first, int n) {
   int like = -1;
   for (int i = first; i < first + n; i++) {
@@ -232,7 +232,7 @@ static int f_CAST(lua_State *L) {
   return 1;
 }
 
-// Makes a variable with the given name. Layouts use it: they are expressions over the variables "_0", "_1", ...
+// Makes a variable with the given name. Used for layouts, which are expressions over the variables "_0", "_1", ...
 static int f_variable(lua_State *L) {
   const char *name = nwl_string(L, 1, "name");
   nw_clear(nwl_ctx(L));

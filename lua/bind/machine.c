@@ -182,7 +182,7 @@ static void set_integer(lua_State *L, const char *key, int64_t v) {
   lua_setfield(L, -2, key);
 }
 
-// Returns the part of this host's record that is known without measuring.
+// Returns those fields of this host's record that are known without measurements.
 static int f_host(lua_State *L) {
   const nw_machine_info *h = nw_host();
   lua_createtable(L, 0, 8);
@@ -198,8 +198,8 @@ static int f_host(lua_State *L) {
   return 1;
 }
 
-// Adds a figure to the table at index 1. This runs in a protected call, because it may run out of memory while frames of
-// the core are on the C stack.
+// Adds a figure to the table at index 1. Called in protected mode: Lua may run out of memory, and its error must not
+// jump across frames of the core.
 static int add_figure(lua_State *L) {
   const nw_calibrated *f = lua_touserdata(L, 2);
   lua_createtable(L, 0, 4);

@@ -1,4 +1,4 @@
-// Computes the cache behaviour of a schedule's accesses.
+// Computes cache misses, reuse distances and the use of cache sets for the accesses of a schedule.
 #include "bind.h"
 #include <limits.h>
 

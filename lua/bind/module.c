@@ -63,7 +63,7 @@ static void add_classes(lua_State *L) {
   lua_setfield(L, -2, "classes");
 }
 
-// A second `require` returns the same table, because the Lua library has added methods to its classes.
+// A second call returns the same table, because the Lua library has added methods to the classes in it.
 __attribute__((visibility("default"))) int luaopen_nestwright_core(lua_State *L) {
   static const char made;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &made) == LUA_TTABLE) return 1;

@@ -1,4 +1,4 @@
-// Returns programs as data: their nests as rows, their names, and values for given sizes.
+// Returns programs as data: their nests as rows, their signatures, and the values of expressions for given sizes.
 #include "bind.h"
 #include <limits.h>
 #include <stdlib.h>

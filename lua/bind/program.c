@@ -16,8 +16,8 @@ typedef struct hook {
   lua_Hook was;
 } hook;
 
-// True if the user has interrupted. In the standard Lua interpreter, Ctrl-C sets a hook, which runs at the next
-// instruction. The REPL and the Jupyter kernel need no hook: they interrupt the core directly.
+// True if the user has interrupted in the standard Lua interpreter, where Ctrl-C sets a hook that runs at the next
+// instruction. The REPL and the Jupyter kernel interrupt the core directly.
 static bool hook_set(void *env) {
   const hook *h = env;
   return lua_gethook(h->L) != h->was;
@@ -63,7 +63,7 @@ typedef struct lines {
   double every, told; // every: seconds between two lines; told: how long the work had taken at the last line
 } lines;
 
-// Prints a line from time to time, if there is no terminal, to show that the work continues.
+// Used if there is no terminal: prints a line from time to time, to show that the work continues.
 static void tell_line(void *env, const char *what, double part, double seconds) {
   lines *l = env;
   if (!what) l->told = 0;
@@ -76,7 +76,7 @@ static void tell_line(void *env, const char *what, double part, double seconds) 
   fflush(stderr);
 }
 
-// Shows a line on the terminal while the work lasts. It is never written to a pipe.
+// Used for a terminal: shows a line while the work lasts, and updates it.
 static void show(void *env, const char *what, double part, double seconds) {
   (void)env;
   if (!what)
@@ -88,8 +88,8 @@ static void show(void *env, const char *what, double part, double seconds) {
   fflush(stderr);
 }
 
-// Calls the listener, which is a user's function that receives progress. The core calls tell_listener, so errors of the
-// listener are caught here.
+// Calls the listener, a function of the user that receives progress. Catches its errors, because the caller is the
+// core.
 static void tell_listener(void *env, const char *what, double part, double seconds) {
   lua_State *L = env;
   if (!lua_checkstack(L, 8)) return;

@@ -1,5 +1,5 @@
-// Reads data that is written as Lua. A chunk from a file runs in a separate Lua state, with only the math library, and
-// with limits on instructions and memory. Its result is copied.
+// Reads data that is written as a Lua chunk. The chunk runs in a separate Lua state, with only the math library, and
+// with limits on instructions and memory. Its result is copied to the session.
 #include "bind.h"
 #include <lualib.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static lua_State *new_state(lua_State *L) {
 // run_record(text, name): returns the value, or nil and the reason.
 static int f_run_record(lua_State *L) {
   size_t n;
-  nwl_is_string(L, 1, "text"); // NULs are allowed here, because the loader gives compiled code a clearer error
+  nwl_is_string(L, 1, "text"); // NULs are allowed here: for compiled code, the loader has a clearer error
   const char *text = lua_tolstring(L, 1, &n), *name = nwl_string(L, 2, "name");
   lua_settop(L, 2);
   lua_State *R = new_state(L);

@@ -82,8 +82,8 @@ static int sched_replay(lua_State *L) {
 
 // ---- calls with cleanup
 
-// These functions call a function of the user and then restore a state, even after an interrupt. They are written in C,
-// because Lua executes no more instructions after an interrupt.
+// These functions call a function of the user, and then restore the earlier state, even after an interrupt. They are
+// written in C, because Lua code does not run after an interrupt.
 
 // Returns the number of results of a call, or raises its error. The results begin at stack slot `f`.
 static int results_of(lua_State *L, int status, int f) {

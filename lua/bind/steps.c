@@ -1,6 +1,6 @@
 // Takes steps: reads the arguments of a primitive, and applies it. Also lists the primitives as data.
 //
-// Lists are stored in userdata that stay on the stack, so their memory is freed after the call, even if the call raises
+// Lists are stored in userdata that stay on the stack. So their memory is freed after the call, even if the call raises
 // an error.
 #include "bind.h"
 #include <stdint.h>

@@ -96,7 +96,7 @@ static int same(lua_State *L) {
   return 1;
 }
 
-// Returns the machine record, or nil if the target has no cost figures.
+// Returns the machine record. Returns nil if the record is incomplete, so that costs cannot be predicted.
 static int f_machine(lua_State *L) {
   const nw_target *t = self(L);
   if (!(t->machine.clock > 0)) return 0;

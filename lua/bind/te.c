@@ -56,8 +56,8 @@ static int f_reduction(lua_State *L) {
 
 // ---- compute
 
-// The Lua library calls f_compute_begin, the user's function, and f_compute_end. If the user's function raises an
-// error, the unfinished build is freed with its Lua value.
+// The Lua library calls f_compute_begin, then the user's function, and then f_compute_end. If the user's function
+// raises an error, the garbage collector frees the unfinished build.
 
 static void drop_build(void *p) { nw_build_drop(p); }
 const nwl_class nwl_build_class = {"build", "nestwright.build", NULL, NULL, NULL};

@@ -51,8 +51,8 @@ static int f_refusal(lua_State *L) {
   return 1;
 }
 
-// Returns the program that arguments 1 and 2 select: the program of a schedule, or the program before or after a
-// refused step.
+// Returns the program that arguments 1 and 2 select: the program of a schedule, or one of the two programs of a refused
+// step.
 static const nw_program *program_arg(lua_State *L) {
   nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);
   if (s) return nw_sched_program(s);
