@@ -25,8 +25,8 @@ static bool start(pid_t *pid, const char *command) {
   return !failed;
 }
 
-// Waits for the child and returns its wait status. After an interrupt, sends SIGINT to the child. On Ctrl-C, a terminal
-// signals the child as well, but a Jupyter front end that interrupts the kernel by a message does not.
+// Waits for the child and returns its wait status. After an interrupt, sends SIGINT to the child. This is necessary if
+// a Jupyter front end interrupts the kernel by a message. (On Ctrl-C, a terminal sends the signal to the child, too.)
 static int wait_for(const nwh *h, pid_t pid) {
   int status = 0;
   bool told = false;

@@ -39,7 +39,7 @@ static bool add_frame(lua_State *L, int text) {
   return true;
 }
 
-// Keeps the traceback: one line for each frame of the user's code. Keeps nothing if there is only one frame.
+// Stores the traceback: one line for each frame of the user's code. Stores nothing if there is only one frame.
 static void keep_traceback(nwh *h, lua_State *L) {
   lua_Debug ar;
   int frames = 0;
@@ -118,8 +118,8 @@ static bool load_joined(lua_State *L, const char *before, const char *code, cons
   return loaded;
 }
 
-// A plain return would make a tail call, which loses the frame with the line of an error. A to-be-closed variable
-// prevents tail calls.
+// A `return` of a call would be a tail call, and the frame with the line of an error would be lost. A to-be-closed
+// variable prevents tail calls.
 #define RETURN "local nestwright_result <close> = nil return "
 
 // Loads the chunk as an expression. If it is not an expression, pushes nothing and returns false.
@@ -146,8 +146,8 @@ static bool stands_alone(lua_State *L, const char *before, const char *last) {
   return ok;
 }
 
-// True if the text `last` is an expression. It is checked as the argument of a call, without the code before it. With
-// that code and `return` before it, the text `end` would also be valid, because it could close a block of the code.
+// True if the text `last` is an expression. It is parsed as the argument of a call, without the code before it. If it
+// were parsed after that code and `return`, the text `end` would also be valid, because it could close a block.
 static bool is_expression(lua_State *L, const char *last) {
   bool ok = loads(L, lua_pushfstring(L, "return nothing(%s\n", last), ")");
   lua_pop(L, 1);
@@ -208,7 +208,7 @@ static int load_chunk(lua_State *L, const char *code, const char *name, bool *qu
   if (*trimmed && load_expression(L, trimmed, name)) return keep_top(L, at);
   code = skip_equals(code);
   int status = load(L, code, strlen(code), name);
-  const char *blank = code + strspn(code, " \t\r\n"); // keeps blank lines, so that line numbers match the input
+  const char *blank = code + strspn(code, " \t\r\n"); // blank lines stay, so that line numbers match the input
   lua_pushlstring(L, code, (size_t)(blank - code));
   lua_pushfstring(L, "%s%s", lua_tostring(L, -1), trimmed);
   if (load_last_part(L, lua_tostring(L, -1), name, status == LUA_OK)) return keep_top(L, at);
@@ -224,7 +224,7 @@ bool nwh_incomplete(nwh *h, const char *code) {
   return more;
 }
 
-// Keeps the source of the chunk. An error can then show the source line, and an error about nil can name the undefined
+// Stores the source of the chunk. So an error can show the source line, and an error about nil can name the undefined
 // variable.
 static void keep_source(lua_State *L, const char *name, const char *code) {
   if (*name != '=') return;

@@ -11,14 +11,14 @@
 
 // ---- memory
 
-// A script that allocates too much gets an ordinary error before the machine runs out of memory.
+// If a script allocates too much, Lua raises an ordinary error before the machine runs out of memory.
 
 // Each time Lua uses LOOK_EVERY more bytes, the allocator checks the memory that is left to this process on this
 // machine.
 enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
 
-// Keeps a message about a refused request for memory, and returns NULL. The message states how much memory is left, so
-// it is made now: when the error is shown, much of the memory is free again.
+// Stores a message about a refused request for memory, and returns NULL. The message says how much memory is left. It
+// is made here, because much of the memory is free again when the error is shown.
 static void *refuse(nwh *h, size_t more) {
   char limit[160] = "Lua may use three quarters of the memory of this machine";
   if (h->used + (int64_t)more <= h->limit) nw_say_limit(limit, sizeof limit);
@@ -61,7 +61,7 @@ static void *reserve(void) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-// Allocates the reserve again if enough memory is left. Otherwise keeps `grace`, because without it the next check
+// Allocates the reserve again if enough memory is left. Otherwise `grace` stays set, because without it the next check
 // would refuse even small requests.
 void nwh_keep_reserve(nwh *h) {
   if (h->reserve) return;

@@ -24,8 +24,8 @@ struct nwh {
   void (*idle)(void);
   pthread_t main;
   int64_t used, limit; // bytes that Lua uses, and that it may use
-  void *reserve; // address space, freed when memory runs out so that the error can be shown; NULL if freed
-  int64_t grace; // while the reserve is freed: total bytes that Lua may use without a check; otherwise 0
+  void *reserve; // freed when Lua runs out of memory, so that the error can be shown; NULL while freed
+  int64_t grace; // while the reserve is freed: the bytes that Lua may use without a check; otherwise 0
   char refused[256]; // message about Lua's last failed request
   char *library; // directory of the Lua library, with a slash at its end
   char *traceback; // traceback of the last error, or NULL

@@ -1,9 +1,9 @@
 // Handles Ctrl-C. The signal handler sets a hook on every running coroutine, requests that native code and proofs stop,
 // and returns.
 //
-// The hook raises an error and stays set until the run ends. If a script catches the error, its next instruction raises
-// it again, so `while true do pcall(f) end` stops too. A coroutine that is created while the hook is set inherits the
-// hook, and keeps it after the run. So the hook removes itself from a coroutine if no interrupt is pending.
+// The hook raises an error and stays set until the running code ends. If the code catches the error, its next
+// instruction raises the error again, so that `while true do pcall(f) end` also stops. A coroutine that is created
+// while the hook is set inherits the hook. So a hook that runs without a pending interrupt removes itself.
 #include "inside.h"
 #include "run/run.h"
 #include <signal.h>
@@ -13,8 +13,8 @@
 
 static nwh *volatile active;
 
-// Raises the error. Its message names a line of the user's code if there is one, since a line of the library would not
-// help.
+// Raises the error. Its message names a line of the user's code, if the stack has such a line; a line of the library
+// would not help.
 static void raise_here(const nwh *h, lua_State *L) {
   lua_Debug ar;
   for (int level = 0; level < 5000 && lua_getstack(L, level, &ar); level++) {
@@ -98,7 +98,7 @@ bool nwh_run_end(nwh *h) {
   h->depth = 0;
   h->running = 0;
   h->pending = 0;
-  arm(h, false); // also removes a hook that the run itself set
+  arm(h, false); // also removes a hook that the running code itself has set
   if (stopped && h->ctx) nw_clear(h->ctx);
   return stopped;
 }
@@ -113,7 +113,8 @@ static lua_State *coroutine_arg(lua_State *L) {
   return co;
 }
 
-// Registers the coroutine with the handler. Returns true if this was possible; the caller must then unregister it.
+// Registers the coroutine with the signal handler. If this is possible, returns true, and the caller must unregister
+// the coroutine later.
 static bool track(nwh *h, lua_State *co) {
   if (!h || h->depth + 1 >= NWH_MAX_CHAIN) return false;
   h->chain[h->depth + 1] = co;
@@ -130,7 +131,7 @@ static int resume_tracked(lua_State *L, lua_State *co, int narg, int *nres) {
   return status;
 }
 
-// Ends a coroutine. It is registered meanwhile, because its __close handlers are user code as well.
+// Closes a coroutine. The coroutine is registered meanwhile, because its __close handlers are code of the user, too.
 static int reset_tracked(lua_State *co) {
   nwh *h = active;
   bool tracked = track(h, co);
