@@ -1,5 +1,5 @@
-// Keeps the history across sessions, without duplicates. The file XDG_STATE_HOME/nestwright/history stores it; only the
-// owner can read this file.
+// Stores the history of all sessions, without duplicates, in the file XDG_STATE_HOME/nestwright/history. Only the owner
+// can read this file.
 #include "repl.h"
 #include "base/file.h"
 #include <errno.h>
@@ -76,8 +76,8 @@ static void rewrite(nw_str *why) {
   nw_str_free(&all);
 }
 
-// Adds the lines of the text to the history, and returns the number of lines. Skips a line with a NUL, which this
-// program never writes.
+// Adds the lines of the text to the history, and returns the number of lines. Skips a line with a NUL: this program
+// never writes such a line.
 static int take_lines(char *text, size_t n) {
   int lines = 0;
   for (char *line = text, *end; line < text + n; line = end + 1, lines++) {
@@ -91,8 +91,8 @@ static int take_lines(char *text, size_t n) {
   return lines;
 }
 
-// Reads the file. Duplicates accumulate in it, because each session only appends. They are removed here, under a lock
-// that keeps other sessions from appending.
+// Reads the file. Each session only appends to it, so duplicates accumulate. They are removed here, under a lock that
+// prevents other sessions from appending.
 void nwr_history_open(void) {
   nw_str why = {0}, busy = {0};
   size_t n;

@@ -131,8 +131,8 @@ static int run(nwh *h, int argc, char **argv, const options *o) {
   return status;
 }
 
-// Flushes the output and returns the exit status. If the output cannot be written, for example on a full disk, the
-// status is a failure. If the reader has closed the pipe, no message is printed.
+// Flushes the output and returns the exit status. If the output cannot be written, for example on a full disk, prints a
+// message and returns a failure. There is no message if the reader has closed the pipe.
 static int flush(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   if (errno != EPIPE) fprintf(stderr, "nestwright: cannot write the output: %s\n", strerror(errno));
@@ -168,7 +168,7 @@ static int install_kernel(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); // exceeding the file size limit is then a write error
+  signal(SIGXFSZ, SIG_IGN); // so a write beyond the file size limit fails with an error
   if (argc > 1 && strcmp(argv[1], "--install-kernel") == 0) return install_kernel(argc, argv);
   options o = {0};
   int status = parse(argc, argv, &o);

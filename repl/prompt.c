@@ -57,9 +57,9 @@ static void free_matches(void) {
 
 static char *pending_input; // the earlier lines of an unfinished chunk, without the current line
 
-// Adapts the candidates to readline. A candidate is meant to replace the text from position `from` on. But readline
-// replaces the text from position `word` on, the start of its own word. So the text between the two positions is cut
-// from the candidates, or put before them.
+// Adapts the candidates to readline. A candidate is made to replace the text from position `from` on. But readline
+// replaces the text from position `word` on, which is the start of a word by its own rules. So the text between the two
+// positions is removed from the candidates, or inserted before them.
 static void fit_to_word(int from, int word) {
   for (int i = 0; matches[i]; i++) {
     char *m = matches[i], *fitted;
