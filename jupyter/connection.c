@@ -144,9 +144,9 @@ static bool is_loopback(const char *ip) {
   return strcmp(ip, "[::1]") == 0 || strcmp(ip, "::1") == 0;
 }
 
-// Without a key, everyone who can connect can run code. On a loopback address, only users of this machine can connect,
-// so the key may be empty. With ipc, the sockets are files that only their owner may open (see sockets.c). On any other
-// address, the whole network could connect, so a key is required.
+// Without a key, everyone who can connect can run code. So a key is required, with two exceptions. On a loopback
+// address, only users of this machine can connect. With ipc, the sockets are files that only their owner can open (see
+// sockets.c).
 static bool key(reading *r) {
   static const char keys[] = "a string of at most 4096 bytes; \"\" leaves messages unsigned";
   const char *text, *scheme;
@@ -174,8 +174,8 @@ static bool curve_key(reading *r, const char *name, char out[CURVE_KEY + 1]) {
   return true;
 }
 
-// curve_publickey and curve_secretkey are the keys of the kernel. Clients know the public key. With these keys, all
-// traffic is encrypted, and a client that has a wrong public key cannot finish the handshake.
+// curve_publickey and curve_secretkey are the keys of the kernel for encryption. Clients know the public key. All
+// traffic is then encrypted, and a client that has a wrong public key cannot finish the handshake.
 static bool curve(reading *r) {
   char public[CURVE_KEY + 1], derived[CURVE_KEY + 1];
   const json_t *p = json_object_get(r->o, "curve_publickey"), *s = json_object_get(r->o, "curve_secretkey");

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Returns the content of an error message for the error on top of the stack. `shown` is true if the error is the result
-// of the cell; such an error may be shown with a picture.
+// Returns the content of an error message for the error on top of the stack. `shown` is true if the error is the
+// outcome of the cell: the message may then contain a picture.
 static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   lua_State *L = nwh_lua(k->host);
   lua_pushvalue(L, -1);
@@ -112,8 +112,8 @@ static void publish_result(nwj *k, json_t *bundle) {
   }
 }
 
-// Sends the reply after the printed text, but before the result. Making the result may take long, and the client need
-// not wait for it.
+// Executes a cell and sends the reply. The reply is sent after the text that the cell printed, but before its result:
+// making the displayed form may take long, and the client need not wait for it.
 void nwj_execute(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   bool silent = nwj_flag(m->content, "silent", false);

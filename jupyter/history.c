@@ -155,8 +155,8 @@ static bool is_wanted(const json_t *v, const json_t *request, const char *access
          !(nwj_flag(request, "unique", false) && repeated(found, source_of(v)));
 }
 
-// Returns an entry in the form of the protocol. If `output` is true, the protocol pairs each input with the text of its
-// result. Results are not saved, so this text is null.
+// Returns an entry in the form of the protocol. If `output` is true, the entry must be a pair of the input and the text
+// of its result. Results are not saved, so this text is null.
 static json_t *shaped(const json_t *v, bool output) {
   return output ? json_pack("[I, I, [s, n]]", number_of(v, 0), number_of(v, 1), source_of(v))
                 : json_pack("[I, I, s]", number_of(v, 0), number_of(v, 1), source_of(v));

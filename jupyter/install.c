@@ -60,7 +60,7 @@ static bool write_spec(char *dir, const char *exe, const char *program, nw_str *
   return ok;
 }
 
-// Stores the path of the kernelspec's directory in `out`. The options select the directory of this user, or a directory
+// Stores the path of the kernelspec's directory in `out`. The options select a directory of the user, or a directory
 // under a prefix. Returns false if the options are invalid.
 static bool directory(int argc, char **argv, char *out, size_t n) {
   const char *data = getenv("JUPYTER_DATA_DIR"), *home = getenv("HOME");

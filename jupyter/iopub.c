@@ -1,12 +1,12 @@
 // Publishes messages, and the text that is written to stdout and stderr, on the iopub socket.
 //
-// Each thread sends its own messages under a lock. Waking a separate thread for sending takes several times as long as
-// executing `1+1`. Text has another lock, which is taken before the lock for sending. A thread that waits for the rate
-// limit holds only the lock for text, so the control thread can still publish its status. The thread that collects text
-// waits a moment for more text, so that it sends few messages.
+// Each thread sends its own messages, under the lock `send`. (It would take several times as long as executing `1+1` to
+// wake a separate thread for sending.) Text has another lock, `text`, which is taken before `send`. A thread that waits
+// for the rate limit holds only `text`, so the control thread can still publish its status. The thread that collects
+// text waits a moment for more text, so that it sends few messages.
 //
-// A front end drops output of a kernel that sends too many messages, or more than a megabyte a second (notebook:
-// iopub_msg_rate_limit, iopub_data_rate_limit). So the kernel limits its own rate over the same time window of 3 s.
+// The notebook server drops output of a kernel that sends too many messages, or more than a megabyte a second (options
+// iopub_msg_rate_limit and iopub_data_rate_limit). So the kernel limits its own rate, over the same time window of 3 s.
 #include "kernel.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ enum {
   BATCH = 256 << 10, // number of collected bytes at which text is sent without waiting
   PIPE = 512 << 10, // capacity of each pipe in bytes
   BURST = 1000000, // bytes that may be sent at once
-  RATE = 600, // bytes per millisecond that may be sent after a burst; so under 3 MB in any 3 s
-  COUNT = 1000, // a shorter message counts as this many bytes; so under 3,000 messages in any 3 s
+  RATE = 600, // bytes per millisecond that may be sent after a burst; less than 3 MB in any 3 s
+  COUNT = 1000, // a shorter message counts as this many bytes; less than 3,000 messages in any 3 s
   MOST = 4 << 20, // largest number of bytes of a cell's text that are published from each stream
   HELD = 2, // largest number of messages that are held back: the busy status, and execute_input
 };
@@ -91,8 +91,8 @@ static void welcome(publisher *p, const char *message, size_t size) {
   free(topic);
 }
 
-// Answers all pending subscriptions. This function is also called after each message, because sending may clear the
-// event that p->changed signals. The caller holds the lock `send`.
+// Answers all pending subscriptions. Also called after each message, because sending may clear the event that
+// p->changed signals. The caller holds the lock `send`.
 static void take_subscriptions(publisher *p) {
   for (bool more = true; more;) {
     zmq_msg_t m;
@@ -191,7 +191,7 @@ static ssize_t read_stream(publisher *p, stream *s) {
   return n;
 }
 
-// Reads the current content of the pipe, but not text that is written in the meantime, since a writer may never stop.
+// Reads what is in the pipe now. Does not read text that is written in the meantime, since a writer may never stop.
 static void drain_stream(publisher *p, stream *s) {
   int left = 0;
   if (ioctl(s->fd, FIONREAD, &left) < 0) return;
@@ -255,7 +255,7 @@ static void *run(void *arg) {
     if (poll(fd, 4, wait) < 0) continue;
     if (fd[3].revents) return NULL;
     if (fd[2].revents) see_subscriptions(p);
-    while (p->wanted) usleep(100); // lets waiting threads take the lock first, since a mutex is not fair
+    while (p->wanted) usleep(100); // lets waiting threads take the lock `text` first
     pthread_mutex_lock(&p->text);
     gather(p, fd);
     wait = due(p);

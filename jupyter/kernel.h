@@ -4,10 +4,10 @@
 //   control   handles interrupt and shutdown, also while a cell runs; checks that the front end still exists
 //   iopub     collects the text written to stdout and stderr
 //   heartbeat echoes messages
-//   watch     reports a slow request as busy, and flushes the buffer of stdout while it runs
+//   watch     publishes the status busy for a slow request, and meanwhile flushes the buffer of stdout
 //
-// Each socket belongs to one thread, except iopub: all threads send on it, under a lock. "heap" in a comment
-// means that the caller frees the result.
+// Each socket belongs to one thread. The exception is the iopub socket: all threads send on it, under a lock. "heap" in
+// a comment means that the caller frees the result.
 #pragma once
 #include "wire.h"
 #include "seen.h"
@@ -62,17 +62,18 @@ void nwj_new_id(char out[40]);
 bool nwj_receive(nwj *k, void *socket, nwj_message *out);
 void nwj_done(nwj_message *m); // frees a received message
 void nwj_send_part(void *socket, const void *data, size_t size, bool more);
-// Sends a message. The caller has already sent the identities of its receiver. `type` consists of letters and
-// underscores; `parent` is the text of a header, or NULL. Takes ownership of metadata, which may be NULL, and of
-// content. Returns the number of bytes of the message.
+// Sends a message. The caller has already sent the identities of the receiver. `type` consists of letters and
+// underscores. `parent` is the text of a header, or NULL. Takes ownership of `content`, and of `metadata`, which may be
+// NULL. Returns the number of bytes of the message.
 size_t nwj_send(const nwj *k, void *socket, const char *type, const char *parent, json_t *metadata, json_t *content);
 // Sends an answer to the sender of m. Takes ownership of content.
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content);
 
 // ---- texts (text.c)
 
-// Returns a copy with invalid UTF-8 replaced by U+FFFD; heap. An incomplete character at the end is left out unless
-// `last` is true. *used: bytes of `text` that were processed; *size: bytes of the result.
+// Returns a copy in which invalid UTF-8 is replaced by U+FFFD; heap. If `last` is false, an incomplete character at the
+// end is left out. Sets *used to the number of bytes of `text` that were processed, and *size to the number of bytes of
+// the result.
 char *nwj_repaired(const char *text, size_t n, bool last, size_t *used, size_t *size);
 json_t *nwj_text(const char *text); // a JSON string; NULL is treated as an empty text
 
@@ -82,8 +83,8 @@ bool nwj_iopub_start(nwj *k, pthread_t *thread); // redirects stdout and stderr 
 void nwj_iopub_stop(pthread_t thread); // closes the socket; call it when no thread publishes any more
 // Publishes a message. Takes ownership of content. `parent` is the text of the request's header, or NULL.
 void nwj_publish(const char *type, const char *parent, json_t *content);
-// Holds a message back until the next message is published or nwj_publish_held is called. So a quick reply need not
-// wait for this message. `type` must stay valid.
+// Delays a message until the next message is published, or until nwj_publish_held is called. So a quick reply is not
+// delayed by this message. `type` must stay valid.
 void nwj_publish_soon(const char *type, const char *parent, json_t *content);
 void nwj_publish_held(void);
 // Publishes a message after all text written so far, and before later text.
@@ -101,7 +102,7 @@ json_t *nwj_kernel_info(const nwj *k);
 // ---- requests on the shell socket (shell.c)
 void nwj_shell_run(nwj *k); // answers requests until the kernel must exit
 void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content); // publishes for the running cell
-void nwj_shell_hold(nwj *k); // receives the waiting requests; the cells among them will be aborted
+void nwj_shell_hold(nwj *k); // receives all waiting requests; the cells among them will be aborted
 
 void nwj_busy(nwj *k, bool busy); // while busy, Lua code may be interrupted, and its output is rate-limited
 
@@ -138,7 +139,7 @@ json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
 // Pops n values from the stack and makes their display. Sets *shown to a reference to the display, or to LUA_REFNIL if
 // there is nothing to show. If a value cannot be shown, leaves the error on top of the stack.
 nwh_status nwj_show(nwj *k, int n, int *shown);
-// Returns the display as {data, metadata}; NULL if there is nothing to show. May be called only once for each display.
+// Returns the display as {data, metadata}; NULL if there is nothing to show. Call it only once for each display.
 json_t *nwj_bundle(nwj *k, int shown);
 
 // ---- installation (install.c)

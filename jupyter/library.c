@@ -1,4 +1,5 @@
-// Links Lua and the kernel: defines the module nestwright.front, and calls nestwright.notebook.notebook.
+// Connects Lua and the kernel. Lua code calls the kernel by the module nestwright.front, which is defined here. The
+// kernel calls the Lua module nestwright.notebook.notebook.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,8 @@ static json_t *taken(lua_State *L) {
   return v;
 }
 
-// Calls a function and returns its answer, or NULL. Prints an error as text, since it does not belong to a cell.
+// Calls a function and returns its answer, or NULL on failure. Prints the error as text, since it is not the outcome of
+// a cell.
 static json_t *called(nwj *k, int nargs) {
   nwh_status status = nwh_call(k->host, nargs, 1);
   if (status == NWH_OK) return taken(nwh_lua(k->host));

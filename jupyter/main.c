@@ -20,8 +20,8 @@ static int usage(FILE *out, int status) {
 
 static void nothing(int sig) { (void)sig; }
 
-// Blocks signals for the threads that are created next. Such a thread receives only the signals of its own faults; the
-// main thread receives all others.
+// Blocks signals for the threads that are created next. Such a thread receives only signals of its own faults, such as
+// SIGSEGV. The main thread receives all other signals.
 static void only_main(sigset_t *before) {
   sigset_t all;
   sigfillset(&all);
@@ -91,7 +91,7 @@ static int serve(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); // exceeding the file size limit is then a write error
+  signal(SIGXFSZ, SIG_IGN); // so a write beyond the file size limit fails with an error
   setlocale(LC_CTYPE, "C.UTF-8");
   if (argc == 3 && strcmp(argv[1], "-f") == 0) return serve(argv[2]);
   if (argc >= 2 && strcmp(argv[1], "--install") == 0) return nwj_install(argv[0], argc - 2, argv + 2);

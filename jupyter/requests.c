@@ -1,5 +1,5 @@
-// Checks the fields of requests, with a table that has a row for each field. If a field is invalid, the answer is an
-// error that names the field. A field that is null counts as missing. A field without a row is ignored.
+// Checks the fields of requests. A table has a row for each known field. If a field is invalid, the answer is an error
+// that names the field. A field that is null counts as missing. A field without a row is ignored.
 #include "kernel.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-// Remembers the signatures of received messages, so that a signed message is processed only once, even if it arrives on
+// A set of the signatures of received messages. So a signed message is processed only once, even if it arrives on
 // several sockets.
 //
-// Different messages have different signatures, since every header has a unique id. The set remembers at least the last
-// 131,072 messages and at most twice as many: it has two generations, and drops the older one when the younger one is
-// full. Moving a slider without a pause (ten messages a second) fills a generation in 3.6 hours. For comparison,
-// jupyter_client remembers 65,536 messages.
+// Different messages have different signatures, since every header has a unique id. The set has two generations of up
+// to 131,072 messages, and drops the older generation when the younger one is full. A slider that is moved without a
+// pause (ten messages a second) fills a generation in 3.6 hours. For comparison, jupyter_client remembers 65,536
+// messages.
 //
-// The set keeps only the first 8 bytes of a signature, called its mark. The probability that a new mark equals a
+// The set stores only the first 8 bytes of a signature, called its mark. The probability that a new mark equals a
 // remembered mark by accident is at most 2^18 / 2^64 = 2^-46, about 10^-14. Only a sender who has the key can cause a
 // collision on purpose. The tables take 4 MiB of address space, but occupy only the pages that have been written.
 #pragma once

@@ -1,4 +1,4 @@
-// Answers the requests on the shell socket, with a table that has a row for each type of request.
+// Answers the requests on the shell socket. A table has a row for each type of request.
 #include "kernel.h"
 #include <sched.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void leave_out(json_t *data, const char *kind, size_t size) {
   json_object_set_new(data, "text/plain", json_sprintf("%s%s", note, plain));
 }
 
-// If a value is too large in one format, replaces it by a note in this format.
+// If a value is too large in a format, replaces the value by a note in this format.
 static void limit(json_t *data) {
   const char *kind;
   json_t *form;
@@ -111,7 +111,7 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
   return -1;
 }
 
-// Limits: MOST_NAME bytes of a name on either side of a position, and MOST_CALLS enclosing calls.
+// MOST_NAME limits the bytes of a name on either side of the cursor. MOST_CALLS limits the enclosing calls.
 enum { MOST_NAME = 1000, MOST_CALLS = 20 };
 
 // Returns the name at a position. The caller frees it.
@@ -166,7 +166,8 @@ void nwj_busy(nwj *k, bool busy) {
   k->hurry = !busy;
 }
 
-// Passes a comm message to Lua. Text that the handler of the message prints belongs to this message.
+// Passes a comm message to Lua. The text that the message's handler prints is published with this message as its
+// parent.
 static void comm(nwj *k, nwj_message *m) {
   nwj_drain(m->header_text);
   nwj_busy(k, true);

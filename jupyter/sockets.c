@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <zmq.h>
 
-// Limits of a frame in bytes. MOST_TOPIC limits subscriptions. A subscription is a prefix of message types, and is kept
-// as long as its client is connected.
+// Limits of a frame in bytes. MOST_TOPIC is for a subscription. A subscription is a prefix of message types, and is
+// stored as long as its client is connected.
 enum { MOST_FRAME = 2 * NWJ_MAX_BYTES, MOST_TOPIC = 1 << 10, MOST_BEAT = 1 << 20 };
 
 static void where_of(const nwj *k, int port, char *out, size_t size) {
@@ -32,8 +32,8 @@ static bool prepare(const nwj *k, void *s, int kind, int64_t most) {
          (!*secret || (set_number(s, ZMQ_CURVE_SERVER, 1) && set(s, ZMQ_CURVE_SECRETKEY, secret, strlen(secret))));
 }
 
-// True if a socket may be bound to the address. Binding to a path removes a file that exists there. So the file must be
-// a socket: a kernel that has ended may have left it.
+// True if a socket may be bound to the address. If the address is a path, ZeroMQ removes a file that exists there. So
+// such a file must be a socket, which a kernel that has ended may have left.
 static bool is_free(const nwj *k, const char *where) {
   struct stat st;
   if (!k->at.ipc || lstat(where + strlen("ipc://"), &st) || S_ISSOCK(st.st_mode)) return true;

@@ -1,4 +1,4 @@
-// Makes texts for front ends valid UTF-8. Otherwise their message would be invalid JSON and would be lost.
+// Makes texts for front ends valid UTF-8. A message with invalid UTF-8 would be invalid JSON, and would be lost.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>

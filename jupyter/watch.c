@@ -1,14 +1,15 @@
-// Handles slow requests. If a request is slow, the thread `watch` publishes the busy status and writes the history
-// before the reply. If a request is quick, the main thread does both after the reply. The thread `watch` also flushes
-// the buffer of stdout, so that output is shown while a cell runs. A separate thread must do this, since a write blocks
-// while the pipe is full. The thread sleeps on a timer, since waking it for each request would take longer than
+// Handles slow requests, in the thread `watch`. For a slow request, this thread publishes the busy status and writes
+// the history before the reply. For a quick request, the main thread does both after the reply. The thread `watch` also
+// flushes the buffer of stdout, so that output is shown while a cell runs. A separate thread does this, since a flush
+// blocks while the pipe is full. The thread sleeps on a timer: to wake it for each request would take longer than
 // executing `1+1`.
 #include "kernel.h"
 #include <stdio.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-// FIRST_NS is later than the next tick of the system's clock, because setting a timer to an earlier time takes longer.
+// A request is slow if it takes longer than FIRST_NS. While it runs, the thread wakes up every EVERY_NS. FIRST_NS is
+// longer than a tick of the system's clock, because it takes longer to set a timer to a time before the next tick.
 enum { FIRST_NS = 5000000, EVERY_NS = 60000000 };
 
 static int timer = -1;

@@ -1,4 +1,4 @@
-// Parses and signs messages. This file uses no sockets, so that a fuzzer can drive it.
+// Parses and signs messages. This file uses no sockets, so that a fuzzer can call its functions.
 #include "wire.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ void nwj_sign(const nwj_key *key, const nwj_frame *part, int n, char out[65]) {
   sodium_bin2hex(out, 65, mac, sizeof mac);
 }
 
-// Compares the signatures in constant time, so that the time does not reveal how many bytes are right.
+// Compares the signatures in constant time, so that the time does not reveal how many bytes are correct.
 static bool is_signed(const nwj_key *key, nwj_frame signature, const nwj_frame *part, uint64_t *mark) {
   if (!key->size) return true;
   mac_bytes mac;

@@ -11,7 +11,7 @@
 
 #define NWJ_MAX_IDS 8
 #define NWJ_MAX_DEPTH 256 // largest nesting depth of JSON
-#define NWJ_MAX_HEADER (1 << 20) // bytes; every answer repeats the header
+#define NWJ_MAX_HEADER (1 << 20) // bytes; every answer contains a copy of the header
 #define NWJ_MAX_BYTES (64 << 20) // largest number of bytes of one message
 
 typedef struct nwj_frame {
@@ -21,7 +21,8 @@ typedef struct nwj_frame {
 
 typedef struct nwj_key {
   size_t size; // 0: messages are unsigned
-  // The hash state after the key. Keeping it saves a third of the work on a short message.
+  // The state of the hash function after the key was processed. To store it saves a third of the work on a short
+  // message.
   crypto_auth_hmacsha256_state begun;
 } nwj_key;
 
@@ -31,7 +32,7 @@ typedef struct nwj_message {
   size_t idsize[NWJ_MAX_IDS];
   json_t *header, *parent, *metadata, *content; // objects
   const char *type; // msg_type of the header
-  char *header_text; // the header as received, which answers repeat
+  char *header_text; // the header as received; answers contain a copy
   size_t bytes; // total size of header, parent header, metadata and content
   uint64_t mark; // the first bytes of the message's signature; 0 without a key
   // NULL, or the reason why a part after the header cannot be read. The object of such a part is empty. The message is
