@@ -1,4 +1,4 @@
---- Sets up axes of measured numbers: their range, and ticks at round values, each with its unit.
+--- Sets up axes of measured numbers: their ranges, and ticks at round values with units.
 local gnuplot = require "nestwright.plots.gnuplot"
 
 local axis = {}
@@ -20,8 +20,8 @@ local function linear(lo, hi, most)
   return out
 end
 
--- Returns the powers of ten in the range. For less than two decades, it also returns two and five times each power; for many
--- decades, only every second or third power.
+-- Returns the powers of ten in the range. If the range has less than two decades, also returns two and five times each power. If it
+-- has many decades, returns only every second or third power.
 local function powers(lo, hi)
   local from, to, out = math.floor(math.log(lo, 10) + 1e-9), math.ceil(math.log(hi, 10) - 1e-9), {}
   local stride, times = (to - from + 7) // 8, math.log(hi / lo, 10) < 2 and {1, 2, 5} or {1}

@@ -1,6 +1,6 @@
---- Draws the bars of a lane as boxes. Adjacent bars that are too narrow to distinguish form a run, which is drawn as columns a few
---- pixels wide. The height of a column is the busy share of its time. The kinds of bars in a column are stacked. So the drawn busy
---- time equals the recorded busy time.
+--- Draws the bars of a timeline's lane as boxes. Adjacent bars that are too narrow to distinguish form a run. A run is drawn as
+--- columns a few pixels wide. The height of a column is the fraction of its time that bars cover. A column stacks the kinds of its
+--- bars. So the drawn area equals the recorded busy time.
 local bars = {}
 
 local NARROW, NEAR = 3, 2 -- pixels: bars below this width are narrow; bars within this distance are near
@@ -38,7 +38,8 @@ local function busy_of(run, n, width)
   return columns
 end
 
--- Returns the height of each kind in a column, in steps. The sum is rounded, and a kind with any time is visible.
+-- Returns the height of each kind in a column, in steps. The total height is rounded to whole steps. Every kind that occurs in the
+-- column is visible.
 local function tops_of(busy, kinds, width)
   local tops, sum, top = {}, 0, 0
   for n, kind in ipairs(kinds) do
@@ -86,7 +87,7 @@ function bars.boxes(list, kinds, pixel, column)
     if alone then
       out[#out + 1] = {from = run.from, to = run.to, row = run.row, kind = alone.kind or "", low = 0, high = 1, bar = alone}
     else
-      run.to = math.max(run.to, run.from + pixel) -- a narrower box would be invisible
+      run.to = math.max(run.to, run.from + pixel) -- a narrower run would be invisible
       add_columns(run, kinds, column, out)
     end
   end

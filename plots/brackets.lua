@@ -9,9 +9,9 @@ local brackets = {}
 
 local colour = figure.colour
 
-local WIDTH, NARROW = 860, 1.5 -- pixels: the width of the picture, and of the narrowest brackets that are distinguishable
+local WIDTH, NARROW = 860, 1.5 -- pixels: the width of the picture; the least width of brackets that are distinguishable
 
--- Returns the iterations by loop: {name, depth, rounds (its iterations), width (of all its iterations, in accesses)}.
+-- Returns a row for each loop: {name, depth, rounds (its iterations), width (the number of accesses in all its iterations)}.
 local function rounds_by_loop(iterations)
   local rows, at = {}, {}
   for _, r in ipairs(iterations) do
@@ -41,7 +41,8 @@ local function main_nest(s, walk)
   return best
 end
 
--- Returns rows with words for the loops of the main nest that have no brackets. A row is below the rows of the loops around it.
+-- Returns rows with words for the loops of the main nest that have no brackets. The row of a loop is below the rows of the loops
+-- around it.
 local function wordy_rows(s, run, rows)
   local drawn, out, depth = {}, {}, -1
   for _, row in ipairs(rows) do drawn[row.name] = row end
@@ -83,7 +84,7 @@ local function box_commands(out, row, y, time)
   end
 end
 
--- Returns the outlines of the iterations of a row that has many iterations. In a file, outlines need a tenth of the space of boxes.
+-- Returns the outlines of the iterations of a row that has many iterations. Outlines need a tenth of the space of boxes in a file.
 local function outlines(row, y)
   local lines = {}
   for _, r in ipairs(row.rounds) do

@@ -1,5 +1,5 @@
---- Draws pictures in braille. Lines, marks and fillings are dots, two by four per character; words are text. The dots come from a
---- bitmap that is drawn without words; the words and their positions come from the same picture as SVG.
+--- Draws pictures as braille characters. Lines, marks and fillings become dots, two by four per character. The dots come from a
+--- bitmap that is drawn without words. Words stay text. They and their positions come from the same picture as SVG.
 local characters = require "nestwright.plots.characters"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -9,13 +9,13 @@ local written = require "nestwright.show.written"
 local braille = {}
 
 local WIDTH, HEIGHT = 8, 16 -- pixels of a character
-local SPECK = 14 -- an isolated grey dot with fewer drawn pixels is the remains of a letter
+local SPECK = 14 -- an isolated grey dot with fewer drawn pixels is a remainder of a letter
 local BELOW = 6 -- pixels that are kept below the panels, for ticks
 local PRINT = 9 -- font size of small print
 local WIDEST, NARROWEST = 120, 40 -- the largest and the smallest number of columns
 
 local GLYPHS = {[0] = "·", "+", "×", "*", "□", "■", "○", "●", "△", "▲", "▽", "▼", "◇", "◆", "⬠", "⬟"}
-local FEW = 40 -- marks of one kind are drawn as glyphs if there are at most this many, else as dots
+local FEW = 40 -- up to this number, marks of one kind are drawn as glyphs; more marks are drawn as dots
 
 -- ---- words and marks, from SVG
 
@@ -150,7 +150,7 @@ local function filled(pieces, columns, gap)
   return lines
 end
 
--- Returns the mark that belongs to words of the key.
+-- Returns the mark beside an entry of the key.
 local function mark_of(t, marks)
   for _, m in ipairs(marks) do
     local behind = t.x - m.x
@@ -215,7 +215,8 @@ local function cut(dots, to)
   return dots
 end
 
--- Clears the specks that words leave at their anchors and beside axes. In the bitmap, the words themselves are too small to read.
+-- Clears the dots that words leave at their anchors and beside axes. (In the bitmap, words are so small that only a few pixels of
+-- them are drawn.)
 local function without_specks(dots, texts)
   for _, t in ipairs(texts) do
     local long = (utf8.len(t.text) or #t.text) * WIDTH / characters.BY / 3
@@ -256,7 +257,7 @@ local function cells_at(dots, first, last, columns, coloured)
   return grid
 end
 
-local LOWEST = 0.8 -- the smallest height relative to the original; in a lower picture, rows of words would overlap
+local LOWEST = 0.8 -- the least height relative to the original: in a lower picture, rows of words would overlap
 
 -- Returns the words and marks of the picture, and the size of the picture without the gutter of vertical words.
 local function laid_out(p, all)
@@ -268,8 +269,7 @@ local function laid_out(p, all)
   return texts, marks, {columns = columns, rows = rows_of(columns), gutter = gutter}
 end
 
--- True if the marks of a key can be shown as letters. If there are several entries, and all are fillings, they would all have the
--- same letter.
+-- True if letters can distinguish the marks of a key. If all entries are fillings, they would all have the same letter.
 local function told_apart(key)
   local first = key[1] and key[1].mark.kind
   for _, e in ipairs(key) do if e.mark.kind ~= first then return true end end

@@ -1,4 +1,5 @@
---- Makes the braille characters of a picture. Each character is two by four dots on a background, in the most distinctive colour.
+--- Makes the braille characters of a picture. Each character consists of two by four dots on a background. All its dots have one
+--- colour: that of the dot that contrasts most with the background.
 local characters = {}
 
 characters.BY = 6 -- pixels per dot in the bitmap, in both directions
@@ -30,9 +31,9 @@ local function escape(c, ground, full)
   return c.red < 0.3 and "\27[39;49m" or "\27[90;49m"
 end
 
---- Returns a function(c, ground) and a sequence. The function returns the escape sequence for the colour `c` on the background
---- `ground`, or on the terminal's background if `ground` is nil. The sequence resets both colours. All sequences are empty if
---- colours are disabled.
+--- Returns a function(c, ground), and the escape sequence that resets all colours. The function returns the escape sequence for the
+--- colour `c` on the background `ground`, or on the terminal's background if `ground` is nil. All sequences are empty if colours
+--- are disabled.
 function characters.palette()
   local colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb"
   if not colour then return function() return "" end, "" end
@@ -50,7 +51,7 @@ local function light(c) return 0.3 * c.red + 0.6 * c.green + 0.1 * c.blue end
 
 local BITS = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} -- by row and column of the dot
 local PIXELS = BY * BY
--- A cell has a coloured background if one colour fills at least this fraction of it: FILLED for a cell with dots, HALF_FILLED for a
+-- The least fraction of a cell that one colour must fill to become its background: FILLED for a cell with dots, HALF_FILLED for a
 -- cell with words.
 local FILLED, HALF_FILLED = 0.55, 0.3
 local ALIKE, OTHER = 0.1, 0.2 -- colours nearer than ALIKE count as equal; colours farther than OTHER from the background are drawn
@@ -77,7 +78,7 @@ local function ground_of(dots, column, row, part)
   return filled >= part * 8 * PIXELS and most or nil
 end
 
--- Returns a cell with a coloured background. Its dots are all those that differ from the background, including white ones.
+-- Returns a cell with a coloured background. Every dot that differs from the background is drawn, also a white dot.
 local function drawn_on(ground, dots, column, row)
   local bits, best, far = 0, nil, 0
   each_dot(dots, column, row, function(dot, bit)
@@ -94,11 +95,11 @@ local function drawn_on(ground, dots, column, row)
   return {text = bits > 0 and utf8.char(0x2800 + bits) or " ", colour = best or WHITE, ground = ground}
 end
 
-local PALER = 0.4 -- dots whose contrast, relative to the strongest dot of the cell, is lower than this are not drawn
+local PALER = 0.4 -- a dot is not drawn if its contrast is lower than this fraction of the cell's highest contrast
 
 local function contrast(c) return 1 - math.min(c.red, c.green, c.blue) end
 
--- Returns a cell on the terminal's background, with the most distinctive colour of its dots; or nil if it has no dots.
+-- Returns a cell on the terminal's background, in the colour of its dot with the highest contrast. Returns nil if it has no dots.
 local function drawn_plain(dots, column, row)
   local best, most = nil, 0
   each_dot(dots, column, row, function(dot)
@@ -128,7 +129,7 @@ function characters.put(grid, row, column, text, colour, ground)
   grid[row][column] = {text = text, colour = colour, ground = ground}
 end
 
---- Returns the background of words, which is a colour that at least half of their cells have, or nil.
+--- Returns the background of a word: a colour that at least half of the word's cells have as background, or nil.
 function characters.ground_under(dots, row, from, n)
   local count, most = {}, nil
   for column = from, from + n - 1 do

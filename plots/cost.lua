@@ -1,4 +1,4 @@
---- Draws the curve of s:cost_curve as a sweep.
+--- Draws the result of s:cost_curve, with the style for sweeps over one parameter.
 local errors = require "nestwright.language.errors"
 
 local cost = {}

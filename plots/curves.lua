@@ -1,4 +1,4 @@
---- Draws a sweep over one parameter, as curves with a band for the middle half, or as groups of bars.
+--- Draws a sweep over one parameter: as curves, each with a band between its quartiles, or as groups of bars.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -36,7 +36,7 @@ local function check_positive(which, list)
   errors.fail("invalid", "log = ''", "plot: log: %s has values that are not above 0", which)
 end
 
--- Returns ticks at the values themselves if there is room for their labels; otherwise, at round values.
+-- Returns ticks at the given values if their labels have room; otherwise, at round values.
 local function x_tics(values, place)
   local tics, last = {}, -math.huge
   for _, v in ipairs(values) do
@@ -59,7 +59,7 @@ end
 
 local function itself(v) return v end
 
--- True for powers of two, and for values of very different size, which a logarithmic axis separates better.
+-- True if a logarithmic axis is better: for powers of two, and for values of very different size.
 local function is_for_powers(sorted)
   local lo, hi = sorted[1], sorted[#sorted]
   if lo <= 0 or hi < 4 * lo then return false end
@@ -223,7 +223,8 @@ end
 
 -- ---- names at the ends of the curves
 
--- Separates labels that are too close to each other. Each group of such labels stays centred on its preferred positions.
+-- Separates labels that are too close to each other. The centre of a group of such labels stays at the centre of their preferred
+-- positions.
 local function spread_out(list)
   local groups = {}
   for _, e in ipairs(list) do
@@ -340,7 +341,7 @@ local function has_spread(d)
   return false
 end
 
--- Marks the best point of each series; if the series are columns, the best column at each x.
+-- Marks the best point of each series. If the series are columns of the sweep, marks the best column at each x instead.
 local function mark(d, write)
   local about = {}
   for n, s in ipairs(d.series) do

@@ -18,8 +18,8 @@ figure.colour = {
 --- The colours in the order in which series use them.
 figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
---- Plot commands that draw a middle half (the range between the quartiles) as a line with ends, vertical or horizontal. The rows
---- are {x, y, from, to}. (gnuplot's error bars would leave a gap around the point.)
+--- Plot commands that draw a middle half (the range between the quartiles) as a line with a tick at each end. The line is vertical
+--- or horizontal. The rows are {x, y, from, to}. (gnuplot's error bars would leave a gap around the point.)
 figure.UPRIGHT = "using 1:3:(0):($4 - $3) with vectors heads size screen 0.004,90"
 figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
 
@@ -36,7 +36,7 @@ function figure.shortened(text, most)
   return text:sub(1, utf8.offset(text, most) - 1) .. "…"
 end
 
---- Returns a new figure. o: {title, width in pixels (by default 1000)}. Its field `bottom` is the lower edge of everything that has
+--- Returns a new figure. o: {title, width in pixels (by default 1000)}. Its field `bottom` is the lower edge of all items that have
 --- been placed so far.
 function figure.new(o)
   local title = figure.shortened(errors.label("title", o.title), TITLE_MOST)
@@ -44,7 +44,7 @@ function figure.new(o)
     panels = {}, blocks = {}, drawn = {}}, meta)
 end
 
---- Returns the text of a number for gnuplot; a number that is not finite becomes a gap.
+--- Returns a number as text for gnuplot. If the number is not finite, returns "NaN", which gnuplot draws as a gap.
 function figure.number(v)
   if v == nil or v ~= v or v == math.huge or v == -math.huge then return "NaN" end
   return math.type(v) == "integer" and ("%d"):format(v) or ("%.9g"):format(v)
@@ -79,7 +79,7 @@ function figure.count_tics(axis, from, most, n, blank)
 end
 
 --- Stores rows (lists of numbers, or formatted lines) as a datablock; returns its name for plot commands. Users' names never become
---- part of a datablock: they are quoted labels. kind: the meaning of the rows, for readers of the script.
+--- part of a datablock; they appear only as quoted labels. kind: the meaning of the rows, for readers of the script.
 function methods:data(rows, kind)
   local name, lines = (kind or "data") .. #self.blocks + 1, {}
   for n, row in ipairs(rows) do
@@ -95,7 +95,7 @@ function methods:data(rows, kind)
 end
 
 --- Adds a panel. rect: {left, right, top, height} in pixels, where left and right are the ends of the horizontal axis, and top is
---- the distance from the top of the figure to the panel. commands: these set the panel up; parts: the plotted items.
+--- the distance from the top of the figure to the panel. commands: gnuplot commands before the plot; parts: the plotted items.
 function methods:panel(rect, commands, parts)
   self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts}
   self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
@@ -173,8 +173,8 @@ local function key_labels(f)
   return out, #out > 0 and row or 0
 end
 
--- Returns the command that draws a filling in the key. It covers the square mark of the entry. Pictures made of characters have no
--- fillings and show this mark instead.
+-- Returns the command that draws a filling in the key. The filling covers the square mark of the entry. A picture made of
+-- characters has no fillings, and shows this mark instead.
 local function swatch(f, l, y, height)
   local e, half = l.entry, 7
   return ("set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f front fillstyle %s border lc rgb '%s' "
@@ -217,14 +217,14 @@ local function foot_commands(f, lines, height)
   return out
 end
 
---- Returns the script without the parts that only colour distinguishes, which are the cells of a grid and their key.
+--- Returns the script without the items that only their colour distinguishes: the cells of a grid, and their entries in the key.
 function figure.unshaded(script)
   script = script:gsub("plot %$cells%d+ using [^\n]* lc rgb variable notitle, \\\n  ", "plot ")
   return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
 end
 
---- Returns the script and its size in pixels. The first line of the script has the position of the panels. Terminals need it,
---- because they write the title, the key and the small print as text. under: pixels below the last panel for the labels of its
+--- Returns the script and its size in pixels. The first line of the script has the position of the panels. It is needed for
+--- pictures made of characters, whose title, key and small print are text. under: pixels below the last panel for the labels of its
 --- axis; small: the small print, which names the machine and the spread of measurements, or the model.
 function methods:finish(under, small)
   local print, labels, rows = figure.folded(small or "", (self.width - 40) // SMALL), key_labels(self)

@@ -1,4 +1,4 @@
---- Runs gnuplot on scripts that contain their data. Users' names appear in scripts only as quoted text or numbers.
+--- Runs gnuplot on scripts that contain their data. Text from users appears in a script only in quotes.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
@@ -7,16 +7,16 @@ local gnuplot = {}
 local OLDEST = {5, 4}
 local SIGXFSZ = 25
 
---- Quotes text for gnuplot, in single quotes, in which nothing is executed or substituted. A single quote in the text is
---- written as a separate string and joined with '.'. Doubling it would not work if several quotes are adjacent. Invalid UTF-8
---- is replaced, because it would make unreadable files.
+--- Quotes text for gnuplot in single quotes: gnuplot executes and substitutes nothing between them. A single quote in the text
+--- becomes a separate string, joined with '.'. (A doubled quote would not work if several quotes are adjacent.) Invalid UTF-8 is
+--- replaced, because files with it would be unreadable.
 function gnuplot.quote(text)
   text = tostring(text)
   if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
   return "'" .. text:gsub("[%c]", " "):gsub("'", "'.\"\\047\".'") .. "'"
 end
 
---- Returns lines as a datablock: $name << EOD.
+--- Returns lines as a datablock of gnuplot: $name << EOD.
 function gnuplot.data(name, lines)
   local out = {("$%s << EOD"):format(name)}
   for _, line in ipairs(lines) do out[#out + 1] = line end

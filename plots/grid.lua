@@ -1,19 +1,21 @@
---- Draws a grid of instances in a figure. The first axis goes down, the second to the right, as in a matrix. Cells are filled,
---- tiles are outlined, and the order of visits is a path through the cells. Coordinates are the column and the row of a cell.
+--- Draws a grid of instances (executions of a block) in a figure. The first axis goes down and the second to the right, as in a
+--- matrix. Cells are filled, tiles are outlined, and the order of the executions is a path through the cells. Coordinates are the
+--- column and the row of a cell.
 local cells = require "nestwright.plots.cells"
 local path = require "nestwright.plots.path"
 
 local grid = {}
 
--- Ramps from light to dark, which are also readable without colour. If paths have colours, a grey ramp is used, which hides no
--- path.
+-- Colour ramps from light to dark. They are also readable without colour. If paths have colours, the grey ramp is used, because it
+-- hides no path.
 local BLUES, GREYS = {{240, 246, 252}, {74, 144, 196}}, {{252, 252, 252}, {200, 200, 200}}
 grid.NUMBERS = 26 -- pixels of a cell with room for a number
 local TEXT, NAME = 9, 12 -- pixels: the width of a character of a tick's label; half of the height of an axis' name
 local SMALL = 14 -- lines are thin if a cell has fewer pixels
 local SHADES = 63 -- steps of the ramp
 
---- Returns a shown axis: its values in ascending order, with a gap between values that are not neighbours. lo, hi: its domain.
+--- Returns an axis of the grid: its values in ascending order, with a gap between values that are not neighbours. lo, hi: the
+--- domain of the axis.
 function grid.axis(name, values, lo, hi)
   local at, ticks, n = {}, {}, 0
   for k, value in ipairs(values) do
@@ -103,7 +105,7 @@ local function is_inside(axis, value) return not axis.lo or value >= axis.lo and
 
 local function ticks_of(axis) return axis == grid.NONE and {{0, 0}} or axis.ticks end
 
--- Returns the cells {column, row} that are not instances.
+-- Returns the cells {column, row} that are outside of the domain.
 local function outside(o)
   local out = {}
   for _, row in ipairs(ticks_of(o.rows)) do
@@ -145,7 +147,7 @@ local function lines(o)
   return out
 end
 
--- Draws the fills of cells. Cells outside of the domain are hatched in grey, whether they are visited or not.
+-- Draws the fills of cells. Cells outside of the domain are hatched in grey, even if they are visited.
 local function background(f, o, parts)
   if o.fills and #o.fills > 0 then
     parts[1] = ("%s %s:3 with boxxyerror fs solid 1 noborder lc rgb variable notitle"):format(f:data(cells.boxes(o.fills), "cells"),

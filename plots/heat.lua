@@ -1,5 +1,5 @@
---- Draws a sweep over two parameters. There is one cell per pair of values, darker for larger results, with its number if there is
---- room.
+--- Draws a sweep over two parameters. There is one cell per pair of values. A larger result has a darker cell. Cells contain their
+--- numbers if there is room.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -14,7 +14,7 @@ local MOST = 10000 -- the largest number of cells
 local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: preferred and least height of a row of cells; largest height of all rows
 local FAR = 8 -- colours are logarithmic if the largest value exceeds the smallest by this factor
 
--- Colours from pale to dark, so that larger values are darker even without colour.
+-- Colours from pale to dark, so that larger values are also darker if the picture is printed in grey.
 local PALETTE = "set palette defined (0 '#F7FBFF', 0.25 '#C6DBEF', 0.5 '#6BAED6', 0.75 '#2171B5', 1 '#08306B')"
 
 -- ---- cells
@@ -33,7 +33,7 @@ local function places(values)
   return at
 end
 
--- Sets the column and row of each point. If two points have the same place, the last one is kept.
+-- Sets the column and row of each point. If two points have the same place, the last point is kept.
 local function put(d)
   local xs, ys = places(d.values), places(d.rows)
   for _, p in ipairs(d.points) do p.column, p.line = xs[p.row[d.x]], ys[p.row[d.y]] end

@@ -16,7 +16,8 @@ local OUTCOMES = {
   {name = "conflict", colour = colour.red, read = 12, write = 13, size = 1.0},
 }
 
--- The marks if all levels are shown. A mark tells the level where the data was found: the first cache, the second, ..., memory.
+-- The marks if all cache levels are shown. A mark stands for the level where the data was found: the first cache level, the second,
+-- ..., memory.
 local FOUND = {
   {colour = colour.sky, read = 6, write = 7, size = 0.55},
   {colour = colour.green, read = 8, write = 9, size = 0.9},
@@ -126,7 +127,7 @@ end
 
 -- ---- a run
 
--- Returns a curve with the bytes of the distinct lines that have been touched up to each access.
+-- Returns a curve: for each access, the total bytes of the different lines that were accessed up to then.
 local function footprint(list, widths, line)
   local curve, seen, total = {}, {}, 0
   for n, at in ipairs(list) do
@@ -140,7 +141,7 @@ local function footprint(list, widths, line)
   return curve
 end
 
--- Returns the text of the outcome of an access at the shown level, or at all levels.
+-- Returns the outcome of an access as text: at the shown level, or at all levels.
 local function outcome_text(at, o)
   return o.all and table.concat(at.outcome, "/", 1, #o.cache.levels) or at.outcome[o.level]
 end

@@ -1,5 +1,5 @@
---- Draws the order in which the instances of a stage are visited, as a grid of its axes with a path from visit to visit. Later
---- cells are darker.
+--- Draws the order in which the instances of a stage are executed (visited): a grid of the stage's axes, with a path from visit to
+--- visit. Cells that are visited later are darker.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local plot = require "nestwright.plots.plot"
@@ -7,7 +7,8 @@ local plot = require "nestwright.plots.plot"
 local order = {}
 
 local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: the start of the grid, and its largest size
--- Shapes and colours of threads. Each thread has its own pair, as long as there are enough. Sequential visits are black.
+-- Shapes and colours of threads. If there are enough pairs of a shape and a colour, each thread has its own pair. Visits outside of
+-- parallel loops are black.
 local POINTS, COLOURS = {7, 5, 9, 13, 11, 15, 3}, table.move(figure.series, 1, 6, 1, {})
 local TOLD_APART = #POINTS * #COLOURS
 local NAMED = 14 -- the largest number of threads that are listed in the key
@@ -31,7 +32,7 @@ local function strokes_of(view, list)
     last.to = cell
     last.middle = {(last.from[1] + cell[1]) / 2, (last.from[2] + cell[2]) / 2}
   end
-  for _, stroke in ipairs(out) do -- a vector along an axis that is not shown has one cell and no bar
+  for _, stroke in ipairs(out) do -- a vector along an axis that is not shown is one cell, and gets no bar
     stroke.bar = stroke.vector and (stroke.from[1] ~= stroke.to[1] or stroke.from[2] ~= stroke.to[2])
   end
   return out
@@ -40,7 +41,8 @@ end
 --- True if paths have their own colours.
 function order.coloured(lanes) return #lanes > 1 and #lanes <= TOLD_APART end
 
---- Returns one path per thread, and one for sequential visits (with an empty name): {name, strokes, colour, point}.
+--- Returns a path for each thread, and a path with an empty name for visits outside of parallel loops: {name, strokes, colour,
+--- point}.
 function order.lanes(view, list)
   local lanes, at = {}, {}
   for _, stroke in ipairs(strokes_of(view, list)) do
@@ -127,9 +129,9 @@ end
 
 local DIGIT, APART = 5, 10 -- pixels: the width of a digit in a cell; the space between the numbers of two cells
 
---- Returns the times as text in the cells; the times of a vector are in its first cell. The text has all times. If one cell has no
---- room for its times, the text has the first time and the number of visits instead, and the second result is true. cell: the size
---- of a cell in pixels.
+--- Returns the times of visits as text in the cells. The times of a vector are in its first cell. If some cell has no room for all
+--- its times, every text has only the first time and the number of visits, and the second result is true. cell: the size of a cell
+--- in pixels.
 function order.numbers(visited, cell)
   local out, short = {}, false
   for _, v in ipairs(visited) do
@@ -175,7 +177,7 @@ function order.shown_text(view)
   return ("%s, %s%s"):format(view.stage, table.concat(words, ", "), order.fixed_text(view))
 end
 
--- Adds a sentence about n things, if there are any.
+-- Adds a sentence about n things, unless n is 0.
 local function say(out, n, what, one, many)
   if n > 0 then out[#out + 1] = ("%s %s."):format(count(n, what), n == 1 and one or many) end
 end

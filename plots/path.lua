@@ -3,7 +3,7 @@
 local path = {}
 
 local SMALL = 14 -- lines are thin if a cell has fewer pixels
-local HEADS = 1000 -- if there are more strokes, arrow heads and dots would hide the path and make files of megabytes
+local HEADS = 1000 -- with more strokes, arrow heads and dots are left out: they would hide the path and make large files
 local ROOM = 2.2 -- the height, in cells, of the space for arcs above a single row
 
 local function is_line(o) return o.rows.n == 1 and #o.rows.ticks == 0 end
@@ -101,8 +101,8 @@ local function points(f, list, kind, lane, size)
   return ("%s using 1:2 with points pt %d ps %.1f lc rgb '%s' notitle"):format(f:data(list, kind), lane.point, size, lane.colour)
 end
 
--- Returns the size of the dot at the start of a path. It is larger than other dots, unless there are many paths, or marks that look
--- similar.
+-- Returns the size of the dot at the start of a path. It is larger than other dots, unless there are several starts, or marks that
+-- look similar.
 local function begin_size(o, lane)
   if #lane.begins > 1 or o.marks then return 0.5 end
   return o.cell < SMALL and 0.8 or 1.4

@@ -1,5 +1,5 @@
---- Draws the pieces and tiles of a stage. Each piece that was made by cutting loops has a colour, a hatch and a name; tiles are
---- outlined.
+--- Draws the pieces and tiles of a stage. A piece consists of the instances in one of the parts into which loops were cut. Each
+--- piece has a colour, a hatch and a name. Tiles are outlined.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local order = require "nestwright.plots.order"
@@ -11,7 +11,7 @@ local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: the start of the grid, and it
 local CHARACTER, LINE, ROOM = 7, 18, 16 -- pixels: the width of a character, the height of a line, and the least height of a label
 local LEFT, TICKS = 90, 56 -- pixels: the space left of a grid, and the space for the labels of its rows
 
--- Light fills. Hatches distinguish them without colour.
+-- Light fills, each with a hatch, so that they are distinguishable without colour.
 local FILLS = {0xE6ECF2, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4, 0xF7F3B0, 0xE6DDF2}
 local HATCHES = {
   false, {4, "#0072B2"}, {5, "#D55E00"}, {1, "#009E73"}, {6, "#CC79A7"}, {7, "#E69F00"}, {2, "#56B4E9"}, {4, "#555555"},
@@ -20,8 +20,8 @@ local HATCHES = {
 
 -- ---- the cells of each piece
 
--- True for a main piece: all cut loops in its name have the names that `partition` gives to iterations without conditions. These
--- are i.main, or i.main_o for a loop over tiles of i.main.
+-- True for a main piece: one whose name has only main parts of cut loops. The primitive `partition` gives the name i.main to the
+-- iterations without conditions; i.main_o is a loop over tiles of i.main.
 local function is_main(p)
   local found = false
   for part in p.name:gmatch "[^/]+" do
@@ -34,7 +34,7 @@ local function is_main(p)
   return found
 end
 
--- Returns the rank of a piece: the main piece of a partition comes first, and then parts without a name.
+-- Returns the rank of a piece: first the main piece, then parts without a name, then all others.
 local function rank_of(p) return is_main(p) and 1 or not p.name:find(".", 1, true) and 2 or 3 end
 
 -- Returns the pieces {name, cells}, ordered by rank, then by size, then by first visit. An instance in two pieces is a cell of
@@ -85,7 +85,7 @@ local function next_free(taken)
   return nil
 end
 
--- Sets the style of each piece. The main piece, or the part without a name, has the first style, which has no hatch.
+-- Sets the style of each piece. The first style has no hatch. The main piece, or the part without a name, gets this style.
 local function set_styles(list)
   local taken, sorted = {}, table.move(list, 1, #list, 1, {})
   table.sort(sorted, function(a, b)
@@ -135,7 +135,8 @@ local function has_block(p, c, wide, high)
   return true
 end
 
--- Returns the middle of a block of wide x high cells that lies in the piece, as near to the piece's middle as possible; or nil.
+-- Finds a block of wide x high cells inside the piece, as near to the piece's middle as possible. Returns the middle of this block,
+-- or nil.
 local function block_inside(p, wide, high)
   local best, least, x, y = nil, math.huge, centre(p)
   for _, c in ipairs(p.cells) do
@@ -165,8 +166,8 @@ local function meets_name(list, row, cell)
   return false
 end
 
--- Returns the cell of a piece that is farthest to the right (side 1) or to the left (side -1). If there are several, it is the one
--- nearest to the middle whose line crosses no name.
+-- Returns the cell of a piece that is farthest to the right (side 1) or to the left (side -1). If there are several such cells,
+-- returns the one that is nearest to the middle and whose line crosses no name.
 local function anchor(p, side, list, cell)
   local most, edge = -math.huge, {}
   for _, c in ipairs(p.cells) do most = math.max(most, side * c[1]) end
@@ -181,8 +182,8 @@ local function anchor(p, side, list, cell)
   return edge[middle]
 end
 
--- Sorts the names beside the grid by the rows of their cells, from top to bottom. In one row, the cell nearest to the names comes
--- first.
+-- Sorts the names beside the grid by the rows of their cells, from top to bottom. In the same row, the cell nearest to the names
+-- comes first.
 local function sort_beside(list, side)
   table.sort(list, function(a, b)
     if a.anchor[2] ~= b.anchor[2] then return a.anchor[2] < b.anchor[2] end

@@ -13,7 +13,7 @@ local methods = {}
 local meta = {__name = "nestwright.plot", __index = methods}
 
 --- Returns a picture. fields: caption, columns (names), rows (lists of values), script (for gnuplot, with its data), size ({width,
---- height}). Control characters, which a name may contain, are removed for terminals.
+--- height}). Replaces control characters in the caption by blanks: names may contain them, and terminals would execute them.
 function plot.new(fields)
   fields.caption = fields.caption:gsub("[^%C\n]", " ")
   return setmetatable(fields, meta)
@@ -113,8 +113,8 @@ rows.define(methods, "plot", "svg", "(self: nw.plot): string",
 
 local MOST_SVG = 60000 -- the largest SVG, in bytes, that is included in addition to the PNG
 
--- Returns the picture by MIME type. The HTML has an img element, which all viewers show, even if the notebook is not trusted;
--- inline SVG loses its attributes in nbconvert. Converters to other formats use the PNG.
+-- Returns the picture by MIME type. The HTML has an img element, which all viewers show, even if the notebook is not trusted.
+-- (Inline SVG would lose its attributes in nbconvert.) Converters to other formats use the PNG.
 local function bundle(p)
   local picture, size = p:svg(), {width = p.size[1], height = p.size[2]}
   local png = svg.base64((gnuplot.picture(p.script, "png", p.size)))
@@ -134,8 +134,8 @@ rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>, 
     return {["text/plain"] = plot.undrawn(p, picture)}, {}
   end)
 
---- Returns the text form, with the error as the reason why the picture is not drawn. An error whose code is not "io" is raised
---- again.
+--- Returns the text form of a picture that could not be drawn, with the error as the reason. Raises the error again if its code is
+--- not "io".
 function plot.undrawn(p, err)
   if not (errors.is_error(err) and err.code == "io") then error(err, 0) end
   return p:text() .. "\n\nnot drawn: " .. tostring(err)

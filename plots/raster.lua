@@ -1,4 +1,4 @@
---- Draws accesses that are too many for marks: each pixel shows the worst of its accesses.
+--- Draws accesses if there are too many for marks: each pixel shows the worst outcome of the accesses in it.
 local core = require "nestwright.core"
 local words = require "nestwright.plots.words"
 
@@ -8,7 +8,7 @@ local WIDTH, HEIGHT = 860, 134 -- pixels of a lane
 
 local PIXELS = {"#B3D4EC", "#84B6DE", "#4FAE73", "#B85A00", "#701200"} -- worse outcomes are darker, even in grey
 local NAMES = {"hit, read", "hit, written", "cold miss", "capacity miss", "conflict miss"}
-local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- data found in L1, L2, ..., memory: farther is darker
+local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- data found in L1, L2, ..., memory: from light to dark
 
 local function colours_of(o)
   if not o.all then return PIXELS end
@@ -36,8 +36,8 @@ function raster.key(o)
   return out
 end
 
--- Widens misses, because a single pixel would hardly be visible: the pixel after a miss shows the miss too, if it would otherwise
--- show a hit or be empty.
+-- Makes misses two pixels wide, because a single pixel would hardly be visible. The pixel after a miss also shows the miss, if it
+-- would otherwise show a hit or be empty.
 local function widened(lines, o)
   local pattern = o.all and "([2-9]) [01] " or "([3-9]) [0-2] "
   for n, line in ipairs(lines) do lines[n] = line:gsub(pattern, "%1 %1 ") end

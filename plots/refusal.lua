@@ -1,5 +1,5 @@
---- Draws a refused step: the two conflicting instances among their neighbours, in the order before the step and in that after it.
---- The arrow goes from the instance that must come first to the instance that depends on it.
+--- Draws a refused step: the two conflicting instances among their neighbours. One grid shows the order before the step, and
+--- another the order after it. The arrow goes from the instance that must come first to the instance that depends on it.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local instances = require "nestwright.language.instances"
@@ -8,7 +8,7 @@ local plot = require "nestwright.plots.plot"
 
 local refusal = {}
 
-local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: the space left of, between and above grids; the height of a line
+local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: the spaces left of, between and above grids; the height of a line
 local WIDTH, HEIGHT = 380, 340 -- pixels: the largest size of a grid
 local TITLE, WHY = 52, 110 -- the largest numbers of characters of a grid's title, and of a line of the reason
 
@@ -53,7 +53,7 @@ local function shape(mark)
   return {column = mark.x, row = mark.y, point = m.pt, colour = m.colour}
 end
 
--- Places the visits of one stage; returns the positions of the marks, in pixels.
+-- Places a grid with the visits of one stage. Returns the positions of the marks, in pixels.
 local function place(f, part, program, left, top, cell)
   local view = view_of(part)
   local list, places, last = of_stage(program.list, part.stage.name), {}, order.last(program.list)
@@ -128,7 +128,7 @@ local function instance_text(x)
   return ("%s(%s)"):format(x.stage, table.concat(words, ", "))
 end
 
--- Returns the access of an instance in words. If the instance writes another element to the same place, the words name that
+-- Returns the access of an instance in words. If the instance writes another element that has the same address, the words name this
 -- element.
 local function does(x, r)
   local element = r.element or r.tensor or "an element"

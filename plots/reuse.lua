@@ -11,8 +11,8 @@ local reuse = {}
 local LEFT, RIGHT, PANEL, UNDER = 110, 970, 130, 58 -- pixels
 local colour = figure.colour
 
--- Returns the start and the end of the bin of a distance, in lines. The bins of the core are too narrow to be visible. So
--- there are four bins per octave here; for distances below four lines, there is one bin per line.
+-- Returns the start and the end of the bin that contains a distance, in lines. The bins of core.reuse are too narrow to be visible.
+-- So here, there are four bins from each power of two to the next. Below four lines, there is one bin for each distance.
 local function bin_of(lines)
   if lines < 4 then return lines, lines + 1 end
   local octave = 1 << math.floor(math.log(lines, 2))

@@ -1,4 +1,5 @@
---- Draws the roofline: the limits of a machine over operations per byte, and one dot per version below these limits.
+--- Draws the roofline of a machine: the limits of operations per second (roofs) over operations per byte. Each version is a dot
+--- below these limits.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -20,7 +21,8 @@ local function unit_of(d) return d.arithmetic == "integer" and "op" or "flop" en
 
 -- ---- the limit of a dot
 
--- Returns the operations per second that a roof allows this dot, or nil if the traffic to its level is unknown.
+-- Returns the operations per second that the roof of a level allows this dot. Returns nil if the bytes that the dot moves from this
+-- level are unknown.
 local function allowed(d, level)
   local bytes = d.bytes[level.name]
   return bytes and bytes > 0 and d.flops / bytes * level.best or nil
@@ -90,7 +92,8 @@ local function peaks_words(sets)
     has.none and " No peak is drawn for integers: the peak of floats does not apply to them." or ""
 end
 
--- True if a set reached a lower peak than a set with fewer threads. The sets are sorted by their number of threads, largest first.
+-- True if a set of roofs has a lower peak than a set with fewer threads. The sets are sorted by their number of threads, largest
+-- first.
 local function are_busy(sets)
   for n = 2, #sets do
     local more, r = sets[n - 1].peak, sets[n].peak
@@ -195,8 +198,8 @@ local function sets_of(dots, by_threads)
   return sets
 end
 
--- Chooses the levels of each set that are drawn: all levels of the first set, but only the axis' level of every other set. If
--- several sets have the same table of levels, only the first of them draws it.
+-- Chooses the levels of each set that are drawn: all levels of the first set, and of every other set only the level whose bytes the
+-- axis counts. If several sets have the same levels, these are drawn only once.
 local function levels_shown(sets, level)
   local drawn = {}
   for n, r in ipairs(sets) do
@@ -254,7 +257,8 @@ local function axes(frame, level, unit)
     ("set xlabel %s noenhanced"):format(gnuplot.quote(("operations per byte of traffic to %s (%s/byte)"):format(level, unit)))}
 end
 
--- Draws all roofs of the first set. Of the other sets, it draws the peak and the roof of the axis' level, dashed.
+-- Draws all roofs of the first set. Of the other sets, draws only the peak and the roof of the level whose bytes the axis counts,
+-- as dashed lines.
 local function draw(drawn, sets, o)
   local f = figure.new {title = o.title, width = WIDTH}
   local top, parts, bars, boxes = f.bottom + figure.GAP, {}, {}, {}

@@ -21,7 +21,7 @@ function dots.share(d)
   return ((d.share < 0.0995 and "%.1f" or "%.0f") .. " %% of %s"):format(100 * d.share, d.roof)
 end
 
--- The shapes of dots: measured dots are filled if their bytes were simulated; predicted dots are diamonds.
+-- The shapes of dots. A measured dot is filled if its bytes were simulated. A predicted dot is a diamond.
 local KINDS = {
   {pt = 7, colour = colour.blue, of = function(d) return not d.predicted and d.how ~= "compulsory" end},
   {pt = 6, colour = colour.blue, of = function(d) return not d.predicted and d.how == "compulsory" end},
@@ -83,7 +83,8 @@ local function foretold(d)
   return ("%s, predicted: %s the time"):format(name, written.times(d.time.median / d.twin.time.median))
 end
 
--- Returns the label of a dot. It is beside the dot, on the side with room, and a little lower if an arrow is in the way.
+-- Returns the label of a dot. The label is placed beside the dot, on the side with room, and a little lower if an arrow is in the
+-- way.
 local function label_of(list, n, frame, arrows)
   local d = list[n]
   local l = {x = roofs.across(frame, d.intensity), at = roofs.down(frame, d.rate)}

@@ -27,7 +27,7 @@ function roofs.frame(dots, sets, top)
       x0, x1 = math.min(x0, ridge), math.max(x1, ridge)
     end
   end
-  local room = x0 / 3 * (dots_end / (x0 / 3)) ^ (1 / 0.7) -- for the label of the last dot
+  local room = x0 / 3 * (dots_end / (x0 / 3)) ^ (1 / 0.7) -- makes room for the label of the last dot
   local f = {x0 = x0 / 3, x1 = math.max(x1 * 3, room), y0 = y0 / 4, y1 = y1 * 2, top = top}
   f.per_x, f.per_y = (WIDTH - LEFT - RIGHT) / math.log(f.x1 / f.x0), HEIGHT / math.log(f.y1 / f.y0)
   return f
@@ -39,8 +39,8 @@ function roofs.down(f, y) return f.top + f.per_y * math.log(f.y1 / y) end
 
 -- ---- roofs
 
---- Returns the lines of a set of roofs; the peak and the roof of the axis' level are bold. r: {top (the upper end of the roofs),
---- peak (or nil), shown (the levels that are drawn)}.
+--- Returns the lines of a set of roofs. The peak and the roof of the level whose bytes the axis counts are bold. r: {top (the upper
+--- end of the roofs), peak (or nil), shown (the levels that are drawn)}.
 function roofs.parts(f, r, frame, level, dash)
   local parts, left = {}, frame.x1
   for _, l in ipairs(r.levels) do left = math.min(left, r.top / l.best) end
@@ -59,7 +59,7 @@ function roofs.parts(f, r, frame, level, dash)
   return parts
 end
 
--- Returns the pixels between two roofs; all roofs have the same slope.
+-- Returns the distance between two roofs in pixels. All roofs have the same slope.
 local function apart(frame, a, b)
   local angle = math.atan(frame.per_y, frame.per_x)
   return frame.per_x * math.abs(math.log(a / b)) * math.sin(angle)
@@ -84,8 +84,8 @@ local function hides(places, boxes)
   return false
 end
 
--- Returns the end of a label on a roof: near the ridge or, if the label would hide something there, further down. Marks the place
--- as occupied.
+-- Returns the end of a label on a roof. The label is near the ridge (the point at which the roof meets the peak) or, if it would
+-- hide something there, further down. Marks the place as occupied.
 local function place(e, frame, boxes)
   local long, best = CHARACTER * #e.text, nil
   for pixels = 16, 600, 12 do
@@ -114,8 +114,8 @@ local function entries_of(sets)
   return out
 end
 
--- Sets the side of each label: above its roof if there is room, else below it. A label without room on either side is merged with
--- the label above it.
+-- Sets the side of each label: above its roof if there is room, otherwise below it. If there is no room on either side, merges the
+-- label with that of the roof above.
 local function sided(entries, frame)
   local out = {}
   for n, e in ipairs(entries) do
@@ -152,7 +152,7 @@ local function overlaps(a, boxes)
   return false
 end
 
--- Draws the operations per byte at which each roof reaches the peak, above or below the peak, as far as there is room.
+-- Draws, for each ridge, its number of operations per byte, if there is room. The numbers are above or below the peak.
 local function ridge_numbers(f, r, frame, y, right, boxes)
   local points = table.move(r.shown, 1, #r.shown, 1, {})
   table.sort(points, function(a, b) return a.best > b.best end)
@@ -166,8 +166,8 @@ local function ridge_numbers(f, r, frame, y, right, boxes)
   end
 end
 
---- Draws the label of each peak, and the operations per byte at which roofs meet it: above the highest peak, and below the others.
---- Adds the areas of the labels to the boxes.
+--- Draws the label of each peak, and the numbers of its ridges: above the highest peak, and below the others. Adds the areas of the
+--- labels to the boxes.
 function roofs.peaks(f, sets, frame, boxes)
   local sorted = {}
   for _, r in ipairs(sets) do if r.peak then sorted[#sorted + 1] = r end end

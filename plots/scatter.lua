@@ -1,4 +1,5 @@
---- Draws predicted over measured times, with one dot per schedule, on logarithmic axes. On the solid line, both times are equal.
+--- Draws predicted times over measured times on logarithmic axes, with one dot per schedule. On the solid line, both times are
+--- equal.
 local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local plot = require "nestwright.plots.plot"
@@ -19,7 +20,7 @@ local function ends(points, names)
   return lo / 1.15, hi * 1.15
 end
 
--- Returns the points of the fastest quarter, whose dots are filled, and the other points.
+-- Returns the fastest quarter of the points, and the other points. The dots of the fastest quarter are filled.
 local function parted(points)
   local measured, best, rest = {}, {}, {}
   for n, p in ipairs(points) do measured[n] = p.measured end

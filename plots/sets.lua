@@ -1,5 +1,5 @@
---- Draws how full the sets of a cache are over time, and how many different lines of each set are accessed. These are two maps on
---- one time axis.
+--- Draws two maps over time, with a row for each set of a cache. One shows how full the set is, and the other shows how many
+--- different lines of the set are accessed.
 local errors = require "nestwright.language.errors"
 local caches = require "nestwright.cost.caches"
 local figure = require "nestwright.plots.figure"
@@ -43,8 +43,8 @@ local function set_tics(n)
 end
 
 
--- Returns the palette: numbers of lines up to the number of ways are blue; larger numbers, which do not fit into the set, are
--- orange to red. Larger numbers are darker even without colour.
+-- Returns the palette. Numbers of lines up to the number of ways are blue. Larger numbers, which do not fit into the set, are
+-- orange to red. Larger numbers are also darker if the picture is printed in grey.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '#0B3C5D'); set cbrange [0:%g]"):format(ways, ways)
@@ -76,8 +76,8 @@ local function most_of(columns)
   return most
 end
 
--- Returns two numbers as fractions of the number of sets. The first counts the sets that, in at least one part of the time, have
--- more accessed lines than ways. The second counts the sets that are never accessed.
+-- Returns two fractions of the sets. The first is the fraction of the sets that, in at least one column of the map, have more
+-- accessed lines than ways. The second is the fraction of the sets that are never accessed.
 local function shares(asked, nsets, ways)
   local crowded, unused = 0, 0
   for set = 1, nsets do

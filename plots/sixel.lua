@@ -3,8 +3,8 @@ local sixel = {}
 
 local SIX = 6 -- rows of pixels that one character of sixel data encodes
 
--- The visibility of a colour depends on its distance from the white background and on its saturation. Pale colours are treated as
--- background; for grey, the limit is higher than for other colours.
+-- The visibility of a colour depends on its distance from the white background and on its saturation. A colour whose visibility is
+-- below a limit is treated as background. The limit is higher for grey than for other colours.
 local PALE, PALE_GREY = 0.1, 0.25
 
 local function value_of(r, g, b)

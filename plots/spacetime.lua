@@ -1,7 +1,7 @@
---- Draws the space-time diagram. It shows when each element of each tensor is accessed, and how the caches behave. There is one
---- column per schedule. Each column has one group of lanes per thread, with one lane per tensor, on one time axis. Loops are
---- brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes. A run is the
---- execution of one schedule by one thread.
+--- Draws the space-time diagram: it shows when each element of each tensor is accessed, and whether the access hits in the caches.
+--- There is one column per schedule. A column has one group of lanes per thread, and a group has one lane per tensor. All lanes
+--- have the same time axis. Loops are brackets above the lanes. Below the lanes, a curve compares the bytes accessed so far with
+--- the cache sizes. A run is the execution of one schedule by one thread.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"
@@ -16,7 +16,7 @@ local spacetime = {}
 
 local colour = figure.colour
 
-spacetime.MOST = 3000 -- accesses are drawn as single marks if there are at most this many, else as a raster
+spacetime.MOST = 3000 -- up to this number, accesses are drawn as single marks; more accesses are drawn as a raster
 local QUICK = 20000000 -- the largest number of accesses for which reuse distances are computed
 local BRACKETS = 300 -- the largest number of brackets of one loop; more are not distinguishable
 local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels
@@ -26,8 +26,8 @@ spacetime.units = UNITS
 
 -- ---- layout
 
--- Returns the rows of a picture, which are the same in all columns: for each group, the number of rows of loops, and the lanes
--- (tensor, lowest and highest y).
+-- Returns the rows of a picture, which are the same in all columns. A group has the number of rows of loops, and the lanes (tensor,
+-- lowest and highest y).
 local function rows_of(columns)
   local groups = {}
   for _, column in ipairs(columns) do

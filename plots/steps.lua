@@ -14,7 +14,8 @@ local FAR = 8 -- the axis is logarithmic if one version takes more than this man
 
 local colour, seconds = figure.colour, written.seconds
 
--- The marks of versions: filled if distinguishable from the version before, open if not, and crosses if not measured.
+-- The marks of versions: filled if the time is distinguishable from that of the version before, open if it is not, and a cross if
+-- it was not measured.
 local KINDS = {
   {name = "told", text = "distinguishable from the version before", pt = 7, colour = colour.blue},
   {name = "same", text = "not distinguishable from the version before", pt = 6, colour = colour.red},
@@ -67,7 +68,7 @@ local function series(f, list, kinds, name, top)
   return #out > 0 and f:data(out, name)
 end
 
--- Returns the parts of the curve. Its line connects measured points, with gaps at the others.
+-- Returns the parts of the curve. Its line connects measured versions, and has a gap at every other version.
 local function curve_parts(f, list, kinds, top)
   local line, halves, fastest, parts = {}, {}, {}, {}
   for n, r in ipairs(list) do
@@ -91,8 +92,8 @@ local function curve_parts(f, list, kinds, top)
   return parts
 end
 
--- Returns a place for a label that avoids the curve: below the curve in a dip; otherwise above, on the side where the curve is
--- lower.
+-- Returns a place for a label that avoids the curve: below the point at a local minimum; otherwise above the point, on the side
+-- where the curve is lower.
 local function place_of(list, n)
   local r, before, after = list[n], list[n - 1], list[n + 1]
   local falls = before and not before.refused and before.median > r.median

@@ -4,7 +4,7 @@ local gnuplot = require "nestwright.plots.gnuplot"
 local svg = {}
 
 svg.MOST = 500000 -- the largest SVG for a notebook, in bytes
-local SCALES = {1, 0.75, 0.5, 0.35} -- scales of a bitmap; the first that makes it small enough is used
+local SCALES = {1, 0.75, 0.5, 0.35} -- scales of a bitmap; the first scale that makes it small enough is used
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;"}
 
@@ -62,7 +62,7 @@ end
 
 local number = 0
 
--- Makes the ids of a picture unique: gnuplot uses the same ids in all pictures, but a notebook page contains several pictures.
+-- Makes the ids of a picture unique. gnuplot uses the same ids in all pictures, but a notebook can contain several pictures.
 local function renamed(text)
   number = number + 1
   local own = ("nw%06x%04x_%d_"):format(os.time() & 0xffffff, math.random(0, 0xffff), number)
@@ -72,7 +72,7 @@ local function renamed(text)
   end))
 end
 
---- Returns the picture in at most MOST bytes, as it is or as a bitmap, and gnuplot's remarks.
+--- Returns the picture in at most MOST bytes, and gnuplot's remarks. If the SVG is larger, it contains a bitmap instead.
 function svg.small(p)
   local text, remarks = svg.of(p)
   local title = title_of(text, p)

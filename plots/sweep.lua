@@ -1,5 +1,5 @@
---- Prepares the results of a sweep for drawing: which column is drawn over which parameters, the best points, and the refused
---- points.
+--- Prepares the results of a sweep for drawing: selects the columns and the parameters that are drawn, and finds the best points
+--- and the refused points.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local plot = require "nestwright.plots.plot"
@@ -116,7 +116,8 @@ local function check_column(s, list, name)
     "the sweep has no column '%s'", tostring(name))
 end
 
--- Returns whether a column has values in seconds, which column has the values, and which columns have the ends of the middle half.
+-- Returns the kind of a column: whether its values are in seconds, the name of the column with the values, and the names of the
+-- columns with the quartiles.
 local function kind_of(list, name, unit)
   local median = name .. "_median"
   for _, row in ipairs(list) do
@@ -136,7 +137,7 @@ local function odd(v)
   return v ~= v and "not a number" or v > 0 and "infinite" or "minus infinite"
 end
 
--- Returns a row as a point: its position, value and middle half, or the reason why it has no value.
+-- Returns a row as a point: its position, its value and its quartiles, or the reason why it has no value.
 local function point_of(row, kind)
   local v = finite(row[kind.value])
   local lo, hi = finite(row[kind.q1 or ""]), finite(row[kind.q3 or ""])
@@ -146,7 +147,7 @@ local function point_of(row, kind)
 end
 
 --- Marks the best of at least two points, and the points that are not distinguishable from it. better: "min", "max", or nil if no
---- point is the best. If other work disturbed the measurement of a point, none is marked.
+--- point is the best. If other work disturbed the measurement of a point, no point is marked.
 function sweep.mark_best(points, better)
   local best, n = nil, 0
   for _, p in ipairs(points) do

@@ -1,5 +1,5 @@
---- Draws pictures on the terminal. It uses kitty's graphics or sixel if the terminal reports support for it, else braille, else
---- plain characters.
+--- Draws pictures on the terminal. Uses kitty's graphics or sixel if the terminal reports support for them. Otherwise uses braille
+--- characters or, if they cannot be shown, plain characters.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -22,8 +22,8 @@ local function utf8_locale()
   return false
 end
 
--- True if kitty's query can be sent. A terminal multiplexer does not forward this query but treats it as a title; the other
--- terminals that are excluded here would print it.
+-- True if kitty's query can be sent. A terminal multiplexer would take the query for a title. The other terminals that are excluded
+-- here would print the query.
 local function takes_kitty_query()
   local term = env "TERM"
   local wrapped = env "TMUX" ~= "" or env "STY" ~= "" or term:find "^tmux" or term:find "^screen"
@@ -46,7 +46,7 @@ local function can()
   if env "TERM" == "dumb" or env "TERM" == "" then return "text" end
   if not asked then
     local answer = core.terminal_ask((takes_kitty_query() and KITTY or "") .. ATTRIBUTES, PATIENCE)
-    if not answer then return "text" end -- there is pending input from the user, so the query is sent again next time
+    if not answer then return "text" end -- the user has typed something, so the query is sent later
     asked = understood(answer) or "text"
   end
   return asked
@@ -72,15 +72,16 @@ end
 
 local CELL = {8, 16} -- pixels of a character, if the terminal does not report it
 
--- Returns the scale at which a picture fits the window's width. It is doubled if characters have many pixels, because the pixels
--- are small then.
+-- Returns the scale at which a picture fits the window's width. If characters have many pixels, the pixels are small, so the scale
+-- is doubled.
 local function scale_of(p, screen)
   local cell = screen.width > 0 and screen.width / screen.columns or CELL[1]
   local wanted = cell > 14 and 2 or 1
   return math.min(wanted, (screen.columns - 1) * cell / p.size[1])
 end
 
--- Returns the picture for kitty in chunks of 4,096 bytes; all chunks but the last announce another. q=2: kitty must not answer.
+-- Returns the picture in kitty's protocol: in chunks of 4,096 bytes, where m=1 means that another chunk follows. q=2: kitty must
+-- not answer.
 local function kitty(p, screen)
   local data = svg.base64((gnuplot.picture(p.script, "png", p.size, scale_of(p, screen))))
   local out, head = {}, "a=T,f=100,q=2,"
@@ -136,7 +137,7 @@ local function bare(script)
   return script
 end
 
--- Returns the vertical words of a picture; only the labels of axes are vertical here.
+-- Returns the vertical words of a picture, which are the labels of its y axes. Leaves out other vertical labels.
 local function upright(p, columns, rows)
   local script = p.script:gsub("\nset label [^\n]* rotate by 90%f[\n]", "")
   return require "nestwright.plots.braille".upright({script = script}, columns, rows)

@@ -16,14 +16,13 @@ local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
 local TALLEST, LOWEST = 36, 13 -- pixels: maximum and minimum height of a lane
 local ROOM = 560 -- pixels: maximum height of all lanes together
 local COLUMN = 5 -- pixels: minimum width of a column, which is drawn in place of bars that are too narrow to distinguish
-local FAR = 1000 -- times are drawn relative to the start of the shown span if |start| > FAR * (length of the span)
+local FAR = 1000 -- times are drawn relative to the start of the time span if |start| > FAR * (length of the span)
 local CHARACTER, NAME = 7, 26 -- pixels per character of a lane's name; maximum number of characters of a lane's name
 local SMALL = 6 -- pixels per character of a label on a bar
 local NARROW = " Where bars are too narrow to distinguish, their height shows how much of the time they fill."
 local colour = figure.colour
 
--- Fills are readable without colour, because density and pattern carry the same information. After eight kinds, the fills repeat in
--- other colours.
+-- Fills are distinguishable without colour, by density and pattern. After eight kinds, the fills repeat in other colours.
 local KINDS = {
   {colour = colour.blue, fill = "solid 0.5"}, {colour = colour.orange, fill = "pattern 4"},
   {colour = colour.green, fill = "solid 0.2"}, {colour = colour.red, fill = "pattern 2"},
@@ -109,7 +108,7 @@ local function by_begin(a, b)
   return a.n < b.n
 end
 
--- Sets the busy time of a lane: the time that at least one bar covers. Overlapping bars are put into different rows of the lane.
+-- Sets the busy time of a lane: the time that at least one bar covers. Puts overlapping bars into different rows of the lane.
 local function settle(lane)
   table.sort(lane.bars, by_begin)
   local ends, busy, reached = {}, 0, -math.huge
@@ -133,7 +132,8 @@ local function span_of(list, o)
   return from, from + math.max(1, 1e-6 * math.abs(from)), false
 end
 
--- Returns the time that is subtracted from all times: the first one if times differ only in their last digits, else 0.
+-- Returns the time that is subtracted from all times: the start of the time span if times differ only in their last digits,
+-- otherwise 0.
 local function origin_of(list, from, to)
   if math.abs(from) <= FAR * (to - from) then return 0 end
   for _, r in ipairs(list) do r.from, r.to = r.from - from, r.to - from end
@@ -233,7 +233,7 @@ local function fill_boxes(lanes, kinds, at, pixel)
   return labels, narrow
 end
 
--- Returns the plotted boxes. Columns have no border, because they are adjacent and a border would enlarge them.
+-- Returns the plotted boxes. Columns (bars.lua) have no border: they are adjacent, and a border would enlarge them.
 local function box_parts(f, kinds)
   local parts, total = {}, 0
   for _, kind in ipairs(kinds) do

@@ -1,4 +1,5 @@
---- Draws measured times, one row each, as bars, as points, or as speed-ups over the first time. Rows are not sorted by speed.
+--- Draws measured times, with one row per time: as bars, as points, or as speed-ups over the first time. Rows are not sorted by
+--- time.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -10,7 +11,7 @@ local written = require "nestwright.show.written"
 local pictures = {}
 
 local MOST = 60 -- the largest number of rows
-local FAR = 20 -- if times differ by more than this factor, the shortest bars on a linear axis would be too short to see
+local FAR = 20 -- if times differ by more than this factor, the axis is logarithmic
 local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: the heights of a row, of the headings of the columns, and of the axis below
 local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- pixels; NAME is a number of characters
 
@@ -18,8 +19,8 @@ local colour, seconds = figure.colour, written.seconds
 
 -- ---- distinguishable rows
 
--- Returns sets of rows whose middle halves have a time in common: for the start of each middle half, the set of all rows whose
--- middle halves contain this time. All maximal sets are among them.
+-- Returns, for the start of each middle half (the range between the quartiles), the set of rows whose middle halves contain this
+-- time. Every maximal set of rows whose middle halves have a time in common is one of these sets.
 local function sets_of(list)
   local out = {}
   for _, start in ipairs(list) do
@@ -39,8 +40,8 @@ local function within(a, b)
   return true
 end
 
---- Returns the sets of at least two rows that are not distinguishable from each other, as lists of row numbers. No set is inside
---- another.
+--- Returns the maximal sets of rows that are not distinguishable from each other, as lists of row numbers. Each has at least two
+--- rows.
 function pictures.alike(list)
   local sets, out = sets_of(list), {}
   for k, set in ipairs(sets) do
@@ -119,8 +120,8 @@ local function axis_of(list, name)
   return lo - pad, hi + pad, false
 end
 
--- Returns the kind of a row. The bar of the first row is plain. Other bars are filled if distinguishable from the first, hatched if
--- not, and empty if there is no verdict. Disturbed times are hatched in another colour.
+-- Returns the kind of a row. The bar of the first row is plain. Another bar is filled if its time is distinguishable from the
+-- first, hatched if it is not, and empty if this is unknown. A time that other work disturbed is hatched in another colour.
 local function kind_of(r)
   if r.time.disturbed then return "disturbed" end
   return r.first and "first" or r.same and "same" or r.unknown and "unknown" or "told"
@@ -287,7 +288,7 @@ local function spread_words(list)
   return ("Spread (middle half over median) at most %.1f %%%s."):format(100 * most, unknown and ", for some unknown" or "")
 end
 
--- Returns the different values of a field, in order. Each value after the first is preceded by the label of its row.
+-- Returns the different values of a field, in the order of the rows. Each value after the first follows the label of its row.
 local function values_of(list, field)
   local out, seen = {}, {}
   for _, r in ipairs(list) do
@@ -300,15 +301,15 @@ local function values_of(list, field)
   return out
 end
 
--- Returns a sentence with the entries that were measured elsewhere, not in turn, or "".
+-- Returns a sentence with the entries that were not measured in turn with the others, or "".
 local function elsewhere(list, c)
   local names = {}
   for _, r in ipairs(list) do if r.time and r.time.elsewhere then names[#names + 1] = written.shortened(r.label, NAME) end end
   return c.rounds and #names > 0 and (" Measured elsewhere: %s."):format(table.concat(names, ", ")) or ""
 end
 
---- Returns the machine, the threads, the repetitions and the spread of the drawn times, in words. list: {label, time, refused}; c:
---- the comparison, with `rounds` if the times were measured in turn.
+--- Returns the small print: the machine, the threads, the repetitions and the spread of the drawn times. list: {label, time,
+--- refused}; c: the comparison, with `rounds` if the times were measured in turn.
 function pictures.small_print(list, c)
   local machines, threads = values_of(list, "machine"), values_of(list, "threads")
   return ("%s. %s%s. %s"):format(

@@ -20,7 +20,7 @@ end
 -- ---- sweeps
 
 -- Selects, among the loops from..to, those that change the address; if `still` is true, those that do not. Returns the product of
--- their numbers of iterations (nil if one of them is not constant), and their names.
+-- their numbers of iterations (nil if one number is not constant), and their names.
 local function turns(loops, from, to, still)
   local n, names = 1, {}
   for k = from, to do
@@ -50,9 +50,9 @@ local function overlaps(site, first, last)
   return visits > span
 end
 
--- Describes how one load or store moves through its tensor. There are three cases of a loop that does not change the address.
--- Around all loops that change the address, it repeats the whole sweep. Between two of them, it repeats a part of the sweep. Inside
--- all of them, it repeats one element.
+-- Describes how one load or store moves through its tensor. A loop that does not change the address repeats accesses. If it is
+-- around all loops that change the address, it repeats the whole sweep. If it is between two of them, it repeats a part of the
+-- sweep. If it is inside all of them, it repeats one element.
 local function sweep_text(site)
   local first, last
   for k, loop in ipairs(site) do
@@ -83,14 +83,14 @@ local function sweep_text(site)
   return table.concat(parts, ", ")
 end
 
--- Removes the numbers of iterations of parallel loops, because the part that one thread runs is unknown.
+-- Removes the numbers of iterations of parallel loops, because it is not known how many of them one thread runs.
 local function forget_shared(site)
   for _, loop in ipairs(site) do
     if loop.parallel then loop.extent = nil end
   end
 end
 
---- Returns, by tensor, the text about its deepest load or store.
+--- Returns, for each tensor, the text about its most deeply nested load or store.
 function words.sweeps(s, walk)
   local best, depth, widths = {}, {}, core.element_bytes(s, walk.version)
   for _, site in ipairs(core.sweeps(s, walk)) do
