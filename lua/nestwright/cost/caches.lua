@@ -1,4 +1,4 @@
---- Reads the options that all functions about memory have: sizes, caches, threads and versions.
+--- Reads the options that all functions about memory accesses have: sizes, caches, threads and versions.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local sizes = require "nestwright.language.sizes"
@@ -8,10 +8,10 @@ local caches = {}
 
 local SCHEDULE = core.classes.schedule
 
---- The options that all functions about memory have.
+--- The names of these options.
 caches.OPTIONS = {"sizes", "levels", "line", "feed", "threads", "machine"}
 
---- Returns `names` together with the common options.
+--- Returns a list of `names` and the names of these options.
 function caches.options(names) return table.move(names, 1, #names, #caches.OPTIONS + 1, {table.unpack(caches.OPTIONS)}) end
 
 function caches.check_schedule(what, s)
@@ -21,8 +21,8 @@ end
 
 caches.whole = sizes.whole
 
---- Returns the list of executions to examine, for functions that compute a schedule's accesses. It has one sequential execution or,
---- if o.threads is given, one execution per thread.
+--- Returns the list of executions whose accesses are computed: one sequential execution or, if o.threads is given, one execution
+--- per thread.
 function caches.walks(what, s, o)
   local values = sizes.of(what, caches.check_schedule(what, s), o.sizes)
   if o.threads == nil then return {{sizes = values, version = o.version}} end
@@ -55,7 +55,7 @@ local function given_levels(what, list)
   return levels, 64
 end
 
--- Returns the caches of a machine record. As in s:cost, only a part of each cache is assumed to be available.
+-- Returns the caches of a machine record. As in s:cost, a program is assumed to have only a part of each cache.
 local function recorded_levels(what, o)
   if o.levels or o.line then
     errors.fail("invalid", "give either machine, or levels and line", "%s: the option machine already determines levels and line",
@@ -71,7 +71,7 @@ end
 
 local FEEDS = {full = false, misses = true}
 
---- True if `feed` is 'misses', the default: each level then sees only the misses of the level before it.
+--- True if `feed` is 'misses', the default: each level then gets only the misses of the level before it.
 function caches.by_misses(what, feed)
   local misses = FEEDS[feed or "misses"]
   if misses ~= nil then return misses end
@@ -119,8 +119,8 @@ function caches.level_text(cache, n)
     level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
 end
 
---- Returns the text below a picture of a simulation. It names the levels `from` to `to`, the accesses that they see, and what is
---- not modelled.
+--- Returns the text below a picture of a simulation. It names the cache levels `from` to `to`, the accesses that they get, and the
+--- effects that are not modelled.
 function caches.small_print(cache, from, to, threads)
   local out = {}
   for n = from, to do out[#out + 1] = caches.level_text(cache, n) end

@@ -19,7 +19,7 @@ end
 
 -- ---- the record
 
--- Returns, for each level, the bytes that are read from it and written to it, and the operations per byte.
+-- Returns, for each cache level and memory, the bytes that are read from it and written to it, and the operations per byte.
 local function traffic_of(c)
   local out = {}
   for n, moved in ipairs(c.moved) do
@@ -30,7 +30,7 @@ local function traffic_of(c)
   return out
 end
 
--- Returns the total size of the buffers in bytes, by location.
+-- Returns, for each location of buffers, the total bytes of the buffers there.
 local function memory_of(c)
   local out = {}
   for _, b in ipairs(c.buffers) do out[b.where] = (out[b.where] or 0) + b.bytes end
@@ -49,8 +49,8 @@ local function threads_of(what, value)
   return n
 end
 
--- The cost records of earlier calls, by schedule, by machine, and by version with options. They stay valid because versions never
--- change. Each entry has the record for the sizes of the last call.
+-- The cost records of earlier calls, by schedule, machine, version and options. They stay valid because a version never changes.
+-- Each entry has the record for the sizes of the last call only.
 local counted = setmetatable({}, {__mode = "k"})
 
 local function copied(t)
@@ -91,7 +91,7 @@ end
 
 -- ---- comparison with measurements
 
-local JOULES_SECONDS = 0.2 -- seconds that all runs for one measurement of energy take together
+local JOULES_SECONDS = 0.2 -- the total seconds of the runs for one measurement of energy
 
 -- Returns inputs of the given sizes, filled with random numbers, and outputs filled with zeros.
 local function arguments_of(s, values)

@@ -1,4 +1,4 @@
---- Prints the cost records of schedules (s:cost) and of loop nests (n:cost), prices and curves.
+--- Prints the cost records of schedules (s:cost) and of loop nests (n:cost), the energy of counted events, and cost curves.
 local written = require "nestwright.show.written"
 
 local text = {}
@@ -28,7 +28,7 @@ end
 
 local HEADER = ("%-18s %15s %13s %13s %13s %13s"):format("", "lines requested", "cold", "capacity", "conflict", "written back")
 
--- Returns a row of the table of misses. `told` is true if conflict misses are distinguished from capacity misses.
+-- Returns a row of the table of misses. told: true if conflict misses are distinguished from capacity misses.
 local function misses_line(name, row, told)
   return ("%-18s %15d %13d %13d %13s %13d"):format(name, row.asked, row.cold, row.capacity, told and row.conflict or "-",
     row.written_back)
@@ -75,8 +75,8 @@ local function add_threads(c, out)
     c.threads, 100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
 end
 
--- Dependence chains overlap, so the sum of their latencies has no meaning. Instead, the text names the innermost loop with at least
--- half of the time.
+-- Adds a line about latency if latency is the bottleneck. Dependence chains overlap, so the sum of their latencies has no meaning.
+-- The line names the innermost loop that takes at least half of the time.
 local function add_latency(c, out)
   if c.bottleneck ~= "latency" then return end
   local at
@@ -102,7 +102,7 @@ end
 
 -- ---- the cost of a nest
 
--- Adds the misses by loop. If there is a single loop, these rows would repeat the totals, so they are omitted.
+-- Adds the misses by loop. Adds nothing if there is a single loop, since its misses are the totals.
 local function add_by_loop(c, out)
   if #c.by_loop == #c.levels then return end
   for _, row in ipairs(c.by_loop) do

@@ -16,7 +16,7 @@ local function tried(what, s, o)
   return nil, c.message
 end
 
--- Returns, for each loop, the misses of the first level in the loop and in the loops inside it.
+-- Returns, for each loop, the misses in the first cache level by the loop and the loops inside it.
 local function misses_of(c)
   local own, out, stack = {}, {}, {}
   for _, row in ipairs(c.by_loop) do
@@ -37,8 +37,8 @@ local function remark(loop, misses, all)
     loop.bottleneck)
 end
 
--- True if the cycles of neighbouring loops add up to more than the cycles of the loop around them. This happens if the core
--- overlaps the loops.
+-- True if the cycles of the loops inside some loop add up to more than the cycles of this loop. Then the core executes inner loops
+-- at the same time.
 local function is_overlapped(c)
   local stack, inside = {}, {}
   for _, loop in ipairs(c.loops) do

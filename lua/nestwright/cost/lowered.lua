@@ -4,8 +4,8 @@ local core = require "nestwright.core"
 
 local lowered = {}
 
--- Links each body (a loop or a guard) to its parent and children. Copies its execution counts and cycles from the cost record,
--- which lists the bodies in the same order.
+-- Links each body (a loop or a guard) to its parent and children. Copies the execution counts and cycles of each body from the cost
+-- record, which lists the bodies in the same order.
 local function link(v, loops)
   for n, body in ipairs(v.bodies) do
     local row = loops and loops[n] or {}
@@ -21,8 +21,8 @@ local function link(v, loops)
   return v
 end
 
---- Returns {bodies (loops and guards, the whole program first), statements, buffers} of a schedule. `c` is its cost record.
---- `sizes` has, by name, the sizes for which the record was computed. Without them, strides that depend on sizes are unknown.
+--- Returns {bodies (loops and guards, the whole program first), statements, buffers} of a schedule. `c` is its cost record. `sizes`
+--- has, by name, the sizes for which the record was computed. If it is nil, strides that depend on sizes are unknown.
 function lowered.of(s, c, sizes)
   return link(core.lowered(s, c and caches.walk("lowered", s, {sizes = sizes})), c and c.loops)
 end
@@ -42,7 +42,7 @@ function lowered.loops(body, n)
   return out
 end
 
---- Returns the average number of iterations per entry of a loop.
+--- Returns the average number of iterations for each time that the loop is entered.
 function lowered.trips(loop)
   local up = loop.up and loop.up.times or 1
   return up > 0 and loop.times / up or 0
@@ -57,8 +57,8 @@ function lowered.guarded(body)
   return false
 end
 
---- Estimates the number of lines that an access touches in the n innermost loops around it. It assumes that iterations whose
---- accesses are far apart never touch the same line.
+--- Estimates the number of cache lines of an access in the n innermost loops around it. Iterations whose accesses are far apart are
+--- assumed never to access the same line.
 function lowered.lines(access, body, n, bytes, line)
   local scattered = math.abs(access.step) * bytes >= line
   local points = scattered and access.lanes or 1
@@ -71,7 +71,7 @@ function lowered.lines(access, body, n, bytes, line)
   return points * math.max(1, span / line)
 end
 
---- Returns the number of conditions in a body and in everything inside it: guards, selects and masks.
+--- Returns the number of conditions (guards, selects and masks) in a body and in all bodies inside it.
 function lowered.conditions(body)
   local n = body.conditions
   for _, s in ipairs(body.statements) do n = n + s.conditions end

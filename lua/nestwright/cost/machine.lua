@@ -1,5 +1,5 @@
---- Reads machine records, which describe machines for the cost model. A record is given by a name, a table or a file. The list of
---- its fields and their units is in core/hw/machine_rows.c.
+--- Reads machine records, which describe machines for the cost model. A user gives a record by its name, a table or a file. The
+--- fields and their units are listed in core/hw/machine_rows.c.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local merge = require "nestwright.cost.machine_merge"
@@ -14,7 +14,7 @@ local KNOWN = {}
 for _, name in ipairs(NAMES) do KNOWN[name] = true end
 
 local DEFAULT = "default" -- the source of fields that no record sets
-local DEEPEST = 8 -- the length of the longest chain of records that extend one another
+local DEEPEST = 8 -- the largest number of records that extend one another
 local RECORD = core.classes.machine
 
 function machine.is(value) return debug.getmetatable(value) == RECORD end
@@ -31,7 +31,7 @@ local function from_file(path)
     "%s: %s does not return a table of fields", argument, path)
 end
 
--- Returns the host's record. It has the measured values if there is a calibration and its values make a valid record.
+-- Returns the host's record. It contains the values that nw.calibrate has measured, if they exist and make a valid record.
 local function host()
   local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host".record
   local measured, why = calibration.known()
@@ -67,7 +67,8 @@ end
 
 local said
 
--- Returns the values of a table and of the records that it extends, as nested tables, and the source of each value by its path.
+-- Returns the values of a table and of the records that it extends, as nested tables. Also returns the sources of the values, by
+-- path.
 local function said_by_table(t, depth)
   local own, sources = {}, check_sources(t)
   for key, value in pairs(t) do
@@ -98,8 +99,8 @@ function said(what, depth)
   return said_by_table(errors.expect(argument, what, "table"), depth)
 end
 
--- Returns the sources of fields; the keys are prefixes of paths. If one number was given for several widths, such as per_cycle[1]
--- to per_cycle[4], all of these fields have the source of that number.
+-- Returns the sources of fields, in a table whose keys are prefixes of paths. If one number was given for several widths, such as
+-- per_cycle[1] to per_cycle[4], the source of this number is that of all these fields.
 local function sources_of(list, sources)
   local out = {}
   for n, f in ipairs(list) do
@@ -139,7 +140,7 @@ end
 
 local methods = rows.methods "machine"
 
--- The fields of each record as nested tables. They are kept because a record never changes. Each caller gets its own copy.
+-- The fields of each record as nested tables. They are made once, because a record never changes. Each caller gets a copy.
 local nested = setmetatable({}, {__mode = "k"})
 
 local function copied(value)

@@ -42,8 +42,8 @@ end
 
 -- ---- values
 
--- Returns the values of a record that extends another. A list replaces the whole list of the other record; in other tables, fields
--- that are not set keep the values of the other record.
+-- Returns the values of a record that extends another. A list replaces the whole list of the other record. In any other table, a
+-- field that is not set has the value of the other record.
 function merge.values(base, own)
   if type(base) ~= "table" or type(own) ~= "table" or #own > 0 or #base > 0 then return own end
   local out = {}
@@ -60,7 +60,7 @@ function merge.begins(path, beginning)
   return path:sub(1, #beginning) == beginning and path:find("^[%.%[]", #beginning + 1) ~= nil
 end
 
---- Returns the source of a path, which is the text whose key is the longest prefix of the path.
+--- Returns the source of a path: the text whose key is the longest prefix of the path.
 function merge.cited(sources, path)
   local best, text = -1, nil
   for key, value in pairs(sources) do
@@ -69,8 +69,7 @@ function merge.cited(sources, path)
   return text
 end
 
--- Returns the most frequent source of a list of fields; if several are equally frequent, the first of them in
--- alphabetical order.
+-- Returns the most frequent source of a list of fields. If several are equally frequent, returns the first in alphabetical order.
 local function commonest(fields)
   local count, best = {}, nil
   for _, f in ipairs(fields) do
@@ -81,8 +80,8 @@ local function commonest(fields)
   return best
 end
 
--- Returns the prefix of a path that is one part longer than the given prefix. For the path "ops.fma.latency" and the prefix "ops",
--- it is "ops.fma".
+-- Returns the prefix of a path that is one part longer than the given prefix. For example, the result is "ops.fma" for the path
+-- "ops.fma.latency" and the prefix "ops".
 local function longer(path, prefix)
   local stop = path:find("[%.%[]", #prefix + 2)
   return stop and path:sub(1, stop - 1) or path

@@ -25,7 +25,8 @@ local function value_text(v, unit)
   return number(v)
 end
 
--- Returns a value with its unit. If the value is 0, the text is the meaning of 0 from the doc of the field: "0: not known".
+-- Returns a value with its unit. If the value is 0, and the doc of the field explains 0 (as in "0: not known"), returns this
+-- explanation.
 local function with_unit(f)
   local none = f.value == 0 and (f.doc:match "0: (not %a+)" or f.doc:match "0: (none)")
   if none then return none end
@@ -83,7 +84,7 @@ local function element_table(list, section, title)
   return lines
 end
 
--- Transposes a table. The result has one line per field and one column per element, which suits caches, because they have many
+-- Transposes a table. The result has one line per field and one column per element. It is used for caches, because they have many
 -- fields.
 local function turned(lines)
   if not lines then return nil end

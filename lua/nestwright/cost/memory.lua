@@ -1,4 +1,4 @@
---- Shows the memory accesses of a schedule and the behaviour of caches on them. Both are computed from the lowered program, not
+--- Shows the memory accesses of a schedule, and their hits and misses in caches. Both are computed from the lowered program, not
 --- measured.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"

@@ -73,8 +73,8 @@ local function plot_misses(m, options)
   return require "nestwright.plots.misses".make(m, by, errors.expect("plot: title", o.title or "Misses by " .. by, "string"))
 end
 
---- Returns a report of counts. `cache` is a result of caches.of. `extra` has more fields for the report, among them `foot`, which
---- is the line below the table.
+--- Returns a report of counts. `cache` is a result of caches.of. `extra` has more fields for the report, such as `foot`, the line
+--- below the table.
 function missed.report(by_access, cache, extra)
   local by_tensor = missed.added(by_access, function(row) return row.level .. row.tensor end)
   local fields = {

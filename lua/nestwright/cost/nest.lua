@@ -1,5 +1,5 @@
---- Makes loop nests from text or from a schedule; they need no tensor expression. Also defines the methods that compute the misses
---- and costs of nests.
+--- Makes loop nests from text or from a schedule. A nest from text needs no tensor expression. Also defines the methods that
+--- compute the misses and costs of nests.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -90,8 +90,8 @@ end
 
 local OPTIONS = {"levels", "line", "machine", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
 
--- The defaults differ from those of nw.misses. The model is fast only if every level sees every access, and distinguishing conflict
--- misses takes longer.
+-- The method `misses` of nests. Its defaults differ from those of nw.misses, because they are faster: every level gets every
+-- access, and conflict misses are not distinguished.
 local function misses(nest, options)
   local o = errors.options("misses", options, OPTIONS)
   o = setmetatable({feed = o.feed or "full", conflicts = o.conflicts or false}, {__index = o})
@@ -109,7 +109,7 @@ local function accesses(nest, options)
     (o.levels or o.machine) and caches.of("accesses", o))
 end
 
--- Returns one row of the sweep: the misses of each level, and the lines that it writes back.
+-- Returns one row of a sweep: for each level, the misses and the lines written back.
 local function point_of(nest, params, options)
   local m = misses(with(nest, params), options)
   local row = {accesses = m.accesses}

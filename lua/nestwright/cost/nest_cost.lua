@@ -1,5 +1,5 @@
---- n:cost() computes a lower bound of a loop nest's time on a machine, from the lines that its caches move and from its operations.
---- The instructions are unknown, so the other limits of the core are not modelled.
+--- n:cost() computes a lower bound of a loop nest's time on a machine. The bound follows from the lines that the caches move and
+--- from the nest's operations. The instructions are unknown, so other limits of the core are not modelled.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -32,8 +32,8 @@ end
 
 local function between(n, m) return m.caches[n] and ("L%d to L%d"):format(n, n - 1) or "memory" end
 
--- Returns the term for the transfers of level n, or of memory if n is greater than the number of levels: the lines read from it,
--- and the lines written back to it.
+-- Returns the cycles of the transfers from and to level n: the lines read from it, and the lines written back to it. A number after
+-- the last level stands for memory.
 local function transfer(t, n, m)
   local read, back = rates.bytes(m, n)
   return {name = between(n, m), cycles = t.read / read + t.written / back, overlaps = (m.caches[n] or m.memory).overlaps}
@@ -41,7 +41,7 @@ end
 
 local PAIRED = {add = true, mul = true} -- operations that are combined into multiply-adds
 
--- Returns the cycles of the busiest class of operations in the best vector width.
+-- Returns the cycles of the class of operations that takes longest, each in the best vector width.
 local function arithmetic(work, m)
   local cycles, most = {}, 0
   for _, op in ipairs(work.operations) do
@@ -61,7 +61,7 @@ local function terms_of(traffic, work, m)
 end
 
 -- Returns the cycles and the name of the longest term. If the machine adds up transfers (combine = "ecm"), the cycles are at least
--- the sum of the terms that do not overlap.
+-- the sum of the terms without overlap.
 local function combined(terms, m)
   local most, sum, name = 0, 0, "nothing"
   for _, term in ipairs(terms) do

@@ -1,4 +1,4 @@
---- Finds hints for errors in the text of a nest.
+--- Makes hints for errors in the text of a nest.
 local meant = {}
 
 -- Mistakes of people who are used to C, Python or mathematics: {pattern of the line, what to write instead}.
@@ -34,7 +34,7 @@ local function line_of(text, number)
   return ""
 end
 
---- Returns the hint of an error in the text of a nest: the line, a mark at the position, and the likely correction.
+--- Returns the hint for an error in the text of a nest: the line, a mark at the position of the error, and the likely correction.
 function meant.hint(e, text)
   local number, column = e.message:match "^(%d+):(%d+): "
   if not number then return e.hint end

@@ -4,13 +4,13 @@ local merge = require "nestwright.cost.machine_merge"
 
 local rates = {}
 
---- Returns the fields of a record as plain tables, because a record creates new tables each time it is read.
+--- Returns the fields of a record as plain tables. (Reading a field of a record makes new tables each time.)
 function rates.fields(m) return merge.nested(core.machine_list(m)) end
 
-local WIDTHS = {16, 32, 64} -- the widths of vectors in bytes; in a list of rates, the rate without vectors comes first
+local WIDTHS = {16, 32, 64} -- widths of vectors in bytes; a list of rates begins with an entry for single values
 
---- Returns the number of values that are processed per cycle. If `bits` is 0, they are processed without vectors; otherwise, they
---- have `bits` bits and are in vectors of the best width. `r` is a result of rates.fields.
+--- Returns the number of values that are processed per cycle. If `bits` is 0, the values are processed one at a time; otherwise,
+--- they have `bits` bits and are in vectors of the best width. `r` is a result of rates.fields.
 function rates.numbers(r, class, bits)
   local per_cycle = r.ops[class].per_cycle
   local best = per_cycle[1]
@@ -20,8 +20,8 @@ function rates.numbers(r, class, bits)
   return best
 end
 
---- Returns the bytes per cycle from a level (or memory, after the last level) to the level before it, and the bytes per cycle in
---- the other direction.
+--- Returns the bytes per cycle from level n to the level before it, and the bytes per cycle in the other direction. A number after
+--- the last level stands for memory.
 function rates.bytes(r, n)
   local level = r.caches[n]
   if level then return level.bytes_per_cycle, level.back_per_cycle end

@@ -1,5 +1,5 @@
---- Collects the data of the roofline, which shows operations per second over operations per byte, under the limits (roofs) of this
---- machine. Each version of a schedule is a dot.
+--- Collects the data of the roofline: a picture of operations per second over operations per byte. Each version of a schedule is a
+--- dot. The limits of the machine are lines (roofs) above the dots.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -11,7 +11,7 @@ local times = require "nestwright.measure.times"
 local versions = require "nestwright.measure.versions"
 
 local SCHEDULE = core.classes.schedule
-local SIMULATED = 5e7 -- by default, versions with more operations are not simulated, because this would take many seconds
+local SIMULATED = 5e7 -- by default, versions with more operations are not simulated, since this takes many seconds
 local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title", "machine", "predicted"}
 
 -- ---- properties of a schedule
@@ -26,7 +26,7 @@ local function sizes_of(s, o)
   return sizes.named("roofline", s, inside.bind_sizes(inputs, o.arguments))
 end
 
--- Returns the number of operations of one run of the definition. So work that the schedule repeats is counted once.
+-- Returns the number of operations in the definition. Operations that the schedule repeats are counted once.
 local function flops_of(s, values)
   local n = core.operation_count(s, 0, values)
   if n and n > 0 then return n + 0.0 end
@@ -51,7 +51,7 @@ local function compulsory(s, values)
   return bytes
 end
 
--- Returns, for each level after the first and for memory, the bytes that it exchanges with the level before it: missed lines and
+-- Returns, for each level after the first and for memory, the bytes that move between it and the level before it: lines loaded and
 -- lines written back.
 local function simulated(nw, s, values, machine)
   local m, bytes = nw.misses(s, {sizes = values, conflicts = false, machine = machine}), {}
@@ -84,7 +84,7 @@ local function arithmetic_of(s)
   return kind
 end
 
--- Returns the facts about a version that are not measured. The fields of the result:
+-- Returns the properties of a version that are not measured. The fields of the result:
 --   flops, arithmetic: the number of operations, and their kind
 --   bytes: the traffic by level
 --   how: "simulated" or "compulsory", the way in which `bytes` was found
@@ -109,7 +109,7 @@ local function dot_of(label, w, t, threads)
     threads = threads}
 end
 
--- Returns {flops, arithmetic}, which the cost model does not compute, and the options of the model.
+-- Returns {flops, arithmetic} for the roofline model, and the options of the cost model.
 local function asked_of(s, o)
   local values = sizes_of(s, o)
   return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)}, {machine = o.machine, sizes = values}
@@ -121,7 +121,7 @@ local function foretold(label, s, threads, o)
   return model.dot(label, s, s:version(), work, threads_of(s, threads), with)
 end
 
--- Adds a predicted dot for each measured dot, at the end of the list.
+-- Adds, at the end of the list, a predicted dot for each measured dot.
 local function add_twins(out, s_of, o)
   for n = 1, #out do
     local d = out[n]

@@ -1,4 +1,4 @@
---- Makes the rooflines of the cost model: the roofs of a machine record, and predicted dots.
+--- Makes the data of a predicted roofline: the roofs of a machine record, and dots with predicted times.
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -10,7 +10,7 @@ local model = {}
 -- Returns the peak of multiply-adds of all threads; each multiply-add counts as two operations.
 local function peak(r, bits, threads) return {best = 2 * rates.numbers(r, "fma", bits) * r.clock * 1e9 * threads, spread = 0} end
 
--- Returns the bandwidths of all levels. Each thread runs on its own core and has this core's full bandwidth to each cache; all
+-- Returns the bandwidths of all levels. Each thread runs on its own core and has the full bandwidth of this core to each cache. All
 -- threads share the bandwidth of memory.
 local function levels_of(r, threads)
   local out = {}
