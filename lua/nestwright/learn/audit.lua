@@ -68,8 +68,8 @@ local function price(s, o)
   return nil, c.message
 end
 
--- Returns the point {trace, measured, predicted, cost, schedule} of an entry. It is made at the first use. If the entry has no
--- prediction, the point has the reason instead.
+-- Returns the point {trace, measured, predicted, cost, schedule} of an entry of the sample (sample.lua). The point is made at the
+-- first use. If the model cannot predict the entry's time, the point has the reason instead.
 local function point_of(o, entry)
   local known = o.points[entry]
   if known then return known end
@@ -79,7 +79,7 @@ local function point_of(o, entry)
   return o.points[entry]
 end
 
--- True if entry number n of `most` has a prediction; reports progress.
+-- True if the model can predict the time of an entry. Reports progress: the entry is number n of `most`.
 local function has_prediction(o, entry, n, most)
   if not o.points[entry] then
     core.tell_progress(("predicting: %d of %d"):format(n, most), (n - 1) / most, o.since)
@@ -87,7 +87,8 @@ local function has_prediction(o, entry, n, most)
   return point_of(o, entry).cost ~= nil
 end
 
--- Returns the points of the kept entries of a sample, in the order in which they were drawn, and the points without a prediction.
+-- Returns the points of the kept entries of a sample (sample.kept), in the order in which the schedules were drawn. Also returns
+-- the points without a prediction.
 local function points_of(m, o)
   local out, unpriced = {}, {}
   for _, entry in ipairs((sample.kept(m))) do
@@ -99,8 +100,7 @@ local function points_of(m, o)
   return out, unpriced
 end
 
---- Returns the quality of guesses, which is one row of the table. The guesses are seconds, or scores; only the order of scores
---- matters.
+--- Returns the quality of guesses as one row of the table. The guesses are seconds or scores. Of scores, only the order matters.
 function audit.figures(guess, truth, in_seconds)
   local g, t = statistics.lowest(guess, truth, QUARTER)
   return {tau = statistics.tau(guess, truth), spearman = statistics.spearman(guess, truth),
@@ -115,7 +115,7 @@ local function column(points, name)
   return out
 end
 
--- Returns the quality of a learned model. Its scores are negated, so that lower values mean faster, as for times.
+-- Returns the quality of a learned model. Negates its scores, so that lower values mean faster, as for times.
 local function learned(points, model)
   local out = {}
   for n, score in ipairs(require "nestwright.learn.learn".scores(model, points)) do points[n].learned, out[n] = score, -score end
@@ -194,7 +194,7 @@ function methods.plot(a, options)
   return require "nestwright.plots.scatter".make(a, o.title)
 end
 
--- Returns how well one half of the measuring rounds predicts the other half, which is the best result that a prediction can reach.
+-- Returns how well one half of the measurements predicts the other half. No prediction can be better than this.
 local function repeated(points)
   local a, b = {}, {}
   for n, p in ipairs(points) do

@@ -1,5 +1,5 @@
---- Computes the facts that the rows of features.lua are derived from: sums over the statements of a lowered program, weighted by
---- executions, and how each access moves through memory.
+--- Computes facts about a lowered program, from which features.lua computes the features. The facts are sums over the statements,
+--- weighted by executions, and a description of how each access moves through memory.
 local core = require "nestwright.core"
 local emitted = require "nestwright.measure.emitted"
 local lowered = require "nestwright.cost.lowered"
@@ -96,8 +96,8 @@ end
 
 local function is_odd(lanes) return lanes & (lanes - 1) ~= 0 end
 
--- Returns properties of the statements of a body: whether all are copies, and whether any uses vectors, masks, selections between
--- values, or a number of lanes that is not a power of two.
+-- Returns properties of the statements of a body: whether all are copies, and whether any has vectors, masks, selects, or a number
+-- of lanes that is not a power of two.
 local function kinds_of(body)
   local k = {copies = true}
   for _, s in ipairs(body.statements) do
@@ -160,7 +160,7 @@ local function is_new(seen, buffer, index)
   return true
 end
 
--- Returns the number of vector registers for the elements that the hottest body accumulates in place in its innermost loop.
+-- Returns the number of vector registers that hold the accumulators of the hottest body during its innermost loop.
 local function accumulators(f)
   local inner, n, seen = lowered.loops(f.hot.body, 1)[1], 0, {}
   for _, s in ipairs(f.hot.body.statements) do
@@ -182,7 +182,7 @@ local function moved(access, body, bytes)
   return 0
 end
 
--- Returns the class of a stride, which is given in bytes.
+-- Returns the class of a stride in bytes.
 local function walk_of(step, line)
   if step == 0 then return "still" end
   if step < 2 * line then return "next" end
@@ -218,8 +218,8 @@ local function misses_of(f)
   return out
 end
 
--- Returns facts about the accesses of the hottest body: the pages that they touch in the n innermost loops around it, the number of
--- streams (accesses whose address changes in a loop), and the number of unaligned vectors.
+-- Returns facts about the accesses of the hottest body: the number of pages that they use in the n innermost loops around it (n is
+-- 1 to 3), the number of streams (accesses whose address changes in a loop), and the number of unaligned vectors.
 local function reach_of(f)
   local t, seen = {pages = {0, 0, 0}, streams = 0, unaligned = 0, all = 0}, {}
   local function note(a, body)
@@ -238,7 +238,7 @@ local function reach_of(f)
   return t
 end
 
--- Estimates how many times, in a whole run, an access goes to another page than at its previous execution.
+-- Estimates how often, in a whole run, an access uses another page than in its previous execution.
 local function page_changes(f)
   local n = 0
   local function note(a, body)
@@ -293,7 +293,7 @@ end
 local OF_CORE = {dispatch = true, loads = true, stores = true, arithmetic = true, division = true, integers = true,
   branches = true, latency = true}
 
--- Returns the longest core term and the longest memory term.
+-- Returns the longest term of the cost that is due to the core, and the longest that is due to memory.
 local function longest_of(c)
   local in_core, in_memory = 1, 0
   for _, term in ipairs(c.terms) do
@@ -313,7 +313,7 @@ local function machine_of(m)
   return fields[m]
 end
 
--- Returns a lower bound of the cycles of any schedule: the cycles to execute the naive program's operations at the full rate, or to
+-- Returns a lower bound of the cycles of any schedule: the cycles to execute the naive program's operations at the peak rate, or to
 -- move its arrays once, whichever is larger.
 local function least_cycles(f)
   local bytes, numbers = 0, 1

@@ -1,6 +1,6 @@
 --- Defines the features of a schedule for a learned model. Each row defines one number and its unit. Most features are rates per
---- predicted cycle. Such rates show the parts of a prediction, and thus where it may be wrong. All features have the same meaning
---- for every computation. Some features are taken from the compiled code, which the cost model does not see.
+--- predicted cycle: they show the parts of a prediction, and so where it may be wrong. All features have the same meaning for every
+--- computation. Some features come from the compiled code, which the cost model does not use.
 local facts = require "nestwright.learn.feature_facts"
 local lowered = require "nestwright.cost.lowered"
 
@@ -283,8 +283,8 @@ function features.names()
 end
 
 --- Returns the features of a schedule with its cost record, in the order of the rows. sizes: the values of the symbolic sizes for
---- which the record was computed. without: what is not available; rows that need it are omitted. {code = true} also avoids
---- compiling. {caches = true} is required if the cost record has no cache counts.
+--- which the record was computed. without: the data that is not available. Rows that need this data are omitted. {code = true} also
+--- avoids compiling. {caches = true} is required if the cost record has no cache counts.
 function features.of(s, c, sizes, without)
   local f, out = facts.of(s, c, sizes, without), {}
   for _, r in ipairs(list) do
@@ -299,7 +299,7 @@ end
 local SIMULATED
 for n, r in ipairs(list) do if r.name == "simulated" then SIMULATED = n end end
 
---- Returns the time that a score starts from. It is the geometric mean of two times of a schedule: the predicted time, and the
+--- Returns the time with which a model's score of a schedule starts. It is the geometric mean of the predicted time and the
 --- simulated time of the compiled code. values: the features of the schedule.
 function features.expected(values, seconds) return seconds * 2 ^ (values[SIMULATED] / 2) end
 

@@ -1,5 +1,5 @@
---- Trains and applies learned models. A model consists of trees that rank the schedules of a computation. It is trained on audits
---- (nw.cost.audit): it starts from the cost model's prediction and learns the errors of this prediction.
+--- Trains and applies learned models. A model consists of decision trees that rank the schedules of a computation. It is trained on
+--- audits (nw.cost.audit). It starts from the cost model's prediction and learns the errors of this prediction.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -12,9 +12,9 @@ local trees = require "nestwright.learn.trees"
 
 local learn = {}
 
-local SAME = 64 -- for the figure `with_64`: the number of schedules of the held-out computation that its model also learns from
-local OWN = 10 -- the weight of the audit `own`, which measured the computation that the model is for; other audits have weight 1
-local FAR = 1.5 -- errors (logarithms) are clipped to this distance from their audit's mean error; larger distances count as noise
+local SAME = 64 -- for the figure `with_64`: the number of schedules of the held-out computation in the training data
+local OWN = 10 -- the weight of the audit `own` (of the computation for which the model is made); other audits have weight 1
+local FAR = 1.5 -- errors (logarithms) are limited to this distance from their audit's mean error
 
 local LEARNER = core.classes.learner
 
@@ -36,7 +36,7 @@ local function numbers_of(p)
   return p.features
 end
 
--- Returns the seconds that a score starts from.
+-- Returns the seconds with which a score starts.
 local function expected(p)
   p.expected = p.expected or features.expected(numbers_of(p), p.predicted)
   return p.expected
@@ -65,7 +65,7 @@ local function about_group(points)
 end
 
 -- Returns the training data of groups: {features, labels, groups, margins, weights}. A group is a list of points of one
--- computation. All groups have the same weight, whatever their size, except that groups.own has a larger weight.
+-- computation. All groups have the same weight, independent of their size. Only groups.own has a larger weight.
 local function rows_of(groups, o)
   local out, objective = {features = {}, labels = {}, groups = {}, margins = {}, weights = {}}, OBJECTIVES[o.objective]
   for g, points in ipairs(groups) do
@@ -81,7 +81,7 @@ local function rows_of(groups, o)
   return out
 end
 
--- Trains a model. groups.own: the group of the computation that the model is for, if there is one.
+-- Trains a model. groups.own: the group of the computation for which the model is made, or nil.
 local function fit(groups, o)
   local r = rows_of(groups, o)
   local model = core.learn(r.features, r.labels, r.groups,
@@ -127,8 +127,8 @@ local function parted(points, n, seed)
   return {table.unpack(order, 1, n)}, {table.unpack(order, n + 1)}
 end
 
--- Returns how well the schedules of one computation are ranked. Compares three rankings: by the cost model, by a model that was not
--- trained on these schedules, and by a model that was trained on some of them. Audits with the same name are treated as the same
+-- Returns how well three models rank the schedules of one computation: the cost model, a learned model that was not trained on
+-- these schedules, and a learned model that was trained on some of them. Audits with the same name are treated as the same
 -- computation, even if their sizes differ.
 local function held_out(groups, names, at, o)
   local others = {}
@@ -203,8 +203,7 @@ end
 
 -- ---- files
 
--- Returns the FNV-1a hash (64 bits) of a text, which detects damaged files. It does not protect against forged files, so the trees
--- are checked too.
+-- Returns the FNV-1a hash (64 bits) of a text, to detect damaged files. A file may be forged, so the trees are checked, too.
 local function sum_of(text)
   local h = -3750763034362895579
   for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end

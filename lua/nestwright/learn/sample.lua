@@ -1,5 +1,5 @@
---- Makes samples. A sample is a set of random legal schedules of a computation with their measured times, kept in a file. It can
---- serve any number of predictors, and an interrupted run continues from its file.
+--- Makes samples. A sample is a set of random legal schedules of a computation, with their measured times. It is stored in a file,
+--- and can be used for any number of models. If making a sample is interrupted, it can be continued from the file.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -8,10 +8,10 @@ local times = require "nestwright.measure.times"
 
 local sample = {}
 
-sample.SLOWEST = 20 -- schedules that take more than this many times the best time are not part of a sample
+sample.SLOWEST = 20 -- schedules that take more than this factor times the best time are not used
 local ROUNDS = 7 -- the number of times that each schedule is measured; a round measures all schedules in turn
 local SAVED = 5 -- seconds between two writes of the file
-local MOST_DRAWN = 40 -- the largest number of drawn schedules per requested schedule
+local MOST_DRAWN = 40 -- the largest number of schedules that are drawn for each requested schedule
 local LEAST_LIMIT, MOST_LIMIT = 0.05, 2 -- the smallest and the largest time limit of a first run, in seconds
 local CLOSE = {rtol = 1e-4, atol = 1e-4}
 
@@ -24,7 +24,7 @@ local function text_of(m)
   return ('%s, "entries": [\n%s]}\n'):format(json.encode(head):sub(1, -2), table.concat(lines, ",\n"))
 end
 
---- Writes a sample; the file is complete at any moment. quick: true to return before the file is on the disk.
+--- Writes a sample. The file is never incomplete. quick: true to return before the file is on the disk.
 function sample.save(m, path, quick) core.write_file("audit", path, text_of(m), {quick = quick}) end
 
 local function is_time(t) return type(t) == "number" and t > 0 and t < math.huge end
@@ -101,7 +101,7 @@ end
 
 local function is_complete(m, o) return are_measured(m) and enough(m, o) end
 
---- Returns the schedule of an entry; every step is judged again.
+--- Returns the schedule of an entry. The legality of every step is checked again.
 function sample.schedule(entry, outputs) return naive(outputs):replay(entry.trace) end
 
 -- ---- measuring
@@ -120,7 +120,7 @@ local function prepare(run)
   s:build {threads = 1}(table.unpack(run.want))
 end
 
--- Raises an error if the results are wrong. The error ends the sample, because wrong code is the worst possible bug.
+-- Raises an error if the results are wrong. The error ends the run, because wrong code is the worst possible bug.
 local function check_results(run, entry)
   local first = #run.arguments - run.results + 1
   for n = first, #run.arguments do
@@ -185,7 +185,7 @@ local function gather(run)
   end
 end
 
--- Rebuilds the schedules of the file that are not fully measured.
+-- Makes the schedules in the file again, and builds those that are not fully measured.
 local function take_up(run)
   for _, entry in ipairs(run.m.entries) do
     local s = run.sampler:next()
@@ -208,8 +208,8 @@ local function measure_once(run, entry)
   entry.rounds = entry.rounds + 1
 end
 
--- True if an entry has a kernel; makes one if needed. An entry that seemed too slow may count later, if the best schedule turns out
--- to be slower than in its first run.
+-- True if an entry has a kernel. Builds the kernel if there is none yet. (If the best time turns out to be longer than at first, an
+-- entry that seemed too slow is measured after all.)
 local function has_kernel(run, entry)
   run.kernel[entry] = run.kernel[entry] or build(run, entry, sample.schedule(entry, run.o.outputs))
   if not run.kernel[entry] then entry.seconds = nil end -- the schedule is now refused
@@ -233,7 +233,7 @@ end
 
 local function run_all(run)
   take_up(run)
-  repeat -- the best time may have become smaller, which makes other entries too slow
+  repeat -- the best time may have become shorter, so that other entries are now too slow
     local before = run.at
     gather(run)
     measure(run)
@@ -253,9 +253,9 @@ local function finish(run, problem)
   if problem then error(problem, 0) end
 end
 
---- Returns a sample with at least o.schedules entries that take at most SLOWEST times the best time, if that many exist. If
---- o.counts is given, only entries for which o.counts(entry) is true are counted. The options are outputs, name, schedules, seed,
---- threads, file and counts.
+--- Returns a sample. It has at least o.schedules entries that take at most SLOWEST times the best time, if the computation has so
+--- many schedules. If o.counts is given, only entries for which o.counts(entry) is true are counted. The options are outputs, name,
+--- schedules, seed, threads, file and counts.
 function sample.measure(nw, o)
   local m = o.file and core.file_stamp(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
   if is_complete(m, o) then return m end

@@ -1,5 +1,5 @@
---- Draws random legal schedules of a computation: the usual steps, in random order and with random numbers. The library checks the
---- legality of each step; steps that it refuses are skipped.
+--- Draws random legal schedules of a computation: the usual steps, in random order and with random arguments. Each step is checked;
+--- a refused step is skipped.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rng = require "nestwright.measure.rng"
@@ -84,7 +84,7 @@ end
 
 -- ---- splitting and order of loops
 
--- Splits a loop, perhaps more than once. Returns its parts, outermost first, or the loop alone if it was not split.
+-- Splits a loop at random: not at all, once, or more than once. Returns the resulting loops, outermost first.
 local function parted(d, loop, factors)
   local extent = extent_of(d, loop)
   if not extent or extent < 4 or d.r:chance(0.3) then return {loop} end
@@ -161,7 +161,7 @@ end
 
 -- ---- storage
 
--- Accumulates a block of results in its own buffer; returns the loops of that block.
+-- Makes a block of results accumulate in a separate buffer. Returns the loops of that block.
 local function block(d, stage)
   local own = own_loops(d, stage)
   if #own < 2 then return nil end
@@ -178,7 +178,7 @@ local function block(d, stage)
   return made.name
 end
 
--- Returns a layout in panels of the last index, as in packed copies of matrices.
+-- Returns a layout that divides the last dimension into panels, as in packed copies of matrices.
 local function panels(rank, width)
   if rank == 1 then return nil end
   if rank == 2 then return function(a, b) return b // width, a, b % width end end
@@ -265,7 +265,7 @@ function sampler.new(outputs, seed)
   return setmetatable({outputs = outputs, r = rng.new(seed), seen = {}, drawn = 0}, sampler)
 end
 
---- Returns the next schedule whose program has not been drawn before, or nil if there seems to be no other.
+--- Returns the next schedule whose program has not been drawn before. Returns nil if no such schedule was found in TRIES attempts.
 function sampler:next()
   for _ = 1, TRIES do
     local s = draw(self)

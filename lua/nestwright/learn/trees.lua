@@ -12,7 +12,7 @@ local NOWHERE, NOBODY = -1, 2147483647 -- NOWHERE: no child. NOBODY: no parent, 
 local function wrong(...) error({why = (...):format(select(2, ...))}, 0) end
 local function check(holds, ...) if not holds then wrong(...) end end
 
--- Checks that a value is an object with exactly these fields. `fields` has a function for each field, which checks the field's
+-- Checks that a value is an object with exactly the given fields. `fields` has, for each field, a function that checks the field's
 -- value.
 local function object(name, value, fields)
   check(type(value) == "table", "%s is missing", name)
@@ -58,8 +58,8 @@ end
 
 -- ---- a tree
 
--- Walks from the root and checks that no node is reached twice, and that a split node has two children and a feature. Returns the
--- number of nodes.
+-- Visits the nodes from the root on. Checks that no node is reached twice, and that a node that splits has two children and a
+-- feature. Returns the number of nodes.
 local function walk(name, t, n, features)
   local met, waiting, count = {}, {0}, 0
   while #waiting > 0 do
@@ -78,7 +78,7 @@ local function walk(name, t, n, features)
   return count
 end
 
--- Checks one tree. `walk` looks up a child only after it has checked that the child is inside of the tree.
+-- Checks one tree. (`walk` checks that a child's index is inside the tree before it uses the index.)
 local function tree(name, t, id, features)
   check(type(t) == "table" and type(t.tree_param) == "table", "%s is missing", name)
   counted(1, 1 << 24)(name .. ".num_nodes", t.tree_param.num_nodes)
@@ -133,8 +133,8 @@ local function learner(features, objective)
   end
 end
 
---- Returns nil if the text is a model with this number of features for this objective of XGBoost; otherwise, what is wrong with the
---- text.
+--- Checks that the text is a model with this number of features for this objective of XGBoost. Returns nil, or a description of the
+--- first problem.
 function trees.problem(text, features, objective)
   if #text > MOST_BYTES then return ("it has more than %d MB"):format(MOST_BYTES >> 20) end
   if text:sub(1, 2) ~= '{"' then return "it is not JSON" end -- XGBoost would read another format
