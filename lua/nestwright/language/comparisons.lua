@@ -1,6 +1,6 @@
---- Finds comparisons that Lua evaluates itself. If i is an index, `i == 3` is always false and calls no metamethod, so a function
---- with this comparison does not describe what it seems to describe. This module reads the function's bytecode (Lua 5.4) and finds
---- each place where an index, or arithmetic on an index, is compared with a number by == or ~=.
+--- Finds comparisons that do not mean what they seem to mean. If i is an index (an axis), Lua evaluates `i == 3` to false, without
+--- calling a metamethod. So the comparison does not become part of the expression. This module reads a function's bytecode (Lua
+--- 5.4) and finds each place where an index, or arithmetic on an index, is compared with a number by == or ~=.
 local errors = require "nestwright.language.errors"
 
 local comparisons = {}
@@ -111,7 +111,7 @@ local function maker(code, pc, register)
   end
 end
 
--- Returns the operands and the sign of an arithmetic instruction, and nothing for other instructions. An operand is the number of a
+-- Returns the sign and the operands of an arithmetic instruction; nothing for other instructions. An operand is the number of a
 -- register, or {constant}.
 local function arithmetic(code, it)
   if is(ARITHMETIC, it.op) then return SIGNS[it.op - ARITHMETIC.first + 1], it.b, it.c end
@@ -121,8 +121,8 @@ local function arithmetic(code, it)
   return number < 0 and "-" or "+", it.b, {math.abs(number)}
 end
 
--- Returns the text of the value that a register has at pc, or nil. There is a text if `leaf` returns one, or if the value is
--- computed from values with a text. `both`: true if both operands of such a computation must have a text; if false, one is enough.
+-- Returns the text of the value that a register has at pc, or nil. The text comes from `leaf`, or is built from the texts of the
+-- operands from which the value is computed. both: true if both operands must have a text; if false, one is sufficient.
 local function text_in(code, pc, register, leaf, both, inner)
   if type(register) == "table" then return both and register[1] or nil end
   if register < code.params then return leaf(register) end
@@ -147,7 +147,7 @@ local function index_leaf(code, names)
   return function(register) return register < code.params and not is_written(code, register) and names[register + 1] or nil end
 end
 
--- Returns a function that returns the name of the upvalue or global, such as N, if the value that it loads is a number.
+-- Returns a function that returns the name of the upvalue or global that an instruction loads, if its value is a number.
 local function number_leaf(code, f)
   return function(_, it)
     if not it or it.op ~= GETUPVAL and it.op ~= GETTABUP then return nil end
@@ -179,7 +179,7 @@ local function parameters(f, n)
   return names
 end
 
--- True if the function checks the types of its arguments; such a function accepts plain numbers too, so its comparisons are valid.
+-- True if the function calls `type`. Such a function probably accepts plain numbers, too, so its comparisons are valid.
 local function asks_for_types(code)
   for _, constant in pairs(code.constants) do if constant == "type" then return true end end
   return false

@@ -1,4 +1,4 @@
---- Formats errors. The text contains the place, the message, a picture of the loops involved, and what to try instead.
+--- Formats errors. The text of an error consists of the place, the message, the loops involved, and a suggestion.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local guard = require "nestwright.language.guard"
@@ -142,7 +142,7 @@ function errors.expect(what, value, wanted)
   errors.fail("invalid", nil, "%s: expected %s, got %s", what, guard.with_article(wanted), core.type_name(value))
 end
 
---- Raises an error unless the value is a one-line text that can be shown anywhere: UTF-8 without control characters.
+--- Raises an error unless the value is a text of one line that can be shown everywhere: valid UTF-8 without control characters.
 function errors.label(what, value) return core.check_text(what, value) end
 
 return errors

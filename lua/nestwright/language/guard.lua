@@ -1,5 +1,5 @@
---- Checks arguments of public functions against the types in their rows. An error names the function, the argument, the expected
---- type and the value. Conditions that a type cannot express, such as ranges, are checked by the function itself.
+--- Checks the arguments of public functions against the types in the functions' rows (rows.lua). An error names the function, the
+--- argument, the expected type and the value. A function itself checks conditions that a type cannot express, such as ranges.
 local core = require "nestwright.core"
 local signature = require "nestwright.language.signature"
 
@@ -16,8 +16,8 @@ local function plain_test(t, fits) return {fits = fits, why = function(value) re
 
 local getmetatable = debug.getmetatable
 
--- Returns a function that checks that a value is an object of this class. A class of the binding has one metatable; the metatable
--- of a class that is written in Lua has the name of the class.
+-- Returns a function that checks that a value is an object of this class. A class that is written in C has one metatable. The
+-- metatable of a class that is written in Lua has the name of the class.
 local function is_class(name)
   local one, metatable = core.classes[name], "nestwright." .. name
   if one then return function(value) return getmetatable(value) == one end end
@@ -48,8 +48,7 @@ end
 
 local function literal_test(t) return plain_test(t, function(value) return value == t.text end) end
 
--- Returns a test that any of several types may pass. If none fits, the reason comes from the type whose mismatch has the longest
--- path inside the value.
+-- Returns a test for a union of types. If no type fits, the reason is that of the type whose mismatch is deepest inside the value.
 local function union_test(t)
   local tests = {}
   for n, one in ipairs(t.of) do tests[n] = test_of(one) end
@@ -67,7 +66,7 @@ local function union_test(t)
   end}
 end
 
--- Returns the first key that the table's type does not allow, or nil. Objects may have any keys.
+-- Returns the first key that the table's type does not allow, or nil. A table with a metatable may have any keys.
 local function surplus(value, has)
   if getmetatable(value) then return nil end
   for key in next, value do if not has(value, key) then return key end end
@@ -187,8 +186,8 @@ local function has(t, name)
   return false
 end
 
--- Returns a text for the given value. It is the value itself for a number where an integer is expected, and for a string where one
--- of several words is expected. Otherwise, it is the type of the value.
+-- Returns a text that describes the given value. It is the value itself if the value is a number and an integer is expected, or if
+-- the value is a string and one of several words is expected. Otherwise, it is the type of the value.
 local function got(t, value)
   if type(value) == "string" and value:find("\0", 1, true) then return "a string with a NUL byte" end
   if type(value) == "number" and has(t, "integer") then return tostring(value) end
@@ -197,7 +196,7 @@ local function got(t, value)
   return core.type_name(value)
 end
 
--- Returns a hint if a key of the table is spelled like the missing field.
+-- Returns a hint if a key of the table is spelled almost like the missing field.
 local function misspelt(why)
   local missing = why.value == nil and why.within and why.path:match "%.([%w_]+)$"
   if not missing then return nil end
@@ -246,7 +245,7 @@ local function place(params, n) return params[1] and params[1].name == "self" an
 ---@param what string       the function or argument that the table belongs to
 ---@param kind string       "option" or "key"
 ---@param known string[]    the valid keys
----@param hint string       the hint if no valid key is spelled like this one
+---@param hint string       the hint if no valid key has a similar spelling
 function guard.refuse_key(what, kind, key, known, hint)
   local near = type(key) == "string" and core.nearest(key, known)
   if near then hint = ("did you mean '%s'?"):format(near) end
@@ -262,7 +261,7 @@ local function name_of(params, n)
   return p.name == "..." and ("argument %d"):format(place(params, n)) or p.name
 end
 
--- Raises an error about an unknown key of a table. The hint names a later parameter if the key is spelled like it.
+-- Raises an error about an unknown key of a table. The hint names a later parameter if the key has a similar spelling.
 local function refuse_key_of(function_name, params, n, why)
   if why.known[1] then
     local option = why.path == ""
@@ -330,12 +329,12 @@ local function check_of(name, params)
   end
 end
 
--- Returns its arguments. It prevents a tail call, so that the name of the function is still on the stack when an error is raised
--- inside the function.
+-- Returns its arguments. A checked function passes its results through this function. So the call of the original function is not a
+-- tail call, and the name of the checked function is on the stack when an error is raised.
 local function as_they_are(...) return ... end
 
 --- Returns the function with a check of its arguments against the signature of its row. own: true for a method that checks its
---- arguments itself; then only self is checked.
+--- arguments itself; then only self is checked here.
 ---@param name string
 ---@param text string   the signature
 ---@param fn function

@@ -1,5 +1,5 @@
 --- Defines the methods about the history of a schedule: the log, the versions, and the steps that produced a line of the program
---- text. Also defines `unsafe`, which takes steps without judging their legality.
+--- text. Also defines `unsafe`, which takes steps without a check of their legality.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

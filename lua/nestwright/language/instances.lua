@@ -1,6 +1,6 @@
 --- Lists the executions of stages in program order, for pictures of iteration spaces. An instance is a stage at given values of its
---- axes; the program may execute it more than once. An execution has a time, a thread, tiles, and a piece: one of the parts into
---- which cuts divided the loops of the stage.
+--- axes. The program may execute an instance more than once. Each execution has a time, a thread, tiles and a piece. A piece is one
+--- of the parts into which cuts have divided the loops of the stage.
 local core = require "nestwright.core"
 
 local instances = {}
@@ -27,17 +27,17 @@ end
 
 -- ---- facts from the loops around a block
 
--- Returns the piece that a loop belongs to. Cuts write the piece into the name of the loop: y.main/x.pre_o is in the piece
--- y.main/x.pre. Returns nil for a fused loop, such as i_o_or_i.tail; the loops inside it name the piece.
+-- Returns the piece to which a loop belongs. A cut adds the name of the piece to the names of loops: the loop y.main/x.pre_o is in
+-- the piece y.main/x.pre. Returns nil for a fused loop, such as i_o_or_i.tail; the loops inside it have the name of the piece.
 local function cut_of(loop)
   return not loop.name:find("_or_", 1, true) and loop.name:match "^.*%.%w+" or nil
 end
 
 local function cuts_in(name) return select(2, name:gsub("%.", "")) end
 
--- Returns the piece of a block. Its name comes from the loop with the most cuts in its name; if there are several such loops,
--- from the innermost one. If no loop has a cut, it comes from the outermost loop. If the stage has only one piece, the piece
--- has the name of the stage.
+-- Returns the name of a block's piece. It is found in the name of the loop with the most cuts; if there are several such loops, of
+-- the innermost. If no loop was cut, the name is that of the outermost loop. If the stage has only one piece, it is the name of the
+-- stage.
 local function piece_of(block, alone)
   local best
   for n = #block.loops, 1, -1 do
@@ -60,8 +60,8 @@ end
 local function is_shared(loop) return SHARED[loop.mark] ~= false end
 local function is_vector(loop) return loop.mark == "vectorize" end
 
--- True if a loop cuts an axis into tiles. For an affine index, this means that one iteration of the loop advances the axis by more
--- than one; for other indices, it means that an inner loop runs along the same axis.
+-- True if a loop divides an axis into tiles. If an iteration of the loop changes the axis by a constant, this constant must be more
+-- than one. Otherwise, an inner loop must change the same axis.
 local function is_tile_loop(axis, n, nloops)
   local step = axis.step[n]
   if step then return math.abs(step) > 1 end
@@ -124,7 +124,7 @@ local function thread_of(block, visit, loops)
   return table.concat(words, ", ")
 end
 
--- Returns the facts that are the same for all executions of a block.
+-- Returns the properties that all executions of a block have in common.
 local function about(block, shown, alone)
   local shared = loops_where(block, is_shared)
   return {
@@ -136,8 +136,8 @@ end
 
 -- ---- time
 
--- Returns a function that computes the times of executions. All lanes of a vector have the same time. The iterations of a parallel
--- loop start at the same time: each thread has a clock, which is set to the maximum of all clocks when the loop is entered.
+-- Returns a function that computes the times of executions. All lanes of a vector have the same time. Each thread has a clock. When
+-- a parallel loop is entered, all clocks are set to their maximum, so all threads start at the same time.
 local function clock()
   local region, latest, base, now, of_stroke = nil, 0, 0, {}, {}
   return function(where, thread, stroke)

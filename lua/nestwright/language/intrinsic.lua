@@ -1,4 +1,4 @@
---- Registers intrinsics, which are small computations done by external code, for s:tensorize.
+--- Registers intrinsics for s:tensorize. An intrinsic is a small computation that external code does.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"

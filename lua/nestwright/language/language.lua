@@ -68,14 +68,14 @@ local function compute(what, shape, f, name)
   return core.compute_end(build, bodies)
 end
 
--- Returns the axes at the end of a reduction's arguments as a list, or nil if there are none.
+-- Returns the arguments of a reduction as a list of axes, or nil if they are not axes.
 local function trailing_axes(...)
   local first = ...
   if class_of(first) == AXIS then return {...} end
   if type(first) == "table" and class_of(first[1]) == AXIS then return first end
 end
 
--- True if the first argument of nw.min or nw.max depends on one of the axes that follow it. Then these functions reduce it over the
+-- True if the first argument of nw.min or nw.max depends on one of the axes after it. Then these functions are reductions over the
 -- axes; otherwise, they compare their arguments.
 local function over_axes(term, ...)
   for _, axis in ipairs(trailing_axes(...) or {}) do

@@ -1,4 +1,4 @@
---- Finds the local names that are visible at the end of a piece of code, in the blocks still open there.
+--- Finds the local names that are visible at the end of an unfinished piece of code.
 local locals = {}
 
 -- Replaces each string and comment by a space. A string or comment that is not closed extends to the end.
@@ -30,8 +30,8 @@ end
 local function open(scopes, names) scopes[#scopes + 1] = names or {} end
 local function close(scopes) if #scopes > 1 then scopes[#scopes] = nil end end
 
--- For each keyword, a function that changes the open blocks. `rest` is the code after the keyword. `state` keeps the names that a
--- `for` declares, until the `do` that opens its block.
+-- For each keyword, a function that updates the open blocks. `rest` is the code after the keyword. `state` holds the names that a
+-- `for` declares until its `do` opens the block.
 local WORDS = {}
 WORDS["local"] = function(scopes, rest)
   local name = rest:match "^%s+function%s+([%a_][%w_]*)"

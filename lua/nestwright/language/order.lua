@@ -61,8 +61,8 @@ local function shown_axes(what, stage, asked)
   return list
 end
 
--- Returns the given values by axis, such as {k = 0}. Each value must be in the domain of its axis. The values of the option `to`
--- may be larger by one, because the end is excluded.
+-- Checks values that are given by axis, such as {k = 0}, and returns them. Each value must be in the domain of its axis. A value of
+-- the option `to` is an excluded end, so it may be larger by one.
 local function values_given(what, stage, option, given)
   local behind = option == "to" and 1 or 0
   local out = {}

@@ -1,6 +1,6 @@
---- Makes the library's own environment, which has copies of Lua's libraries as they were at the start. The modules use these
---- copies, so a script or cell that changes its globals, or `string` and the like, does not affect them. A module that must change
---- the libraries of cells gets them from _G or package.loaded.
+--- Makes the environment in which the modules of this library run. It has copies of Lua's standard libraries as they were at the
+--- start. So a script or cell that changes globals, or functions such as string.format, does not affect the modules. A module that
+--- must change the standard libraries of cells gets them from _G or package.loaded.
 local registry = debug.getregistry()
 local made = registry["nestwright.own"]
 if made then return made end
@@ -18,8 +18,8 @@ for _, name in ipairs(LIBRARIES) do
   environment[name] = copy
 end
 
--- All strings share one metatable. It looks up a method in the library's copy of `string` first, and then in the cells' own
--- `string`, to which cells may have added methods. A program that only requires the library keeps Lua's metatable.
+-- All strings share one metatable. A method is looked up first in the library's copy of `string`, and then in the `string` of
+-- cells, to which cells may have added methods. If the library is used in another Lua program, the metatable is not changed.
 setmetatable(environment.string, {__index = string})
 local strings = getmetatable ""
 if registry["nestwright.host"] and strings.__index == string then strings.__index = environment.string end
@@ -31,8 +31,8 @@ local loaded, require_any = package.loaded, require
 local gsub, match, loadfile, open = string.gsub, string.match, loadfile, io.open
 local error = error
 
--- Returns the chunk of a module of this library and its file, or nil for other modules. Plots are installed in the library's
--- folder; in the source tree they are in the top-level folder plots.
+-- Returns the chunk of a module of this library and its file, or nil for other modules. In an installation, the modules of plots
+-- are in the library's folder; in the source tree, they are in the top-level folder plots.
 local function find(name)
   local inside = match(name, "^nestwright%.(.+)$")
   if not inside then return nil end
@@ -50,7 +50,7 @@ local function find(name)
   return chunk, path
 end
 
---- Works like Lua's require, whatever a cell did to package.path and package.searchers.
+--- Works like Lua's require, even if a cell has changed package.path and package.searchers.
 function environment.require(name)
   if loaded[name] then return loaded[name] end
   local chunk, path = find(name)

@@ -9,7 +9,7 @@ function returning.always(s, f, ...) return core.schedule_returning(s, true, f, 
 --- Calls f(...) and returns its results; after an error it restores the version of the schedule.
 function returning.on_error(s, f, ...) return core.schedule_returning(s, false, f, ...) end
 
---- Works like `always`, but does not show the remarks of the steps, because a search tries many steps. The remarks stay in
+--- Works like `always`, but does not show the remarks of the steps. Used for searches, which try many steps. The remarks stay in
 --- s:notes().
 function returning.quietly(s, f, ...) return core.quietly(core.schedule_returning, s, true, f, ...) end
 

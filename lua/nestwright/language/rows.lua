@@ -1,5 +1,5 @@
---- Keeps the table of all public functions. Rows of the C binding and of the Lua library have the same form: {class, name,
---- signature, doc, field}. Help, completion, the reference and the coverage test use them.
+--- The table of all public functions, with a row for each. Rows from C and from Lua have the same form: {class, name, signature,
+--- doc, field}. Help, completion, the reference and the coverage test are made from the rows.
 local rows = {}
 
 local core = require "nestwright.core"
@@ -21,12 +21,12 @@ local function guarded(row, fn, own)
   return checked
 end
 
---- Returns the function without its check of arguments, to find its source.
+--- Returns the original of a checked function, whose source can be found.
 function rows.written(fn) return written[fn] or fn end
 
 --- Defines the public function target[name] with its row, against which its arguments are checked.
 ---@param target table
----@param class string   "nw" for functions of the module, else the class whose method it is
+---@param class string   "nw" for a function of the module; the class for a method
 ---@param name string
 ---@param signature string   as LuaLS has it: "(a: nw.array, b?: integer): number"
 ---@param doc string
@@ -49,7 +49,7 @@ function rows.definer(target, class)
   return function(name, signature, doc, fn) rows.define(target, class, name, signature, doc, fn) end
 end
 
--- These functions check their arguments in C, because users read and write elements in loops.
+-- These functions check their arguments in C, which is faster: users call them in loops over elements.
 local QUICK = {get = true, set = true, getflat = true, setflat = true, fill_list = true}
 
 -- Adds a row of a class of the binding.

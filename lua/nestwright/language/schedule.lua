@@ -13,7 +13,7 @@ local primitives = core.primitives()
 
 -- ---- steps
 
--- Converts the results of a primitive: names of stages, which the core returns, become stages.
+-- Converts the results of a primitive: the core returns names of stages, which become stage objects.
 local function dress(s, ...)
   local results = table.pack(...)
   for n = 1, results.n do

@@ -40,7 +40,7 @@ local function fields_of(r)
   return {kind = "fields", of = found, open = open}
 end
 
--- Parses fun(...: T): T ...; the parameters and results of the function are documentation only.
+-- Parses fun(...: T): T. The parameters and results of such a function type are only documentation.
 local function function_of(r)
   must(r, word(r, "%b()"), "parameters")
   if take(r, ":") then

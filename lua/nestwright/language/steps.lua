@@ -30,7 +30,8 @@ end
 
 local function is_list(value) return type(value) == "table" and getmetatable(value) == nil end
 
--- Converts a layout such as function(k, j) return j // 32, k, j % 32 end, whose parameters are the logical dimensions.
+-- Converts a layout that is given as a function, such as function(k, j) return j // 32, k, j % 32 end. The parameters are the
+-- indices in the logical dimensions.
 local function layout(name, f)
   if is_list(f) then return f end
   errors.expect(name, f, "function")
@@ -89,7 +90,7 @@ local function positional_of(p)
   return list
 end
 
--- Returns the arguments from `first` to `last` as a list, for s:reorder(a, b, c) as well as for s:reorder{a, b, c}.
+-- Returns the arguments from `first` to `last` as a list. Accepts s:reorder(a, b, c) and s:reorder{a, b, c}.
 local function rest(p, at, given, first, last)
   local none = first == last and given[first] == nil and p.params[at].optional
   for n = first, last do

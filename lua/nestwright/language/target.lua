@@ -1,5 +1,5 @@
---- Makes the targets of schedules. A target is a machine record together with everything that is derived from it: the limits of
---- programs, the features of the CPU, the code generator and the cost model.
+--- Makes the targets of schedules. A target consists of a machine record, the limits of programs, the features of the CPU, the code
+--- generator and the cost model.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -17,7 +17,7 @@ function target.of(what, name)
   return core.target(machine.of(what, name))
 end
 
---- Returns the machine record of a target. A target without a record is this host; machine.of then returns a record with costs.
+--- Returns the machine record of a target. If the target has no record, it is this host, whose record machine.of returns.
 function target.machine(t) return core.target_machine(t) or machine.of() end
 
 --- Returns a schedule of these outputs; the last argument may be {target = t}.
@@ -34,7 +34,7 @@ function target.schedule(first, ...)
   return core.schedule(list, options.target ~= nil and target.of(options.target, "target") or nil)
 end
 
---- Raises an error if the machine to build for is not the schedule's target.
+--- Raises an error if `what`, the machine to build for, is not the schedule's target.
 function target.check(s, what)
   if what == nil then return end
   local own, other = core.schedule_target(s), target.of(what, "build: target")
