@@ -1,10 +1,11 @@
---- Builds a small decision tree over sizes, which selects the best of several alternatives. Each node of the tree compares a size
---- with a value. The cheapest tree is found by dynamic programming over the shapes inside a box of sizes. A leaf selects one
---- alternative for the shapes in its box. Its cost is price + sum(weight*figure) over these shapes, with the price and the figures
---- of this alternative. The cost of a tree is the sum over its leaves, so a split must save more than the price of a leaf.
+--- Builds a small decision tree over sizes, which selects the best of several alternatives. A shape is a value for each size, with
+--- a weight. An inner node of the tree compares a size with a value, so each leaf stands for a box of sizes. A leaf selects one
+--- alternative for the shapes in its box. The cost of a leaf is price + sum(weight*figure) over these shapes. The alternative has a
+--- price, and a figure (its cost) for each shape. The cost of a tree is the sum over its leaves, so a split must save more than the
+--- price of a leaf. The cheapest tree is found by dynamic programming.
 local decision = {}
 
--- The largest number of values at which a size is split, for trees over one, two or three sizes. For more sizes, it is 3.
+-- The largest number of values at which a size may be split, for trees over one, two or three sizes. It is 3 for more sizes.
 local MOST_VALUES = {64, 16, 6}
 
 -- ---- split values
@@ -65,7 +66,7 @@ local function best_of(x, members)
 end
 
 --- Returns the tree over the named sizes, for shapes in the form of distribution.of. `ways` has the alternatives. Each has
---- `figures` (one number per shape; lower is better) and `price` (which is added for each of its leaves). A node is {size, below,
+--- `figures` (one number per shape; lower is better) and `price` (added for each leaf that selects it). A node is {size, below,
 --- yes, no}, and a leaf is {way}; both have a cost.
 function decision.tree(names, shapes, ways)
   local x = {names = names, shapes = shapes, ways = ways, values = {}, known = {}}
@@ -94,7 +95,8 @@ local function add_leaves(node, at, out)
   return add_leaves(node.no, side(node, at, ("%s >= %d"):format(node.size, node.below)), out)
 end
 
---- Returns the leaves in order: {way, facts, below}. `below` has, by size, the upper bounds that the facts set.
+--- Returns the leaves in order: {way, facts, below}. `facts` are the conditions of the leaf's box. `below` has the upper bounds of
+--- the box by size.
 function decision.leaves(node) return add_leaves(node, {facts = {}, below = {}}, {}) end
 
 --- Returns the alternative that the tree selects for given sizes.

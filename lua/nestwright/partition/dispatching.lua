@@ -1,4 +1,5 @@
---- Makes a dispatch table over sizes: each box of sizes has its best strategy, and all strategies are in one kernel.
+--- Makes a kernel that selects the best partition strategy for the sizes of a call. The sizes are divided into boxes
+--- (decision.lua), and each box has a strategy.
 local core = require "nestwright.core"
 local decision = require "nestwright.partition.decision"
 local distribution = require "nestwright.partition.distribution"
@@ -41,15 +42,16 @@ local function ways_of(c, list)
   return ways, least
 end
 
--- Sets the price of a leaf for each row. If the objective is size, the price is the only cost; otherwise, it is a fraction of the
--- cost of the best single row, plus a price of the code.
+-- Sets the price of a leaf for each row. If the objective is size, the price is the bytes of code, and there are no other costs.
+-- Otherwise, the price is a fraction of the cost of the best single row, plus a price for the bytes of code.
 local function price(c, ways, least, of_code)
   for _, way in ipairs(ways) do
     way.price = c.objective == "size" and way.row.code_bytes or WORTH * least + of_code * least * way.row.code_bytes
   end
 end
 
--- Adds the versions of a row to the kernel, under the facts of a leaf. The last version of the kernel must hold for all sizes.
+-- Adds the versions of a row to the kernel, with the facts of a leaf as their conditions. The last version of the kernel must have
+-- no conditions.
 local function add_versions(c, row, facts, is_last, out, tell)
   local s = c.schedule
   local function applied(known)
@@ -83,8 +85,8 @@ local function code_bytes(c, versions, since)
   return c.schedule:build({threads = c.threads, versions = versions}).code_bytes
 end
 
--- Returns the cheapest tree whose code fits into the limit. If the code does not fit, each of its bytes gets a price. This price
--- is raised until the code fits or only one leaf remains.
+-- Returns the cheapest tree whose code is within the limit. If the code is too large, each byte of code gets a price, and this
+-- price is raised until the code is within the limit or only one leaf remains.
 local function fitting(c, ways, least)
   local of_code, since = 0, core.now()
   while true do

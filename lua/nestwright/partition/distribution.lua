@@ -1,5 +1,5 @@
---- Reads the distribution of the shapes that a kernel is called with. A shape is a value for each size of the kernel, and a weight.
---- A size varies if its value is not the same in all shapes.
+--- Reads the shapes with which a kernel will be called. A shape consists of a value for each size of the kernel, and a weight. A
+--- size varies if its value is not the same in all shapes.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local sizes = require "nestwright.language.sizes"

@@ -1,5 +1,5 @@
---- Makes tables of microkernels. A microkernel computes a tile of a loop. The times of microkernels on this machine are measured
---- once and kept in a file.
+--- Makes tables of microkernels. A microkernel (in this file, a kernel) computes a tile of a loop. The times of microkernels on
+--- this machine are measured once and stored in a file.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -14,25 +14,25 @@ local written = require "nestwright.show.written"
 local microkernels = {}
 
 local FORMAT = 1 -- the version of the file's format
-local MANY = 5 -- the number of consecutive tiles that are measured; the tiles after the first give the time of a further tile
+local MANY = 5 -- the number of consecutive tiles that are measured, to find the time of each tile after the first
 local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and the number of turns
 
 -- ---- the file
 
-local told -- true if a note has reported that the times cannot be kept
+local told -- true if a note has reported that the times cannot be stored
 local function tell(why)
   if why and not told then io.stderr:write("nestwright: the times of kernels cannot be kept: ", why, "\n") end
   told = told or why
 end
 
--- Returns the path of the file of the times, or nil if there is no place for it.
+-- Returns the path of the file of the times, or nil if no file can be written.
 local function path_of()
   local path, why = core.state_file(("microkernels-%s.json"):format(core.machine_host().cpu:lower():gsub("[^%w]+", "-")))
   tell(why)
   return path
 end
 
--- Returns the kept times, and true if the file may be written, which requires that it belongs to this user. A damaged file is
+-- Returns the stored times. Also returns true if the file may be written, that is, if it belongs to this user. A damaged file is
 -- treated as empty.
 local function read_all(path)
   if not path then return {}, false end
@@ -43,7 +43,7 @@ local function read_all(path)
   return good and t.kernels or {}, not why
 end
 
--- Writes the times, together with those that another session has kept in the meantime.
+-- Writes the times, together with those that another session has stored in the meantime.
 local function write_all(path, all)
   local kept, ours = read_all(path)
   if not ours then return end
@@ -110,8 +110,7 @@ local function others_text(others)
   return table.concat(list, ",")
 end
 
--- Returns an entry of the list of programs to measure, with the numbers of iterations to run. All programs are measured in turn,
--- several times.
+-- Returns an entry of the list of programs to measure: the current program of the schedule, with the numbers of iterations to run.
 local function new_entry(run, k, field, ...)
   local s = run.schedule
   local key = hashed(table.concat({core.version(), core.schedule_print(s), others_text(run.others), ...}, " "))
@@ -125,7 +124,8 @@ local function entry_of(run, k, field, tail, shared, ...)
   return new_entry(run, k, field, ...)
 end
 
--- Applies a strategy of whole tiles. Returns its version and pieces, or nil if it is refused or makes several versions.
+-- Applies a strategy that computes only whole tiles. Returns its version and pieces, or nil if it is refused or makes several
+-- versions.
 local function beyond(run, kernels, strategy)
   local s = run.schedule
   s:checkout(run.base)
@@ -134,7 +134,7 @@ local function beyond(run, kernels, strategy)
   return ok and #cases == 1 and cases[1] or nil
 end
 
--- Adds the strategies in which a whole tile may go beyond the end of the loop. They are measured on a loop whose last tile lacks
+-- Adds the strategies in which the last tile may go beyond the end of the loop. They are measured on a loop whose last tile lacks
 -- one iteration.
 local function add_beyond(run, kernels, list)
   for _, strategy in ipairs {"pad", "predicate"} do
@@ -165,7 +165,7 @@ local function measure_once(run, entry)
   end
 end
 
--- Measures in several turns, because a disturbance on a shared machine rarely affects all of them.
+-- Measures all programs in turn, several times, because a disturbance on a shared machine rarely affects all turns.
 local function measure_all(run, list)
   local since = core.now()
   for turn = 1, TURNS do

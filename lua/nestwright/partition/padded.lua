@@ -1,6 +1,6 @@
---- Computes only whole tiles, even if the last tile goes beyond the end of an output. The tile is computed in a larger temporary,
---- from which the elements of the output are copied. Iterations beyond the end read the last row of the inputs again, so all tiles
---- are the same; the results of these iterations are not used.
+--- Computes only whole tiles, even if the last tile goes beyond the end of an output. Tiles are computed in a larger temporary
+--- buffer, from which the elements of the output are copied. Iterations beyond the end read the last row of the inputs again, and
+--- their results are not used. So all tiles have the same code.
 local errors = require "nestwright.language.errors"
 
 local padded = {}
@@ -34,7 +34,8 @@ local function in_lanes(s, stage)
   if not n or n > 1 then s:vectorize(last) end
 end
 
--- Copies an input of a stage. The copy ends with a whole tile; its missing rows are copies of the last row.
+-- Copies an input of a stage. The copy has the rows of a whole number of tiles. The rows after the end of the input are copies of
+-- its last row.
 local function copy_of(s, stage, tensor, extent, rows)
   local copy = s:cache_read(tensor, "global", {stage})
   for _, loop in ipairs(s:loops(copy)) do
@@ -70,8 +71,8 @@ function padded.tile(s, loop, rows, copied)
   return outer, inner, name
 end
 
---- Copies the elements of the output out of the temporary. If `near` is true, each tile is copied when it is computed, if possible.
---- Otherwise, all elements are copied at the end.
+--- Copies the elements of the output out of the temporary buffer. If `near` is true, each tile is copied after it is computed, if
+--- possible. Otherwise, all elements are copied at the end.
 function padded.copy_out(s, name, outer, near)
   local ok, problem = true, nil
   if near then ok, problem = pcall(s.reverse_compute_at, s, name, outer) end

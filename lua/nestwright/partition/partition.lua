@@ -1,5 +1,5 @@
 --- Defines s:partition_auto, nw.microkernels and the functions of nw.partition. They partition loops whose extent is not a multiple
---- of any tile.
+--- of the size of a tile.
 local caches = require "nestwright.cost.caches"
 local choice = require "nestwright.partition.partition_choice"
 local errors = require "nestwright.language.errors"
@@ -32,7 +32,7 @@ local function conditions(s, loop)
   errors.fail("invalid", "s:show \"lowered\" lists its loops", "conditions: there is no loop %s in the lowered program", name)
 end
 
--- Tiles a loop as TVM does. TVM's lowering cuts the loop over the tiles once: where the tiles begin to need conditions. The last
+-- Tiles a loop as TVM does. TVM's lowering cuts the loop over the tiles once, before the first tile that needs conditions. The last
 -- tile checks each iteration. By default, a loop of constant extent is not cut.
 local function tvm_like(s, loop, kernel, options)
   local o = errors.options("tvm_like", options, {"partition_const_loop"})

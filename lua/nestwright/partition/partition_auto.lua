@@ -1,4 +1,5 @@
---- s:partition_auto ranks strategies for a loop whose extent is not a multiple of any tile, by their cost for one or several sizes.
+--- s:partition_auto ranks strategies for a loop whose extent is not a multiple of the size of a tile. The strategies are ranked by
+--- their cost for one or several sizes.
 local choice = require "nestwright.partition.partition_choice"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"
@@ -22,7 +23,7 @@ end
 
 local function tell(c, what) core.tell_progress(("trying %s, %s"):format(c.trying, what), c.part, c.since) end
 
--- Calls f(values) for each shape, with the schedule at the version that runs for this shape, and collects the results.
+-- Calls f(values) for each shape, after selecting the version of the schedule that runs for this shape. Collects the results.
 local function for_sizes(c, cases, f)
   local out = {}
   for n, entry in ipairs(c.sizes) do
@@ -73,7 +74,7 @@ local function predict(c, row)
   if c.cost == "model" then
     row.predicted = field_of(models, "seconds")
   elseif c.cost == "learned" then
-    row.predicted, row.scored = by_learned(c, row.cases), true -- not a time: scores have no unit
+    row.predicted, row.scored = by_learned(c, row.cases), true -- scores are not times, and have no unit
   elseif c.cost == "kernels" then
     row.predicted = {}
     for n, entry in ipairs(c.sizes) do row.predicted[n] = strategies.seconds(row.cases, entry.values) end
@@ -113,7 +114,7 @@ local function try(c, row)
   row.fits = row.code_bytes <= c.code_limit
 end
 
--- Tries a strategy. If it is refused, it stays in the table with the reason; an interrupt is raised again.
+-- Tries a strategy. If it is refused, it stays in the table with the reason. An interrupt is raised again.
 local function attempt(c, name)
   local row = {strategy = name}
   local ok, problem = pcall(try, c, row)
@@ -124,8 +125,8 @@ local function attempt(c, name)
   return {strategy = name, refused = problem.message, hint = problem.hint or problem.refusal and problem.refusal.why}
 end
 
--- Raises an error if all strategies are refused with the same range error, such as a size below its minimum, because then the call
--- itself is wrong.
+-- Raises an error if all strategies are refused because of the same range error, such as a size below its minimum. Then the
+-- arguments of the call are wrong.
 local function check_range(c)
   local first = c.out_of_range[1]
   if #c.out_of_range < #c.names then return end

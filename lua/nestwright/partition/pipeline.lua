@@ -1,5 +1,5 @@
---- nw.partition.pipeline describes the prologue, the steady state, the epilogue and the interval of a loop whose iterations
---- overlap.
+--- nw.partition.pipeline describes a loop whose iterations overlap: the prologue, the steady state, the epilogue, and the interval
+--- between the starts of two iterations.
 local caches = require "nestwright.cost.caches"
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
@@ -27,8 +27,8 @@ local function parts_of(loops, at)
   return parts
 end
 
--- Returns the cycles of the neighbouring loops that belong to this loop by their names. For a loop k, these are k.pre before it,
--- and after it the parts that were cut off its end.
+-- Returns the cycles of the neighbouring loops whose names show that they belong to this loop. For a loop k, these are the loop
+-- k.pre before it, and after it the parts that were cut off its end.
 local function beside(loops, at, belongs)
   local cycles, depth = 0, loops[at].depth
   for n, loop in ipairs(loops) do

@@ -1,7 +1,7 @@
---- nw.partition.pipelined prefetches or computes the data of a loop enough iterations in advance to hide the latency of the data.
---- This is software pipelining with the interval of the cost model (Lam, PLDI 1988). If the iterations of a loop start every II
---- cycles, data with a latency of L cycles is requested ceil(L / II) iterations in advance. On an out-of-order CPU, this number is
---- an estimate, because the CPU's window already hides a part of the latency.
+--- nw.partition.pipelined prefetches or computes the data of a loop some iterations in advance, to hide the latency of the data.
+--- This is software pipelining (Lam, PLDI 1988), with the interval that the cost model predicts. If the iterations of a loop start
+--- every II cycles, data with a latency of L cycles is requested ceil(L / II) iterations in advance. On an out-of-order CPU, this
+--- number is an estimate, because the CPU's instruction window already hides a part of the latency.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"
@@ -12,13 +12,13 @@ local steps = require "nestwright.language.steps"
 local strategies = require "nestwright.partition.strategies"
 local written = require "nestwright.show.written"
 
-local SHARE = 0.1 -- the fraction of a tensor's lines that must come from a level for its latency to count
+local SHARE = 0.1 -- the latency of a level matters only if at least this fraction of a tensor's lines comes from the level
 local MOST = {prefetch = 1 << 10, double_buffer = 16} -- the largest number of iterations in advance
 
 -- ---- the origin of a tensor's lines
 
--- Returns the fraction of a kernel's data that a level no longer has at the next call, as in the cost model. It is 0 if all data
--- fits, else the fraction for random replacement.
+-- Returns the fraction of a kernel's data that is no longer in a cache level at the next call, as in the cost model: 0 if all data
+-- fits, otherwise the fraction for random replacement.
 local function lost_between_calls(c, level)
   local bytes, part = 0, 1
   for _, n in pairs(c.memory) do bytes = bytes + n end
@@ -28,8 +28,7 @@ local function lost_between_calls(c, level)
   return part
 end
 
--- Returns the misses of these tensors by level. A cold miss counts only if the previous call did not leave its data in the
--- level.
+-- Returns the misses of these tensors by level. Does not count cold misses on data that the previous call left in the level.
 local function missed_of(c, wanted)
   local out = {}
   for _, row in ipairs(c.by_tensor) do
@@ -41,8 +40,8 @@ local function missed_of(c, wanted)
   return out
 end
 
--- Returns the latency and the name of the farthest level after the first that supplies a significant fraction of the lines, or nil
--- if the first level has all lines.
+-- Returns the latency and the name of the farthest level that supplies a significant fraction of the lines. Returns nil if this is
+-- the first level.
 local function source_of(m, missed)
   local most = missed[1] or 0
   for level = #m.caches, 1, -1 do
@@ -69,8 +68,8 @@ local function stage_of(s, name)
   errors.fail("invalid", nil, "pipelined: there is no stage %s", name)
 end
 
--- Returns the other tensors that are used in these loops of a stage, and the cycles of those loops that are directly inside of the
--- pipelined loop.
+-- Returns the tensors that these loops of a stage use, except the stage's own tensor. Also returns the cycles of those of the loops
+-- that are directly inside the pipelined loop.
 local function filled_by(c, p, loops, name)
   local inside, tensors, cycles = {}, {}, 0
   for _, loop in ipairs(loops) do inside[loop.name] = true end

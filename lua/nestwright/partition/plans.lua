@@ -1,16 +1,16 @@
---- Covers a number of iterations by tiles in the least time. This is an unbounded knapsack problem over the times of the tiles,
---- which is solved by recursion over the number of iterations (Gilmore and Gomory, Operations Research 14, 1966). For many
---- iterations, the solution mostly repeats the tile with the best rate. The first tile of a kind takes the time `first`, which
---- includes fetching its inputs, and each further tile of this kind takes `more`. Tiles that are inside the same loops and share
---- inputs fetch these inputs only once.
+--- Covers a number of iterations by tiles so that they take the least time. A kind of tile has a number of iterations (rows) and
+--- times. The first tile of a kind takes the time `first`, which includes fetching its inputs; each further tile of this kind takes
+--- `more`. Tiles inside the same loops share inputs, which are fetched only once. This is an unbounded knapsack problem. It is
+--- solved by recursion over the number of iterations (Gilmore and Gomory, Operations Research 14, 1966). For many iterations, the
+--- solution mostly repeats the tile with the least time per iteration.
 local errors = require "nestwright.language.errors"
 
 local plans = {}
 
-local MANY = 12 -- this many tiles of one kind are enough to make one-time costs negligible
+local MANY = 12 -- for this number of tiles of one kind, one-time costs are negligible
 
--- Returns the times of a kernel. If they were not measured, a tile takes the number of its iterations plus one, so a few large
--- tiles are best.
+-- Returns the times of a kernel. If they were not measured, the time of a tile is assumed to be the number of its iterations plus
+-- one. Then a few large tiles are best.
 local function times_of(k)
   return k.seconds or {first = k.rows + 1, more = k.rows + 1, guarded = 4 * k.rows}, k.inside and k.seconds_inside
 end
@@ -34,8 +34,8 @@ local function alone_seconds(list)
   return sum
 end
 
--- Returns the seconds of tiles that share their inputs, or infinity if one of them cannot share. The one-time cost of the inputs is
--- the largest difference, over the kinds, between the times of a kind's first tile and of its next tile.
+-- Returns the seconds of tiles that share their inputs, or infinity if one kind of tile cannot share inputs. The one-time cost of
+-- the inputs is the largest of the differences first - more of all kinds.
 local function shared_seconds(list)
   local sum, once = 0, 0
   for _, part in ipairs(list) do
@@ -46,7 +46,8 @@ local function shared_seconds(list)
   return sum + once
 end
 
---- Returns the seconds of tiles, {kernel, count}, which run one nest after the other or share their inputs.
+--- Returns the seconds of a list of tiles {kernel, count}. If `shared` is true, the tiles share their inputs. Otherwise, each kind
+--- has a nest of its own.
 function plans.seconds(list, shared) return shared and shared_seconds(list) or alone_seconds(list) end
 
 local function comes_first(a, b)
@@ -54,7 +55,7 @@ local function comes_first(a, b)
   return (a.kernel.name or "") < (b.kernel.name or "")
 end
 
--- Returns a list with `count` more tiles of a kind, larger tiles first. Lists are shared, so they are never modified.
+-- Returns a copy of a list with `count` more tiles of a kind, larger tiles first.
 local function with_tiles(list, kernel, count)
   local out, found = {}, false
   for n, part in ipairs(list) do
@@ -93,7 +94,7 @@ end
 --- true if they share their inputs.
 function plans.exact(times, rows) return check(lists_to(times, rows)[rows], rows) end
 
--- Returns a list without the tiles of one kind, and the number of iterations that the remaining tiles cover.
+-- Returns a copy of a list without the tiles of one kind, and the number of iterations that the remaining tiles cover.
 local function without(list, kernel)
   local out, rows = {}, 0
   for _, part in ipairs(list) do
@@ -105,8 +106,8 @@ local function without(list, kernel)
   return out, rows
 end
 
--- Compares the lists whose number of iterations has this residue. Returns the best list to combine with many tiles of `main`, and
--- the seconds per iteration of this combination.
+-- Compares the lists whose number of iterations has this residue modulo the rows of `main`. Returns the list that is best in
+-- combination with many tiles of `main`, and the seconds per iteration of this combination.
 local function best_rest(lists, main, residue)
   local n, best, least = main.rows, nil, math.huge
   for rounds = residue, 3 * n - 1, n do
@@ -117,7 +118,7 @@ local function best_rest(lists, main, residue)
   return check(best, residue), least / (MANY * n + residue)
 end
 
--- Returns the plan with this tile as the main tile, and the mean of its seconds per iteration.
+-- Returns the plan with this tile as the main tile (see plans.periodic), and its mean seconds per iteration.
 local function plan_of(times, main)
   local plan, sum, n = {main = main, rest = {}, rounds = {}, shared = {}, from = main.rows}, 0, main.rows
   local lists = lists_to(times, 3 * n)
@@ -133,7 +134,7 @@ end
 
 --- Returns a plan for any number of iterations. main: the main tile. For each residue r modulo the rows of the main tile, rest[r]
 --- has the other tiles, which cover rounds[r] iterations, and shared[r] is true if the tiles share inputs. from: the least number
---- of iterations for which the plan can be used.
+--- of iterations to which the plan applies.
 function plans.periodic(times)
   local best, least
   for _, t in ipairs(times) do

@@ -14,7 +14,8 @@ local choices = setmetatable({}, {__mode = "k"}) -- by table: the options of the
 
 local HEAD = "%2s  %-10s %8s %9s %12s %12s %12s"
 
--- Returns the remarks of a row. The cost model prices intrinsics as loops, so its figures are marked.
+-- Returns the remarks of a row. A row with intrinsics gets a remark, because the cost model uses the cost of the loops that they
+-- replace.
 local function remarks_of(row)
   local out = row.fits and "" or "  more code than code_limit"
   if row.intrinsics and (row.joules or row.modelled) then out = out .. "  intrinsics: priced as loops" end

@@ -1,6 +1,6 @@
---- Applies strategies of loop partitioning to loops whose extent is not a multiple of any tile. Each strategy makes ordinary steps
---- of the schedule, which are judged, shown and undone like others. A piece is a part of the loop. Each piece is tiled by a
---- suitable kernel, which has a number of iterations (its rows) and a function that schedules a tile.
+--- Applies strategies of loop partitioning to loops whose extent is not a multiple of the size of a tile. A strategy takes ordinary
+--- steps of the schedule, which are checked, shown and undone like all others. It divides the loop into pieces. Each piece is tiled
+--- by a kernel. A kernel has a number of iterations of a tile (rows), and a function that schedules a tile.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
@@ -18,11 +18,11 @@ function piece_meta.__tostring(p)
   return ("piece: %s iterations of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
 end
 
--- Returns the name that a loop had before it was copied: jo for i.tail/jo.
+-- Returns the name that a loop had before a cut copied it: jo for i.tail/jo.
 local function plain(name) return name:match "[^/]*$" end
 
--- Returns the loop of a list with this name, or with this name and a number. Loops of copied computations have names
--- with a number.
+-- Returns the loop of a list with this name, or with this name and a number. (The names of loops of copied computations have
+-- numbers.)
 local function called(loops, name)
   for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
   for _, loop in ipairs(loops) do if plain(loop.name):gsub("_%d+$", "") == name then return loop end end
@@ -51,13 +51,13 @@ end
 
 -- ---- tiles
 
--- True if a loop still exists. Facts about a size may leave no iteration for a tile; then there is nothing to schedule.
+-- True if a loop still exists. A loop without iterations is removed; facts about a size may prove that a tile has none.
 local function is_there(s, loop)
   for _, stage in ipairs(s:stages()) do if stands_around(stage:loops(), loop) then return true end end
   return false
 end
 
--- Calls a user's function. Adds the name of the kernel to the function's own errors; errors of the library do not need it.
+-- Calls a user's function. Adds the name of the kernel to errors that the function itself raises, but not to errors of the library.
 local function naming(what, f, ...)
   local ok, problem = pcall(f, ...)
   if ok then return end
@@ -117,8 +117,8 @@ local function lay(x, loop, list)
   end
 end
 
--- Tiles a tail that has fewer iterations than the rows of the largest kernel. Uses the largest kernel that fits, then a kernel of
--- half its rows, and so on.
+-- Tiles a tail that has fewer iterations than the rows of the largest kernel. Uses the largest kernel that fits, then the largest
+-- kernel with at most half its rows, and so on.
 local function halve(x, loop, kernels, most)
   local k = largest_up_to(kernels, most)
   while loop and k do
@@ -129,8 +129,8 @@ end
 
 -- ---- pieces and threads
 
--- Fuses the loops into one parallel loop, in which a thread that is free runs the next iteration. The iterations of the main piece
--- are larger and come first.
+-- Fuses the loops into one parallel loop, in which a free thread runs the next iteration. The iterations of the main piece take
+-- longest and come first.
 local function fuse(s, loops)
   local all = #loops > 1 and s:create_fused_loop(table.unpack(loops)) or loops[1]
   s:parallel(all)
@@ -152,14 +152,14 @@ function strategies.how(what, how)
     tostring(how))
 end
 
---- Runs the loops of consecutive pieces in threads: each as a parallel loop, or fused into one. Returns the parallel loops. If a
---- step is refused, the schedule does not change.
+--- Makes the loops of consecutive pieces parallel: each loop separately, or all of them fused into one loop. Returns the parallel
+--- loops. If a step is refused, the schedule does not change.
 function strategies.share_out(what, s, loops, how)
   return returning.on_error(s, HOWS[strategies.how(what, how)], s, loops)
 end
 
--- Returns the outermost loops of all nests from the first piece to the last, in order, each once. This includes nests of remaining
--- iterations between the pieces.
+-- Returns the outermost loops of all nests from the first piece to the last, in order, without repetitions. Nests between the
+-- pieces, for remaining iterations, are included.
 local function roots_of(x)
   local out, seen, last = {}, {}, 0
   for _, stage in ipairs(x.schedule:stages()) do
@@ -191,7 +191,7 @@ local function close(x, facts)
   if x.tell then x.tell(#x.cases) end
 end
 
--- Assumes facts; returns false if they contradict the known facts about sizes.
+-- Adds facts to the schedule. Returns false if they contradict the known facts about sizes.
 local function assume(s, facts)
   for _, fact in ipairs(facts) do
     local ok, problem = pcall(s.assume, s, fact)
@@ -201,8 +201,8 @@ local function assume(s, facts)
   return true
 end
 
--- Adds a version of the schedule under facts, with the steps of f. If the facts can never hold, no version is added. A kernel runs
--- the first version whose facts hold.
+-- Adds a version of the schedule for sizes for which the facts hold, with the steps of f. If the facts can never hold, adds no
+-- version. A kernel runs the first version whose facts hold.
 local function version(x, facts, shared, f)
   local s = x.schedule
   s:checkout(x.base)
@@ -229,8 +229,7 @@ end
 
 local function plain_tail(tail, choose) return single(false, with_tail(tail, choose)) end
 
--- Returns a strategy in which the last tile is whole. It is computed in a temporary, from which the elements of the output are
--- copied.
+-- Returns a strategy that computes only whole tiles (padded.lua).
 local function whole_tiles(tail, choose, copied)
   return function(x, loop, kernels)
     local s, k, rounds = x.schedule, choose(kernels), loop.extent
@@ -263,7 +262,7 @@ end)
 
 local cut_in_halves = single(true, function(x, loop, kernels) halve(x, loop, kernels, kernels[1].rows) end)
 
--- Adds the version for all sizes, after the versions for some sizes.
+-- Adds a version without facts, after all versions with facts.
 local function otherwise(x, kernels)
   version(x, {}, true, function(loop) halve(x, loop, kernels, kernels[1].rows) end)
 end
@@ -283,7 +282,7 @@ local function by_residue(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- This is the strategy `residues` for a known number of iterations.
+-- The strategy `residues`, for a known number of iterations.
 local by_known_residue = single(true, function(x, loop, kernels, extent)
   local main = kernels[1]
   tiles_and_rest(x, loop, main, plans.exact(plans.times(kernels), math.tointeger(extent) % main.rows))
@@ -303,8 +302,8 @@ local function tiles_and(x, loop, main, rest, list)
   if tail then lay(x, tail, list) end
 end
 
--- Adds a version for each small number of iterations, and a version per residue for larger numbers. The remaining iterations are
--- covered by the tiles that take the least time.
+-- Adds a version for each small number of iterations. For larger numbers, adds a version for each residue modulo the rows of the
+-- main kernel. The iterations without a main tile are covered by the tiles that take the least time.
 local function by_sizes(x, kernels, extent)
   local times = plans.times(kernels)
   local plan = plans.periodic(times)
@@ -358,7 +357,7 @@ local FIELDS = {
   {"whole", "boolean", "true if the kernel handles whole tiles only", optional = true},
 }
 
--- Returns what is wrong with a kernel, or nil.
+-- Returns a description of the first fault of a kernel, or nil.
 local function fault_of(k)
   if type(k) ~= "table" then return "it is " .. core.type_name(k) end
   for _, f in ipairs(FIELDS) do
@@ -441,10 +440,10 @@ function strategies.tile(s, loop, kernel, tail, shared)
   return select(2, tile({schedule = s, pieces = {}, shared = shared}, loop, kernel, tail))
 end
 
---- Applies a strategy to a loop. Returns the cases {version, facts, pieces}; the first case whose facts hold must run, as in
---- s:build{versions}. A piece is {kernel, rounds, tail}. around(s), if given, makes the loops inside which pieces share inputs.
---- across: how threads share the pieces, "fused" or "apart"; nil for one thread. tell(n) is called for each version that is made.
---- If a step is refused, the schedule does not change.
+--- Applies a strategy to a loop. Returns the cases {version, facts, pieces}. The first case whose facts hold must run, as in
+--- s:build{versions}. A piece is {kernel, rounds, tail}. around(s), which may be nil, makes the loops inside which pieces share
+--- inputs. across: how threads share the pieces, "fused" or "apart"; nil for one thread. tell(n) is called for each version that is
+--- made. If a step is refused, the schedule does not change.
 function strategies.apply(what, s, loop, name, kernels, around, across, tell)
   local row, extent = strategies.row(what, name), loop.extent
   local x = {schedule = s, base = s:version(), name = loop.name, around = around, across = across, tell = tell,
@@ -462,7 +461,7 @@ end
 
 -- ---- costs by the kernels' times
 
--- Returns the value of an expression in sizes, which is given in the notation of the nest.
+-- Returns the value of an expression over sizes, which is given as text, as printed in the loop nest.
 local function value_of(text, given)
   local value = core.size_value(text, given)
   if value ~= nil then return value end

@@ -1,4 +1,4 @@
---- nw.partition.parallel shares the pieces of a loop, which are separate loops, among threads.
+--- nw.partition.parallel distributes the pieces of a loop (separate loops, made by cuts) among threads.
 local caches = require "nestwright.cost.caches"
 local errors = require "nestwright.language.errors"
 local strategies = require "nestwright.partition.strategies"

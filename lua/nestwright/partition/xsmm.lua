@@ -20,7 +20,7 @@ local function innermost(s, piece, columns, sum)
   s:reorder(order)
 end
 
--- Returns the loop with this name, or its inner part if `around` has split it.
+-- Returns the loop with this name, or its inner part if the option `around` has split it.
 local function found(piece, name)
   for _, loop in ipairs(piece:loops()) do if loop.name:match "[^/]*$" == name .. "_i" then return loop end end
   return piece:loop(name)
