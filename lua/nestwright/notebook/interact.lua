@@ -119,8 +119,8 @@ local function heading(controls)
   return table.concat(out, ", ")
 end
 
--- Calls the function. Returns what the function showed, printed and returned, as a list of {value} and {text}. show(items):
--- displays the items so far, if possible.
+-- Calls the function. Returns a list of items: {text} for text that the function printed, and {value} for values that it showed or
+-- returned. show(items): displays the items so far, if possible.
 local function call(f, controls, show)
   local arguments = {}
   for n, c in ipairs(controls) do arguments[n] = c.value end
@@ -147,7 +147,7 @@ local function call(f, controls, show)
   return items
 end
 
--- Combines all results in one output, so that the page does not jump if their number changes.
+-- Combines all results in one output. So the page does not jump if the number of results changes.
 local function together(head, items)
   local pieces, texts = {"<p><b>" .. html.escape(head) .. "</b></p>"}, {head}
   for _, item in ipairs(items) do
@@ -213,7 +213,7 @@ function MODEL.list(c, live)
   return live.choice(c.slider and "SelectionSlider" or "Dropdown", c.labels, c.index, state, function(n) set(c.values[n]) end)
 end
 
--- Calls the function, and returns the items from `call`. Sets live.release if the function is slow or measures times. It is then
+-- Calls the function, and returns the items from `call`. Sets live.release if the function is slow or measures times: it is then
 -- called only after the mouse button is released. The option `release` overrides this.
 local function watched(f, controls, live, show)
   local made, from = times.made, core.now()

@@ -1,5 +1,5 @@
---- Implements the interface to the Jupyter kernel: answers its requests, and makes the output of cells. Arguments and results are
---- JSON texts.
+--- The functions that the Jupyter kernel calls to answer requests and to make the output of cells. Arguments and results are JSON
+--- texts.
 local notebook = {}
 
 local blanks = require "nestwright.show.blanks"
@@ -27,8 +27,8 @@ end
 
 local function plain(...) return prompt.text(false, ...) end
 
---- Returns the results of a cell as {data, metadata}, which may contain several pictures and tables, or nil if there are no
---- results. The first result is assigned to the global `_`.
+--- Returns the results of a cell as {data, metadata}, or nil if there are no results. They may contain several pictures and tables.
+--- The first result is assigned to the global `_`.
 function notebook.shown(...)
   local n, first = select("#", ...), ...
   if n == 1 and first == nil then
@@ -84,7 +84,7 @@ function notebook.inspected(argument)
   return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 
-local MOST_WORDS = 1 << 15 -- longer code is not searched for keywords, because unclosed long comments make the search quadratic
+local MOST_WORDS = 1 << 15 -- longer code is not searched for keywords, because the search is quadratic for unclosed long comments
 
 -- The number of blocks that each keyword or bracket opens and closes in an unfinished chunk.
 local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},

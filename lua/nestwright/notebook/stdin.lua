@@ -1,5 +1,5 @@
---- Implements standard input in a notebook: when code reads it, the front end asks the user for a line. Reading works as in Lua.
---- The part of an answer that was not read is kept for the next read of the cell, unless it is only the line end.
+--- Implements standard input in a notebook. When code reads it, the front end asks the user for a line. Reading works as in Lua: if
+--- a part of an answer was not read, the next read in the same cell gets it, unless it is only the line end.
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
 

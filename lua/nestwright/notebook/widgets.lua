@@ -53,7 +53,7 @@ local function control_opened(comm)
   end
 end
 
---- Starts to listen to front ends. This is called at the start, because front ends send the first message.
+--- Starts to listen to front ends. Called when the kernel starts, because a front end sends the first message.
 function widgets.listen()
   comms.register("jupyter.widget.version", version_asked)
   comms.register("jupyter.widget.control", control_opened)
@@ -133,7 +133,7 @@ function widgets.choice(name, labels, index, state, on_index)
   end)
 end
 
---- True if clearing the output of a cell keeps its controls. This is so for ipywidgets 6, whose controls are beside the output.
+--- True if the controls of a cell stay when its output is cleared. They stay in ipywidgets 6, which shows them beside the output.
 function widgets.apart() return widgets.form() == 6 end
 
 --- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. The text is not sent to
