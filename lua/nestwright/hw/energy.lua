@@ -1,9 +1,9 @@
---- Defines published energies in the form of machine records. The energies are for 45 nm, so totals are only estimates, which are
---- useful for comparisons.
+--- Published energies, in the form of machine records. The energies are for 45 nm, so totals are only estimates, useful for
+--- comparisons.
 local energy = {}
 
--- Energies of one operation on numbers of 8, 16, 32 and 64 bits, from M. Horowitz, "Computing's energy problem", ISSCC 2014 (45 nm
--- at 0.9 V), which has no values for 16-bit integers and f64.
+-- Energies of one operation on numbers of 8, 16, 32 and 64 bits, in pJ. Source: M. Horowitz, "Computing's energy problem", ISSCC
+-- 2014 (45 nm at 0.9 V). It has no values for 16-bit integers and f64.
 energy.ops = {
   add = {0.03, 0.4, 0.9, 1.8},
   mul = {0.2, 1.1, 3.7, 14.8},

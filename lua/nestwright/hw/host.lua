@@ -1,4 +1,4 @@
---- The record of this host: the fields that the system reports or that nw.calibrate has measured. All other fields are those of the
+--- The record of this host. Its fields are reported by the system or measured by nw.calibrate; all other fields are those of the
 --- host's CPU family.
 local core = require "nestwright.core"
 
@@ -22,8 +22,7 @@ end
 
 local SIZES = {"bytes", "ways", "line", "shared_by"} -- the system reports these unless it hides its caches
 
--- Adds the caches. Their sizes are those of this host; the costs of a level, with their sources, are those of the family's level
--- with the same number.
+-- Adds the caches, with the sizes of this host. The costs of a level, and their sources, are those of the same level of the family.
 local function add_caches(t, family, source)
   local like = require("nestwright.cost.machine").of(family)
   local levels = like.caches
@@ -92,7 +91,8 @@ local function add_figures(t, measured, family)
   complete_rates(t, family)
 end
 
---- Returns the table of the host with the measured values. If nothing was measured, `measured` is nil and `why` is the reason.
+--- Returns the table of the host's record. `measured` has the measured values. If nothing was measured, it is nil, and `why` is the
+--- reason.
 function host.record(measured, why)
   local h, family = core.machine_host(), host.family()
   local state = measured and "measured " .. measured.when
