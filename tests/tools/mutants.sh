@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Introduces each mutant in turn and checks that the mutant's test then fails. A mutant is a deliberate fault: a rule of the
 # legality check that is switched off (core/poly/rules.def), or a fault elsewhere in the core (core/base/mutants.def). The dev build
-# can switch them on (NW_MUTANTS). The last line is "N passed, N failed". A mutant that no test notices is a failure, because no
-# test covers the code that it changes.
+# can switch them on (NW_MUTANTS). The last line is "N passed, N failed". A mutant that no test detects is a failure: no test covers
+# the code that the mutant changes.
 #
 # If the environment has NW_FIGURES=FILE, writes the counts to this file as a flat JSON object.
 # usage: mutants.sh BUILD [all]     with "all", runs all suites on each mutant that its own test does not notice
@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
 everything=${2:-}
 export NW_BUILD=$build
-NW_FIGURES_OUT=${NW_FIGURES:-} # otherwise the tests would write to this file, too
+NW_FIGURES_OUT=${NW_FIGURES:-} # so that the tests do not write to this file
 unset NW_FIGURES
 log=$build/log/mutants.log
 mkdir -p "$build/log"
@@ -56,7 +56,7 @@ first_failure() {
 export log everything
 export -f passes suites first_failure
 
-# try NAME|TEST: introduces one mutant, and prints which test notices it.
+# try NAME|TEST: introduces one mutant, and prints which test detects it.
 try() {
   local name=${1%%|*} suite=${1#*|} by=
   if ! NW_MUTANT=$name passes "$suite"; then

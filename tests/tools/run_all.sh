@@ -16,7 +16,7 @@ passed=0 failed=0 skipped=0
 export NW_BUILD=$build
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE NW_MUTANT
 
-# tally NAME STATUS OK FAILED [SKIPPED]: adds the counts of one suite. A suite that ends with an error but without a failed test
+# tally NAME STATUS OK FAILED [SKIPPED]: adds the counts of one suite. If a suite ends with an error although no test failed, this
 # counts as one failure.
 tally() {
   local name=$1 status=$2 ok=$3 bad=$4 skip=${5:-0}
@@ -77,7 +77,7 @@ run_safe() { # runs a few attacks of each kind on a session; ./dev bench safe ru
     *asan | *tsan) export NW_SAFE_MEMORY=unlimited ;; # the sanitizer's shadow memory counts as address space
     *) safe memory "$nestwright" tests/safe/memory.lua few ;;
   esac
-  ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 safe refused "$nestwright" tests/safe/refused.lua 1 15 # an abandoned call leaks memory
+  ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 safe refused "$nestwright" tests/safe/refused.lua 1 15 # an aborted call leaks memory
   safe files "$nestwright" tests/safe/files.lua 1
   safe foreign "$nestwright" tests/safe/foreign.lua quick
   safe parsers "$nestwright" tests/safe/parsers.lua 1000 1
@@ -168,7 +168,7 @@ run_cross() {
 # suites prices and cross.
 run_cpus() {
   local cpu exe log status
-  local -x NW_EMULATED=1 # makes tests skip what does not work in an emulator
+  local -x NW_EMULATED=1 # tests then skip checks that do not work in an emulator
   command -v qemu-x86_64 >/dev/null || { echo "cpus: skipped, qemu-x86_64 is not installed"; skipped=$((skipped + 1)); return; }
   for cpu in Haswell Nehalem; do
     for exe in "$build"/tests/unit_{hw,run,check}_* "$build"/tests/unit_interp_test_values; do
@@ -179,7 +179,7 @@ run_cpus() {
     log=$logs/$cpu.prop.log
     timeout 600 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/prop/run.lua --cases 100 >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.prop $status $((status == 0)) 0
-    log=$logs/$cpu.sound.log # compares every operation, dtype and width with the interpreter
+    log=$logs/$cpu.sound.log # compares every operation, for each dtype and width, with the interpreter
     NW_FEW_WIDTHS=1 timeout 1200 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/sound/run.lua ops >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
   done
