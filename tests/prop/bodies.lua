@@ -8,7 +8,7 @@ local min, max, ne, select, cast = make.min, make.max, make.ne, make.select, mak
 
 local bodies = {}
 
--- Returns a number that can be an operand of an operation on this dtype. Whole numbers are so small that their sums are exact in
+-- Returns a number that can be an operand of an operation on this dtype. Whole numbers are small, so that their sums are exact in
 -- every float dtype.
 local function draw_number(r, case, dtype)
   if types.is_float(dtype) then return number(r:pick(case.full and {0.5, 2, -1.5, 3, 0.1, 1e4} or {1, 2, -1, 3})) end
@@ -114,8 +114,8 @@ function bodies.draw(r, ctx, depth)
   return {op = op, x, y}
 end
 
---- Returns the context from which `draw` takes the leaves of a stage's trees. A leaf is an axis of the stage, or an element that
---- one of the functions in `reads` returns.
+--- Returns the context of bodies.draw for a stage, which makes the leaves of its trees. A leaf is an axis of the stage, or an
+--- element that one of the functions in `reads` returns.
 function bodies.context(r, case, have, reads, rank, reduced)
   local by_name = {}
   for _, t in ipairs(have) do by_name[t.name] = t.dtype end
@@ -133,7 +133,7 @@ function bodies.context(r, case, have, reads, rank, reduced)
   return ctx
 end
 
---- Returns the body. If its dtype is not that of the case, the body is cast in most cases.
+--- Returns the body. If its dtype is not that of the case, casts the body, though not always.
 function bodies.settled(r, ctx, body)
   local t = tree.dtype(body, ctx.dtype_of)
   if t ~= ctx.case.dtype and r:chance(types.class(t) == types.class(ctx.case.dtype) and 0.4 or 0.85) then

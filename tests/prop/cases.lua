@@ -25,7 +25,7 @@ function cases.outputs(case)
   return list
 end
 
---- True if the condition of some select depends on data. Then the data determine which elements are read.
+--- True if the condition of some select depends on data. Then it depends on the data which elements are read.
 function cases.decides(case)
   local decides = false
   local function see(e)
@@ -38,7 +38,8 @@ end
 
 -- ---------------------------------------------------------------- what a step needs
 
--- Maps the name of a requirement (see steps.wants) to a function. The function is true if the case contains what its comment names.
+-- For each requirement (see steps.wants), a function that returns true if the case meets the requirement. The comment on a function
+-- names the stage that the case must contain.
 local WANTS = {}
 
 -- True if a stage reads a hidden stage for which `fits` is true. A stage is hidden if it is not an output of the program.
@@ -66,7 +67,7 @@ function WANTS.pair(case)
   return hidden_is_read(case, function(stage) return #stage.dtypes == 1 end)
 end
 
--- A stage that changes each element of one hidden stage and reads nothing else.
+-- A stage that changes each element of a hidden stage and reads no other tensor.
 function WANTS.epilogue(case)
   local hidden = {}
   for _, stage in ipairs(case.stages) do
@@ -76,14 +77,14 @@ function WANTS.epilogue(case)
   end
 end
 
---- True if the expression of a stage can replace reads of the stage: the stage has one output, and no rounding would be lost.
+--- True if the expression of a stage can replace reads of the stage. The stage must have one output, and no rounding must be lost.
 function cases.inlinable(stage)
   local body = stage.bodies[1]
   return not stage.over and not stage.scan and #stage.dtypes == 1
     and (not types.is_half(stage.dtypes[1]) or body.op == "read" or body.op == "cast")
 end
 
--- A hidden stage whose expression can replace its reads.
+-- A hidden stage whose expression can replace the reads of the stage.
 function WANTS.inline(case) return hidden_is_read(case, cases.inlinable) end
 
 -- A hidden stage that a stencil reads.

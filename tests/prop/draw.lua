@@ -1,6 +1,6 @@
 --- Draws the arguments of each primitive, by draw[primitive](r, loops, all, stages, tensors, known). `loops` are the loops of one
---- stage, `all` are the loops of the schedule, and `known` is the description of the schedule by known.lua. Each function returns
---- a list of arguments, or nil. Some of the arguments are sensible, and some are not.
+--- stage, `all` are the loops of the schedule, and `known` is the description of the schedule by known.lua. Each function returns a
+--- list of arguments, or nil. Some of the arguments are valid, and some are not.
 local kernels = require "kernels"
 
 local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
@@ -8,7 +8,7 @@ local TAILS = {"guard", "cut", "shift", "shift", "pad", "predicate"}
 
 local draw = {}
 
--- Returns the value of an argument that the goal of the step requires, if there is one, and otherwise a random choice.
+-- Returns the value of an argument: the value that the goal of the step requires or, if it requires none, a random choice.
 local function choice(r, known, name, choices)
   local wanted = known.option and known.option:match("^" .. name .. "=(.*)$")
   return wanted or r:pick(choices)
@@ -17,8 +17,8 @@ end
 -- True if an optional argument is given. It is always given if the goal of the step requires it.
 local function given(r, known, name, p) return known.option == name or r:chance(p) end
 
--- Returns a factor for a loop. With tail = "pad", the elements that the padding reads must exist, but often they do not. So if the
--- goal requires this tail, the factor divides the extent in most cases, and no padding is needed.
+-- Returns a factor for a loop. With tail = "pad", the step is refused if the padding would read elements that do not exist. So if
+-- the goal requires this tail, the factor divides the extent in most cases, and no padding is needed.
 local function divisor(r, known, loop)
   local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
   local fits = {}
@@ -80,7 +80,7 @@ function draw.partition(r, loops, _, _, _, known)
   return {loop}
 end
 
--- Returns a condition on the sizes of a case. Some conditions are sensible, and some are not.
+-- Returns a condition on the sizes of a case. Some conditions are valid, and some are not.
 local function condition(r, known)
   local size = known.size and r:chance(0.85) and known.size(r) or r:pick {"M", "N", "Q"}
   if r:chance(0.5) then return ("%s %% %d == %d"):format(size, r:pick {2, 4, 8, 3}, r:pick {0, 0, 0, 1}) end
@@ -90,7 +90,7 @@ end
 
 function draw.assume(r, _, _, _, _, known) return {condition(r, known)} end
 
--- The condition is on sizes, or on an outer loop. So there are conditions even if all sizes are constant.
+-- Draws a condition on sizes, or on an outer loop. So there are conditions even if all sizes are constant.
 function draw.specialize(r, loops, all, stages, _, known)
   local at = r:int(math.min(2, #loops), #loops)
   local around = at > 1 and loops[r:int(1, at - 1)]
@@ -156,7 +156,7 @@ function draw.reorder_stmts(r, _, all, stages)
   return {r:pick(all), r:pick(all)}
 end
 
--- In most cases draws a loop that contains two stages, and the first of these stages. The loop is divided after this stage.
+-- In most cases draws a loop that contains two stages, and the first of these stages. The loop is to be divided after this stage.
 function draw.fission(r, loops, all, stages, _, known)
   local found = known.shared(stages)
   if #found > 0 and r:chance(0.65) then

@@ -1,5 +1,5 @@
---- Checks properties of a schedule other than its results: its text, undo, its trace, the conflicts that refusals name, and the
---- accesses that it makes. Each check returns a message, or nil if it found no fault. `examine.counts` counts the checks.
+--- Checks other properties of a schedule than its results: its text, undo, its trace, the conflicts that refusals name, and its
+--- accesses. Each check returns a message, or nil if it found no fault. `examine.counts` counts the checks.
 local nw = require "nestwright"
 
 local examine = {}
@@ -33,7 +33,8 @@ local function check_nest(s, sizes, walked)
   if n then return ("access %d differs in the nest that was parsed from its text:\n%s"):format(n, tostring(nest)) end
 end
 
---- Derives the accesses without running the program. Checks that they are those of the interpreter, in the same order.
+--- Computes the accesses of a schedule without running the program. Checks that the interpreter makes the same accesses in the same
+--- order.
 function examine.accesses(s, values, data)
   local text, sizes = s:text(), {}
   for name, value in pairs(values) do
@@ -94,8 +95,8 @@ function examine.undecided(s, outputs, err, apply)
   return differs(s, "when it is tried again on the same schedule") or differs(fresh, "on a new schedule")
 end
 
--- True if the index of the element is read from the result of a stage. s:explain() can choose data only for inputs, so it cannot
--- choose this index.
+-- True if the index of the element is read from the result of a stage. s:explain() chooses data only for inputs, so it cannot make
+-- the conflict occur at this index.
 local function computed_index(s, refusal)
   local inputs = {}
   for _, t in ipairs(s:inputs()) do inputs[t.name] = true end
@@ -105,8 +106,8 @@ local function computed_index(s, refusal)
   end
 end
 
---- Runs the refused program, and checks that the conflict named by the refusal is seen. If `decides` is true, the data determine
---- which elements are read, and the conflict need not be seen.
+--- Runs the refused program, and checks that the conflict that the refusal names occurs. If `decides` is true, it depends on the
+--- data which elements are read, and the conflict need not occur.
 function examine.refusal(s, err, decides)
   local refusal = err.refusal
   if not refusal.alternatives[1] then count "refusals without an alternative" end

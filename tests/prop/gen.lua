@@ -23,8 +23,7 @@ local gen, make = {}, tree.make
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
   "pad", "scan", "scan", "transpose", "gather", "gather", "pair", "band"}
 
--- Some steps need a stage that reads only the stage before it. This table maps the requirement of such a step (see steps.wants) to
--- the kind of this stage.
+-- The requirements (see steps.wants) that are met by a stage that reads only the stage before it, each with the kind of this stage.
 local FOLLOWS = {epilogue = "map", window = "stencil", deep_window = "stencil"}
 
 local function draw_stage(r, have, case, before, want)

@@ -16,8 +16,8 @@ end
 for dtype, name in pairs(SUMS) do TYPES[dtype] = name end
 for dtype, name in pairs(TYPES) do COPIES[dtype] = name end
 
--- The kinds of intrinsics. `types` maps dtypes to types of C. `tensors` lists the inputs, {name, rank}. `body` is iteration i in
--- the language. `c` is iteration i in C; the strides x, y and z are parameters.
+-- The kinds of intrinsics. `types` maps dtypes to types of C. `tensors` lists the inputs, {name, rank}. `body` is the expression of
+-- iteration i. `c` is the C code of iteration i, with the strides x, y and z.
 local KINDS = {
   copy = {types = COPIES, tensors = {{"X", 1}}, c = "Z[i*z] = X[i*x];", body = function(X, _, i) return X(i) end},
   add = {types = TYPES, tensors = {{"X", 1}, {"Y", 1}}, c = "Z[i*z] = X[i*x] + Y[i*y];",
@@ -102,8 +102,8 @@ function kernels.id(name)
   return registered[name]
 end
 
--- Returns the kind of intrinsic that computes a stage. A stage that is not in the case was made by cache_read or cache_write, so it
--- is a copy.
+-- Returns the kind of intrinsic that can compute a stage. If the stage is not in the case, cache_read or cache_write has made it,
+-- so it is a copy.
 local function word_of(stage, loop)
   if not stage or stage.kind == "transpose" then return "copy" end
   if stage.kind == "map" and KINDS[stage.op] then return stage.op end

@@ -132,7 +132,7 @@ local function term(r, case, have, stage, a, at, combiner)
   local t = tree.dtype(body, ctx.dtype_of)
   if t == "bool" then body, t = cast("i32", body), "i32" end
   if combiner == "prod" and types.is_float(t) then return x end
-  local uses = false -- without a read in the term, nw.min(x, k) would not be a reduction, but the minimum of two values
+  local uses = false -- if the term reads no element, nw.min(x, k) is not a reduction, but the minimum of two values
   tree.visit(body, function(e) uses = uses or e.op == "read" end)
   return uses and body or x
 end
@@ -286,7 +286,7 @@ function kinds.gather(r, have)
     if types.is_int(t.dtype) and #t.dims == 1 then with[#with + 1] = t end
   end
   if #a.dims ~= 1 or sizes.most(a.dims[1]) < 2 or sizes.least(a.dims[1]) < 1 or #with == 0 then
-    return nil -- in a tensor of one element, the index would be a constant; in an empty tensor, every index is outside
+    return nil -- with one element, the index would be a constant; with none, every index is outside
   end
   local index = r:pick(with)
   local at = max(min(read(index, {axis(1)}), sub(extent(a.dims[1]), number(1))), number(0))

@@ -1,6 +1,6 @@
 --- The oracle writes every case as plain C, compiles the C with the system's compiler, and runs it in a separate process. The C
 --- text is made from the trees of the case, by the rules of docs/language.md. The oracle shares no code with the core, neither the
---- C writer nor constant folding. Fifty cases go into one file, because compiling them one by one would take most of the time.
+--- C writer nor constant folding. Fifty cases are compiled as one file, because the compiler is slow to start.
 local cases = require "cases"
 local sizes = require "sizes"
 local tree = require "tree"

@@ -26,7 +26,8 @@ local counts = results.counts
 local MOST_STEPS = 5000000 -- the limit on steps of the interpreter
 local RUNS = 3 -- the number of runs of a kernel with parallel loops
 
--- True if the shapes of the schedule's inputs determine every size. They do not if simplification removed all reads of an input.
+-- True if the shapes of the schedule's inputs determine every size. They may not do so if simplification has removed all reads of
+-- an input.
 local function sizes_told(case, s)
   local told, by_name, text = {}, {}, s:text()
   for _, input in ipairs(case.inputs) do by_name[input.name] = input end
@@ -133,15 +134,15 @@ local function has_float(case)
   return found
 end
 
--- Returns how exactly results must agree with the oracle: "exact" (bit by bit), "close" (with a tolerance) or nil. nil means that
--- they are not compared, because rounding may differ and the numbers may be of any magnitude.
+-- Returns how results are compared with those of the oracle: "exact" (bit by bit), "close" (with a tolerance) or nil (not at all).
+-- They are not compared if rounding may differ and the numbers may be of any magnitude.
 local function agreement(case, rounds)
   if not case.near and (not rounds or not has_float(case)) then return "exact" end
   return not case.full and "close" or nil
 end
 
--- Checks that a kernel gives the same results if its tensors and temporaries end or begin at an inaccessible page. The tensors of
--- a kernel with streaming stores are aligned.
+-- Checks that a kernel gives the same results if its tensors and temporaries end or begin at an inaccessible page. If the kernel
+-- has streaming stores, its tensors are aligned.
 local function check_edges(s, kernel, outputs, one, want, exact)
   local align = s:text():find("stream", 1, true) and 64 or 0
   for _, where in ipairs {"after", "before"} do

@@ -109,8 +109,8 @@ local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, d
   reorder = 2, tile = 9, pragma = 5, unroll = 6, join = 1}
 local LEAST = 4 -- the least number of goals of each primitive in one pass through all goals
 
--- The ranks of primitives. Primitives of a higher rank are tried later. Those that split a block or mark a loop come after those
--- that need a single block.
+-- The ranks of primitives: a primitive of a higher rank is tried later. Primitives that divide a block or mark a loop come after
+-- those that need an undivided block.
 local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
   bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, rolling_buffer = 0.3, compute_root = 0.1,
   transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5,
@@ -119,7 +119,8 @@ local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unrol
 --- Returns the rank of a primitive.
 function rows.lateness(name) return LATE[name] or 0 end
 
---- The goals are rows that a case tries to reach. The cases take the goals in turn. The order is random, but the same in every run.
+--- The list of goals. A goal is a row for which a case tries to have a step accepted. The cases take the goals in turn, in a random
+--- order that is the same in every run.
 rows.goals = {}
 for _, name in ipairs(names) do
   local mine = {}

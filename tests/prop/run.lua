@@ -1,7 +1,8 @@
---- The property test draws random computations and random steps. After every accepted step, parsing the text form must give the
---- same program, and undo must return to the identical program. At the end, the trace must make the identical program, on a new
---- schedule and in another process. The results of the definition, of the interpreter on the scheduled and on the lowered program,
---- and of the JIT must equal those of an oracle in plain C. A failing case is shrunk.
+--- The property test draws random computations and random steps. After every accepted step, parsing the program's text must give
+--- the same program, and undo must return to the identical program. At the end, the trace of the steps must make the identical
+--- program, on a new schedule and in another process. The results of four ways to run the computation must equal those of an oracle
+--- in plain C: the definition, the interpreter on the scheduled program, the interpreter on the lowered program, and the JIT. A
+--- failing case is shrunk.
 ---
 --- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N]
 --- The seed and the number of a case determine the case. So a long run can be continued after an interruption, and it can be
@@ -129,7 +130,7 @@ end
 local function drawing(r, case, number)
   local goals, taken = goals_for(case, number)
   local at, draws, left = 1, 0, r:int(1, options.steps)
-  -- True if the first steps forbid multiply-adds. Products and sums are then rounded separately, as in the oracle.
+  -- If true, the first steps forbid multiply-adds. Products and sums are then rounded separately, as in the oracle.
   local quiet = case.full and r:chance(0.8) and not taken.compute_inline and not taken.reverse_compute_inline
   local stages
   return function(s, names, placed)
@@ -357,7 +358,7 @@ for _, list in ipairs {results.counts, examine.counts} do
   for _, name in ipairs(names) do print(("  %s: %d"):format(name, list[name])) end
 end
 for why, n in pairs(examine.reasons) do print(("  schedules without a nest because %s: %d"):format(why, n)) end
-local UNSEEN_MOST = 0.01 -- the largest share of the replayed conflicts that may remain unseen although the refusal names an element
+local UNSEEN_MOST = 0.01 -- limit on the fraction of conflicts that do not occur when replayed although the refusal names an element
 local replayed, hidden = examine.counts["conflicts replayed"], examine.counts["conflicts that should be seen, but are not"]
 if replayed >= 200 and hidden > UNSEEN_MOST * replayed then
   figures.failed = figures.failed + 1

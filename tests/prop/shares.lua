@@ -1,4 +1,4 @@
---- Runs the property test in several processes, each with a share of the cases. Also makes schedules again from their traces, in
+--- Runs the property test in several processes, each with a part of the cases. Also makes schedules again from their traces, in
 --- another process.
 local kernels = require "kernels"
 

@@ -112,9 +112,8 @@ end
 
 local BEYOND = 24
 
---- Returns the list of sizes with which a schedule is run. For a schedule with assumptions, these are at most 12 sizes of the case
---- that satisfy them. If there are none, the list has one element, the first larger size that satisfies them. If there is no such
---- size either, the list is empty.
+--- Returns the list of sizes with which a schedule is run. If the schedule has assumptions, the list has at most 12 sizes of the
+--- case that satisfy them. If no size of the case does, it has only the first larger size that does; if there is none, it is empty.
 function sizes.values_for(case, s)
   if not s:text():find "\nassume " then return sizes.values(case) end
   local list = {}

@@ -1,5 +1,6 @@
---- Draws and applies random steps. A step is plain data: {primitive =, args =}. Some steps are sensible and some are not. The judge
---- must refuse exactly the steps that change the result. Steps name their loops, so that a list of steps can be shrunk.
+--- Draws and applies random steps. A step is plain data: {primitive =, args =}. Some steps are legal and some are not. The judge
+--- (the legality check) must refuse exactly the steps that change the result. Steps name their loops, so that a list of steps can
+--- be shrunk.
 local draw = require "draw"
 local kernels = require "kernels"
 local knowledge = require "known"

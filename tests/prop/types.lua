@@ -1,5 +1,5 @@
---- The dtypes of the language and their rules. The functions follow docs/language.md and do not use the core, because
---- the random programs and their oracle must be independent of the core.
+--- The dtypes of the language and their rules. The functions implement docs/language.md without the core, because the oracle must
+--- be independent of the core.
 local types = {}
 
 -- A row for each dtype: {name, class, number of bits, true if signed, type of C, format for string.pack}. Accepted steps are
@@ -40,7 +40,7 @@ function types.range(t)
   return 0, (1 << bits) - 1
 end
 
---- Returns the dtype of an operation on two operands (see "Two operands").
+--- Returns the dtype of an operation on two operands (see "Two operands" in docs/language.md).
 function types.promote(a, b)
   if a == b then return a end
   local x, y = info[a], info[b]
