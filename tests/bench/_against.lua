@@ -1,7 +1,7 @@
---- Compares the figures of two commits: _against.lua NAME OUT HERE.json[,...] THERE.json[,...] [DIRECTIONS.json]
---- The runs of the two commits alternate, so that a change in the speed of the machine affects both. A figure is the median of its
---- runs. Two lists of runs are distinguishable if all runs of one list are faster than all runs of the other. For two equal
---- programs with five runs each, the probability of this is 1/126.
+--- Compares the figures of two commits: _against.lua NAME OUT HERE.json[,...] THERE.json[,...] [DIRECTIONS.json] HERE and THERE are
+--- the figures of the runs of each commit. The runs of the two commits alternate, so that a change in the speed of the machine
+--- affects both. The value of a figure is the median over the runs. Two lists of runs are distinguishable if all runs of one list
+--- are faster than all runs of the other. For two equal programs with five runs each, the probability of this is 1/126.
 package.path = "tests/bench/?.lua;" .. package.path
 local json = require "nestwright.show.json"
 local bench = require "_bench"
@@ -22,7 +22,7 @@ local function runs(list)
 end
 
 local here, there = runs(arg[3]), runs(arg[4])
-local directions = arg[5] and read(arg[5]) or {} -- maps a figure with a bar to ">=" (more is better) or "<=" (less is)
+local directions = arg[5] and read(arg[5]) or {} -- for each figure with a bar: ">=" (more is better) or "<=" (less is better)
 
 local function values(of, figure)
   local out = {}

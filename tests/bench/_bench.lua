@@ -1,5 +1,5 @@
---- Functions that all benches use. A figure is a measured value with a name. Its bar is the limit that the value must not cross.
---- Both are printed, and the figures are written as one flat JSON object.
+--- Functions that all benches use. A figure is a measured value with a name. The bar of a figure is a limit that the value must not
+--- cross. Figures and bars are printed, and the figures are written to a file as one flat JSON object.
 local bench = {}
 
 function bench.median(list)
@@ -10,7 +10,7 @@ function bench.median(list)
   return n % 2 == 1 and sorted[(n + 1) // 2] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
---- Returns a quantile of a list. For the share 0.99, at least 99 % of the values are at most the result.
+--- Returns a quantile of a list: at least the fraction `share` of the values are at most the result.
 function bench.quantile(list, share)
   local sorted = {table.unpack(list)}
   table.sort(sorted)
@@ -72,7 +72,7 @@ local function write(path, pairs_of, format)
   file:close()
 end
 
---- Writes the figures. If NW_BENCH_DIRECTIONS names a file, the comparison of each figure that has a bar is written to it.
+--- Writes the figures. If NW_BENCH_DIRECTIONS names a file, writes the comparison of each figure with a bar to this file.
 function out:close()
   write(self.path, self.figures, "%.6g")
   local directions = os.getenv "NW_BENCH_DIRECTIONS"

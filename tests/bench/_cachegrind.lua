@@ -1,11 +1,11 @@
---- Compares the simulator with valgrind's cachegrind, on the same loops. The C text of a schedule is compiled with volatile
---- arrays, so that every access is made, and with the arrays at the addresses that the simulator assumes.
+--- Compares the cache simulator with valgrind's cachegrind on the same loops. The C text of a schedule is compiled with volatile
+--- arrays, so that every access is made. The arrays are at the addresses that the simulator assumes.
 local nw = require "nestwright"
 
 local cachegrind = {}
 
 local LEVELS = {{bytes = 32768, ways = 8}, {bytes = 1048576, ways = 16}}
-local PAGE, ALLOWED = 4096, 100 -- ALLOWED: lines that the rest of the process may touch
+local PAGE, ALLOWED = 4096, 100 -- ALLOWED: number of lines that other code of the process may access
 
 local function run(command)
   local pipe = assert(io.popen(command .. " 2>&1"))
@@ -79,7 +79,7 @@ cachegrind.kernels = {
 
 -- ---- one kernel
 
--- Returns the text of a C program. With an argument, the program runs the kernel; without one, it does nothing.
+-- Returns the text of a C program. If the program gets an argument, it runs the kernel. Otherwise it does nothing.
 local function main_of(s)
   local code = tostring(s:show "c")
   local name = code:match "int ([%w_]+)%("
@@ -115,15 +115,15 @@ end
 
 local function simulated(s) return nw.misses(s, {levels = LEVELS, conflicts = false}) end
 
---- Returns the misses in both levels, as computed by the cache model. The first level is counted as if it were the only one. The
---- second level receives only the misses of the first; for this case, the model has no fast method.
+--- Returns the misses in both levels, as computed by the cache model. The first level is counted as if it were the only level. The
+--- second level gets only the misses of the first.
 function cachegrind.modelled(s)
   local nest = nw.nest.of(s)
   return {total = {nest:misses({levels = {LEVELS[1]}}).total[1], nest:misses({levels = LEVELS, feed = "misses"}).total[2]}}
 end
 
---- Returns the worst relative difference of the miss counts, and for each level our count and that of cachegrind. A difference of
---- ALLOWED lines is ignored. ours_of(s) returns our counts; by default they are simulated.
+--- Returns the largest relative difference between the miss counts. Also returns, for each level, our count and that of cachegrind.
+--- A difference of ALLOWED lines is ignored. ours_of(s) returns our counts; by default, these are those of the simulator.
 function cachegrind.compare(s, ours_of)
   local path = os.tmpname()
   write(path .. ".c", main_of(s))

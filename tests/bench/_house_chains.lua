@@ -1,4 +1,4 @@
---- Measures how many stages of a long chain can be scheduled, and how soon a chain that is too long is refused.
+--- Measures how many stages of a long chain can be scheduled, and how fast a chain that is too long is refused.
 local nw = require "nestwright"
 
 local function chain(n)

@@ -1,5 +1,6 @@
 --- Counts violations of the rules for the structure of the sources. A folder of the code (a room) may call and include only code of
---- rooms below it. Also counts the sources in the fullest folder, and the names that the library exports but does not declare.
+--- the rooms that docs/architecture.md lists before it. Also counts the sources in the fullest folder, and the names that the
+--- library exports but does not declare.
 local BUILD = "build/release"
 
 -- Returns the output of a command, and whether it succeeded.

@@ -1,7 +1,6 @@
---- Checks that no code reads a text that is printed for people. If NW_SCRAMBLE is set in a test build, the printers reverse every
---- word. Then only the printed texts may change.
---- Two environment variables can be set. NW_HOUSE is a build with NW_MUTANTS (default: build/dev). NW_SPECS is the folder of the
---- specs to run (default: tests/spec).
+--- Checks that no code reads a text that is printed for people. If NW_SCRAMBLE is set, a test build reverses every word that it
+--- prints. Then only printed texts may change, and no results. Two environment variables can be set. NW_HOUSE is a build with
+--- NW_MUTANTS (default: build/dev). NW_SPECS is the folder of the specs to run (default: tests/spec).
 local left_out = require "_left_out"
 
 local TESTED = os.getenv "NW_HOUSE" or "build/dev"
@@ -48,9 +47,9 @@ local function tests_of(text)
   return list, all
 end
 
--- Runs the specs with scrambled texts. Returns three numbers: the failures that count, all tests, and the failures of tests of
--- text (see _left_out.lua), which do not count. If the output of a file lacks the final line with the number of tests, the whole
--- file has failed.
+-- Runs the specs with scrambled texts. Returns three numbers: the failures that count, all tests, and the failures that do not
+-- count because the tests check texts (_left_out.lua). If the output for a file has no final line with the number of tests, all
+-- tests of the file have failed.
 local function failing()
   local failed, tests, texts = 0, 0, 0
   local files = run(("find %s -name '*_spec.lua' | LC_ALL=C sort"):format(os.getenv "NW_SPECS" or "tests/spec"))

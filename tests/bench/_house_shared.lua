@@ -1,4 +1,4 @@
---- Measures work that is done once for each version of a schedule: lowering, cost, features.
+--- Measures work whose result is stored with a version of a schedule, so that it is done only once: lowering, cost, features.
 local core = require "nestwright.core"
 local bench = require "_bench"
 local cost = require "nestwright.cost.cost"

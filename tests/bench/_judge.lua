@@ -1,5 +1,5 @@
---- Runs rows that say what the judge (the legality check) must accept and what it must refuse. The bench judge.lua counts the rows
---- that fail; judge_spec.lua requires that none fails.
+--- Runs rows of tests. A row has steps that the judge (the legality check) must accept, or a step that it must refuse. The bench
+--- judge.lua counts the rows that fail; judge_spec.lua requires that none fails.
 ---
 --- A file of rows, tests/bench/judge/NAME.lua, returns {legal = {...}, illegal = {...}}.
 ---   legal:   {what the row shows, make, function(s, ...) steps end}: every step must be accepted
@@ -42,8 +42,9 @@ local function timed(times, f, s, ...)
   return table.unpack(result, 2, result.n)
 end
 
---- Returns empty lists of times. The lists o, v and m hold the times of accepted steps: o of those judged by order, v of those
---- judged by value, and m of steps that only change marks. `all` holds the times of all steps, and `moves` those of s:moves.
+--- Returns empty lists of times. The lists o, v and m hold the times of accepted steps: o for steps judged by order, v for steps
+--- judged by value, and m for steps that only change marks. `all` holds the times of all steps, and `moves` those of calls of
+--- s:moves.
 function judge.times() return {o = {}, v = {}, m = {}, all = {}, moves = {}} end
 
 -- Returns an object that replaces the schedule in the steps of a row and times each step.
@@ -97,8 +98,8 @@ local function unequal(expected, got)
   end
 end
 
--- Returns the data of a small schedule and the result of its naive program, or nil if the schedule must be checked by
--- s:check().
+-- Returns data for a small schedule and the result of its naive program. Returns nil for a larger schedule, which must be checked
+-- by s:check().
 local function meaning(s)
   local n = volume(s)
   if not n or n > SMALL then return nil end
@@ -106,7 +107,7 @@ local function meaning(s)
   return {data = data, result = nw.interpret(s, data)}
 end
 
--- Returns a message if the results of the scheduled or the lowered program differ from those of the naive program, else nil.
+-- Returns a message if the results of the scheduled or the lowered program differ from those of the naive program, otherwise nil.
 local function differs(s, meant)
   if not meant then
     local ok, err = pcall(s.check, s)
@@ -130,7 +131,7 @@ end
 
 -- ---- rows
 
---- Runs a legal row. Returns a message that says what is wrong, or nil; and true if a step was refused.
+--- Runs a legal row. Returns a message about the first fault, or nil. The second result is true if a step was refused.
 function judge.legal(row, times)
   local made = table.pack(row.make())
   local s = made[1]
@@ -152,16 +153,16 @@ local function witness_fault(r)
   if not r.source and not r.sink then return "the refusal names no execution" end
 end
 
--- Runs the refused step in the interpreter, to see whether the conflict that the refusal names happens. Returns a message that
--- says what is wrong, or nil; and true if the conflict was seen.
+-- Runs the refused step in the interpreter, to see whether the conflict that the refusal names occurs. Returns a message about a
+-- fault, or nil. The second result is true if the conflict occurred.
 local function replay_fault(s, kind)
   local told = s:explain()
   if told.seen or not (told.visible or NEEDS_WITNESS[kind]) then return nil, told.seen end
   return "the conflict is not seen when the refused step is replayed:\n" .. tostring(told)
 end
 
---- Runs an illegal row. Returns the defects as messages, {accepted=, kind=, witness=, prepared=}, and true if the conflict was seen
---- in the interpreter. A field is nil if there is no such defect.
+--- Runs an illegal row. Returns a table of messages about defects, {accepted=, kind=, witness=, prepared=}, in which a field is nil
+--- if there is no such defect. The second result is true if the conflict occurred in the interpreter.
 function judge.illegal(row, times)
   local made = table.pack(row.make())
   local s = made[1]

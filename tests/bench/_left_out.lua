@@ -1,9 +1,9 @@
---- Recognises tests of text. These tests check a text that is printed for people. house.lua runs all specs in a build that
---- reverses the words of such texts. Tests of text must fail there, so house.lua does not count their failures. A failed test is a
---- test of text if the line that failed is one of the cases below. All other failures count.
+--- Recognises tests of text: those that check a text that is printed for people. house.lua runs all specs in a build that reverses
+--- the words of such texts. There, tests of text must fail, so house.lua does not count their failures. A failed test is a test of
+--- text if the line that failed matches one of the cases below.
 local left_out = {}
 
--- Spec files that are tests of text as a whole, with the reason.
+-- Spec files in which all tests are tests of text, with the reason.
 left_out.files = {
   ["tests/spec/schedule/golden_spec.lua"] = "compares printed programs with files",
   ["tests/spec/language/readme_spec.lua"] = "compares what README prints",
@@ -36,7 +36,7 @@ local function line_of(file, number)
   return sources[file][number] or ""
 end
 
--- Functions of support.lua that look at a text, with the reason.
+-- Functions of support.lua that check a text, with the reason.
 local SUPPORT = "tests/spec/support.lua"
 local of_text = {fails = "expects the sentence of an error", fails_saying = "expects the sentence of an error",
   refuses = "expects the sentence of a refusal", golden = "compares a text with a file"}

@@ -1,4 +1,4 @@
---- Other work on this machine, and how quiet it is.
+--- Makes other work run on this machine, and measures how busy the machine is.
 local load = {}
 
 local BUSY = "while :; do :; done"
@@ -20,7 +20,7 @@ load.kinds = {
   end},
 }
 
---- So many busy loops that a thread gets a quarter of a core.
+--- A load of so many busy loops that a thread gets only a quarter of a core.
 load.heavy = {name = "three busy loops for each core", loops = function(cores)
   local list = {}
   for n = 1, 3 * cores do list[n] = BUSY end
@@ -53,8 +53,8 @@ local function counters()
   return all, idle, steal
 end
 
---- Returns the share of time in which a core worked, times the number of cores, and the share that the hypervisor took, over the
---- given number of seconds.
+--- Measures for the given number of seconds. Returns the average number of busy cores, and the fraction of time that the hypervisor
+--- took.
 function load.now(seconds, cores)
   local all, idle, steal = counters()
   os.execute("sleep " .. seconds)
@@ -63,7 +63,7 @@ function load.now(seconds, cores)
   return cores * (1 - (idle2 - idle) / passed), (steal2 - steal) / passed
 end
 
---- Waits until less than 0.3 cores are busy and the hypervisor takes less than 2 %, at most this many seconds. Returns the last
+--- Waits until fewer than 0.3 cores are busy and the hypervisor takes less than 2 %, but at most `most` seconds. Returns the last
 --- values.
 function load.wait(most, cores)
   local busy, stolen

@@ -13,7 +13,7 @@ function nests.gemm(m, n, depth, dtype)
   return nw.schedule(C), C, A, B
 end
 
---- A product C, then P, which adds a bias to C, then R, a ramp (max(P, 0)) that reads P.
+--- Three stages: a product C, then P, which adds a bias to C, then R = max(P, 0).
 function nests.layer(m, n, depth)
   local A, B, b = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({depth, n}, "f32", "B"), nw.placeholder({n}, "f32", "b")
   local k = nw.reduce_axis(depth, "k")
@@ -76,8 +76,7 @@ function nests.arg(kind, m, n)
   return nw.schedule {V, I}, V, I, A
 end
 
---- Subtracts the greatest element of each row from the row, and adds up the differences. There are three stages, two of which
---- are reductions.
+--- Subtracts the greatest element of each row from the row, and adds up the differences. Two of the three stages are reductions.
 function nests.centred(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")

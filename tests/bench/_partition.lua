@@ -18,8 +18,9 @@ function partition.gemm(M, N, K)
   return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
 end
 
---- The same product with the strides that TVM gives to C by default: if a size is symbolic, the strides are symbolic too. Here C
---- has a last dimension of extent S, so that its elements are S apart. In each call, S is 1. `_e` is the loop over this dimension.
+--- The same product with the strides that TVM gives to C by default: if a size is symbolic, the strides are symbolic, too. To model
+--- this, C has a last dimension of extent S, so that its elements are S apart. In each call, S is 1. `_e` is the loop over this
+--- dimension.
 function partition.strided_gemm(M, N, K)
   N, K = N or partition.N, K or partition.K
   local S = nw.size("S", {min = 1})
@@ -31,7 +32,7 @@ function partition.strided_gemm(M, N, K)
   return s
 end
 
--- Maps the number of rows of a tile to its number of adjacent vectors. The tile then has 16 to 28 vectors of sums.
+-- For each number of rows of a tile: its number of adjacent vectors. A tile then has 16 to 28 vectors of sums.
 local WIDTH = {16, 8, 8, 6, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2}
 
 -- Moves the loop over k outside the tile, so that the sums stay in registers.
@@ -69,7 +70,7 @@ function partition.xsmm_kernels()
   return list
 end
 
---- Makes a loop over pairs of vectors of columns. The rows of B that one tile of rows reads are then still in a cache for the
+--- Makes a loop over pairs of vectors of columns outermost. Then the elements of B that a tile reads are still in a cache for the
 --- next tile.
 function partition.gemm_around(s)
   s:split("j", 2)
@@ -128,8 +129,8 @@ local COLD_WIDTH = {4, 4, 4, 6, 4, 4, 4}
 
 function partition.cold_kernels() return kernels_of(COLD_WIDTH) end
 
---- Makes a loop over groups of four vectors of columns. The rows of B for these columns stay in the second cache while the
---- tiles of all rows are computed.
+--- Makes a loop over groups of four vectors of columns outermost. These columns of B stay in the second-level cache while the tiles
+--- of all rows are computed.
 function partition.cold_around(s)
   s:split("j", 4)
   s:reorder("j_o", "i", "j_i")

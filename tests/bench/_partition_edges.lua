@@ -11,8 +11,8 @@ local function stands_in(loops, loop)
   return false
 end
 
--- In the nest that contains `loop`, returns the loop that had this name before pieces were made. Returns nil if there is no such
--- loop because the piece is empty.
+-- In the nest that contains `loop`, returns the loop that had this name before loops were cut into pieces. Returns nil if the piece
+-- is empty, so that this loop does not exist.
 local function beside(s, loop, name)
   for _, stage in ipairs(s:stages()) do
     local loops = stage:loops()
@@ -24,7 +24,7 @@ end
 
 -- ---- full convolution: out[i] = sum over taps of a[i - t] * w[t]
 
-local TILE = 8 * LANES -- outputs whose sums are in registers
+local TILE = 8 * LANES -- number of outputs whose sums are in registers
 
 edges.conv1d_tile = TILE
 
@@ -36,8 +36,8 @@ local function direct(n, taps)
   end, "C"))
 end
 
--- The last tile begins earlier. For neighbouring vectors of outputs, taps t and t + 16 read the same vector, so one load serves
--- both.
+-- Splits the outputs into tiles. The last tile begins earlier, so that it is whole. Taps t and t + 16 of neighbouring vectors of
+-- outputs read the same vector, so one load is sufficient for both.
 local function tile_outputs(s, loop)
   local outer, inner = s:split(loop, {factor = TILE, tail = "shift"})
   local block, lane = s:split(inner, LANES)
@@ -104,8 +104,8 @@ end
 
 -- ---- depthwise convolution, 3 x 3, with padding that keeps the shape
 
--- The tile of outputs of one channel. Half vectors load data from the third cache or memory fastest, since fewer of them cross
--- into a second cache line.
+-- The tile of outputs of one channel. Its vectors are half as wide as possible: fewer of them cross into a second cache line, so
+-- data arrives faster from the third-level cache or memory.
 edges.depthwise_rows, edges.depthwise_columns = 3, 8
 
 local function plane(channels, height, width)

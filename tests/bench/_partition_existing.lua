@@ -1,6 +1,6 @@
---- Measures two weaknesses of TVM's pass LoopPartition, with our version of the pass. By default, the pass does not partition loops
---- of constant extent. If a tensor has symbolic sizes, its strides are symbolic too, so vectors are gathered
---- and scattered. The figures have no bars. The ratios that were measured with TVM itself are printed beside them.
+--- Measures two weaknesses of TVM's pass LoopPartition, with our version of the pass. First, the pass does not partition loops of
+--- constant extent by default. Second, if a tensor has symbolic sizes, its strides are symbolic, too, so vectors are gathered and
+--- scattered. The figures have no bars. They are printed beside the ratios that were measured with TVM itself.
 local nw = require "nestwright"
 local bench = require "_bench"
 local partition = require "_partition"

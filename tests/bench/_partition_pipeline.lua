@@ -1,5 +1,5 @@
---- Measures prefetching at the distance (in iterations) that nw.partition.pipelined chooses. Compares it with other distances and
---- with no prefetch. The figures have no bars.
+--- Measures prefetches at the distance (in iterations) that nw.partition.pipelined chooses. Compares them with other distances, and
+--- with no prefetches. The figures have no bars.
 local nw = require "nestwright"
 local bench = require "_bench"
 

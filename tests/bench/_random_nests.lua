@@ -3,7 +3,7 @@ local rng = require "nestwright.measure.rng"
 
 local random = {}
 
---- The kinds of nests. A nest is rectangular if every bound and condition uses only one loop, as in the tail of a tile.
+--- The kinds of nests. A nest is rectangular if every bound and condition uses at most one loop.
 random.kinds = {"plain", "tiled", "guarded", "packed", "triangular", "imperfect"}
 random.rectangular = {plain = true, tiled = true, packed = true, imperfect = true, guarded = true}
 

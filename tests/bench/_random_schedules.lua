@@ -17,7 +17,7 @@ local function conv1d(n)
   return nw.schedule(nw.compute({n}, function(i) return nw.sum(A(i + t) * W(t), t) end, "C")), "C", {"i", "t"}
 end
 
--- The padding keeps the shape: positions outside the input are zero and are not read.
+-- The output has the shape of the input: elements outside the input count as zero and are not read.
 local function conv2d(n)
   local channels = 16
   local X = nw.placeholder({channels, n, n}, "f32", "X")

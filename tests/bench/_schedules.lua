@@ -11,7 +11,8 @@ local function matmul(m, n, depth)
 end
 schedules.matmul = matmul
 
--- Returns a number of rows of A that stay in the second cache while a panel of B is read. Prefers a number that leaves no tail.
+-- Returns a number of rows of A that stay in the second-level cache while a panel of B is read. Prefers a number that divides the
+-- rows without a remainder.
 local function row_block(m, mr)
   for mb = 128, mr, -mr do
     if m % mb == 0 then return mb end
@@ -19,9 +20,9 @@ local function row_block(m, mr)
   return 128 // mr * mr
 end
 
---- GEMM of any shape. B is packed into panels of `nr` columns. The register tile has mr rows and nr columns. The rows are
---- divided into blocks of mb rows. A large B is packed and used `jb` columns at a time, so that the packed columns are still in
---- the third cache when they are used.
+--- GEMM of any shape. B is packed into panels of `nr` columns. The register tile has mr rows and nr columns. The rows are divided
+--- into blocks of mb rows. A large B is packed and used `jb` columns at a time, so that the packed columns are still in the
+--- third-level cache when they are used.
 --- @param n integer|integer[]   n, or {m, n, k}; sizes may be symbolic, with o.mb given
 function schedules.gemm(n, threads, o)
   o = o or {}

@@ -1,4 +1,4 @@
---- Kinds of values that users get, shown by every writer (tests/spec/show/values.lua).
+--- Checks that every kind of value that users get can be shown in every form (tests/spec/show/values.lua).
 package.path = "tests/spec/show/?.lua;" .. package.path
 local values = require "values"
 

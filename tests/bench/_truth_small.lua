@@ -1,4 +1,4 @@
---- The time of single calls of a small kernel on two threads.
+--- Measures single calls of a small kernel on two threads.
 local bench = require "_bench"
 local core = require "nestwright.core"
 local nw = require "nestwright"

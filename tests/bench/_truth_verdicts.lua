@@ -1,11 +1,12 @@
---- Verdicts on pairs of kernels whose true ratio is known, while other work runs.
+--- Compares pairs of kernels whose true ratio is known while other work runs, and counts wrong verdicts. A verdict says whether the
+--- difference between two times is more than noise.
 local bench = require "_bench"
 local load = require "_load"
 local nw = require "nestwright"
 
 local RATIO = {64, 74} -- numbers of terms of the two sums: 1.156 times the work
 local PAIRS = tonumber(os.getenv "NW_TRUTH_PAIRS") or 25 -- of each kind, for each load and each number of threads: 200 in all
-local RUNS = 30 -- runs of a long kernel under heavy load, to see whether disturbed runs are called so
+local RUNS = 30 -- number of runs of a long kernel under heavy load, to see whether disturbed runs are reported as disturbed
 local LONG = 8192 -- rows of the long kernel; one call takes so long that other work gets the core in each sample
 local WRONG = 1.3 -- a run whose median is this many times the quiet median was disturbed
 
@@ -49,7 +50,7 @@ local function share(tally)
   return given / math.max(1, given + (tally.none or 0))
 end
 
--- Returns how many of the runs were disturbed, and how many of these are marked so.
+-- Returns the number of disturbed runs, and the number of those that are reported as disturbed.
 local function disturbed_runs(kernel, quiet)
   local disturbed, found = 0, 0
   for _ = 1, RUNS do

@@ -1,4 +1,5 @@
---- Checks that the counts of the cache model are exact whenever it reports them as exact. Also measures the number of its lookups.
+--- Checks that the counts of the cache model are exact if it reports them as exact. Also measures the number of its lookups of
+--- cache lines.
 ---
 --- usage: nestwright tests/bench/cost.lua [FILE.json [PART [CASES]]]   PART: exact, touched, published, times or cachegrind
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
@@ -97,8 +98,8 @@ local function bytes_of(nest)
   return last[#last].address + last[#last].bytes
 end
 
--- Returns a nest of at least 1e7 accesses: a random nest of a rectangular kind (the kinds take turns) or a schedule. Returns nil
--- if its arrays are too large.
+-- Returns a nest of at least 1e7 accesses: a random nest of a rectangular kind, each kind in turn, or the nest of a random
+-- schedule. Returns nil if its arrays are too large.
 local function big_nest(number)
   if number % 3 == 0 then return big.nest(number, LEAST) end
   local list = {"plain", "tiled", "packed", "imperfect", "guarded"}
@@ -208,7 +209,7 @@ local THREE = {{bytes = 48 * KIB, ways = 12}, {bytes = 1024 * KIB, ways = 16}, {
 local POLYBENCH = {"2mm", "3mm", "atax", "bicg", "cholesky", "doitgen", "fdtd-2d", "gemm", "gesummv", "heat-3d", "jacobi-2d", "lu",
   "mvt", "seidel-2d", "syrk", "trisolv"}
 
--- Returns schedules that other benches measure, and common kernels without steps.
+-- Returns the nests of schedules that other benches measure, and of common kernels without steps.
 local function benched()
   local out_of = {
     {"gemm 1024", schedules.gemm(1024, 1)}, {"gemm 2000", schedules.gemm(2000, 1)},

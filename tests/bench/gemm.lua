@@ -1,5 +1,5 @@
---- Compares GEMM with this machine's measured peak of multiply-adds and with OpenBLAS, and conv1d with plain C. All variants
---- run in turn, several times, and a figure is computed from the minima. A ratio is the time of the other program divided by the
+--- Compares GEMM with this machine's measured peak of multiply-adds and with OpenBLAS, and conv1d with plain C. All programs run in
+--- turn, several times, and a figure is computed from their minimum times. A ratio is the time of the other program divided by the
 --- time of our kernel.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;tutorials/?.lua;" .. package.path
@@ -23,7 +23,7 @@ local function gemm(n, threads, rounds)
   for round = 1, rounds do
     local p = nw.peak_flops(threads)
     local t = f:time(a, b, c, {reps = threads, warmup = 0}).min
-    if threads > 1 then peers.rest(40) end -- after their work, the threads of OpenBLAS and ours spin for a while
+    if threads > 1 then peers.rest(40) end -- idle threads of OpenBLAS and of our kernel spin for a while
     local o = peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads)
     if threads > 1 then
       o = math.min(o, peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads))

@@ -1,4 +1,4 @@
---- Measures the structure of the project. NW_HOUSE_PARTS="rooms chains" measures some parts only.
+--- Measures properties of the project as a whole, in several parts. NW_HOUSE_PARTS="rooms chains" selects some parts.
 package.path = "tests/bench/?.lua;" .. package.path
 require "nestwright"
 local bench = require "_bench"

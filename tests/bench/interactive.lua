@@ -30,8 +30,8 @@ local function ms(f, ...)
   return peers.now_ms() - t
 end
 
--- Makes the steps of the GEMM tutorial. Returns the median times of the steps that the judge checks by order, of those that it
--- checks by value, and of those that only change marks, and the median time of s:show().
+-- Makes the steps of the GEMM tutorial. Returns four median times: of steps that the judge checks by order, of steps that it checks
+-- by value, of steps that only change marks, and of s:show().
 local function steps()
   local times, show = {o = {}, v = {}, m = {}}, {}
   for _ = 1, 5 do

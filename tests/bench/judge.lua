@@ -1,4 +1,5 @@
---- Measures how complete, how sound and how fast the judge is, on the rows in tests/bench/judge.
+--- Measures the judge (the legality check) on the rows in tests/bench/judge: how many legal steps it accepts, how many illegal
+--- steps it refuses, and how long it takes.
 package.path = "tests/bench/?.lua;" .. package.path
 local bench = require "_bench"
 local judge = require "_judge"

@@ -1,6 +1,6 @@
 --- Compares memory-bound kernels and stencils, scheduled only by primitives, with plain C on this machine. A ratio is the time of
---- the C program divided by the time of our kernel. The variants run in turn. Times of one thread are CPU times of the process. A
---- figure is computed from the minima, and the ratio of the medians is printed beside it. A schedule is timed only after its
+--- the C program divided by the time of our kernel. The programs run in turn. Times of one thread are CPU times of the process. A
+--- figure is computed from the minimum times, and the ratio of the medians is printed beside it. A schedule is timed only after its
 --- result was checked.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;" .. package.path
@@ -21,7 +21,7 @@ local function race(name, theirs, ours, arrays, comparison, bar)
   local call = {table.unpack(arrays)}
   call[#call + 1] = {reps = 1, warmup = 0}
   for round = 1, ROUNDS do
-    theirs(1) -- the timing of our kernel also begins with a call that is not counted
+    theirs(1) -- a first call that is not counted, as in the timing of our kernel
     t[round] = theirs(3)
     o[round] = one:time(table.unpack(call)).min
   end

@@ -1,6 +1,6 @@
---- Measures loops that no tile divides. One kernel for every number of rows is compared with kernels for a single number of rows,
---- with OpenBLAS, and with our version of TVM's pass LoopPartition. A ratio is the other time divided by the time of our kernel.
---- All variants run in turn, in one thread, and the minima are used.
+--- Measures loops whose extent is not a multiple of the size of a tile. One kernel for all numbers of rows is compared with kernels
+--- for a single number of rows, with OpenBLAS, and with our version of TVM's pass LoopPartition. A ratio is the other time divided
+--- by the time of our kernel. All programs run in turn, in one thread, and the minimum times are used.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
@@ -31,8 +31,8 @@ local function openblas(m, a, d)
   return function() return peers.sgemm({m, N, K}, a:pointer(), b:pointer(), d:pointer(), 1) end
 end
 
--- Returns a function that measures OpenBLAS. It makes one call that loads the data into the caches. Then it makes calls for a
--- millisecond and returns their mean time.
+-- Returns a function that measures OpenBLAS. The function makes one call that loads the data into the caches. Then it makes calls
+-- for a millisecond and returns their mean time.
 local function openblas_warm(m, a, d)
   local once = openblas(m, a, d)
   return function()
@@ -123,8 +123,8 @@ function parts.dynamic()
   out:bar("partition.dynamic_vs_openblas", geometric_mean(vs_openblas), ">=", 1.3)
 end
 
--- For each number of rows, compares the strategy that is chosen by the times of the kernels with the best of all measured
--- strategies.
+-- For each number of rows, compares the strategy that the measured times of the kernels predict to be best with the strategy that
+-- is best when all are measured.
 function parts.picker()
   local list = strategies_of(nw.size("M", {min = 0}))
   print(list)
@@ -151,8 +151,8 @@ function parts.picker()
   out:bar("partition.best_single_within_5pct", math.max(table.unpack(single)) / 512)
 end
 
--- Compares our version of TVM's pass, with tiles of 16 rows, with our kernel for every number of rows. To check that our version
--- of the pass is good enough, also compares it with the same tiles in a kernel for a single number of rows.
+-- Compares our version of TVM's pass, with tiles of 16 rows, with our kernel for all numbers of rows. To check that our version of
+-- the pass is a fair substitute, also compares it with the same tiles in a kernel for a single number of rows.
 function parts.tvm()
   local sixteen = partition.gemm_kernel(16, 1)
   local s = nw.partition.tvm_like(partition.gemm(nw.size("M", {min = 0})), "i", sixteen)
@@ -179,7 +179,7 @@ function parts.tvm()
   out:bar("partition.tvm_like_128", same[128], "<=", 1.05)
 end
 
--- Measures how long a call takes to choose its version, for each list of arguments. Returns the longest time.
+-- Measures, for each list of arguments, how long a call takes to select the version that runs. Returns the longest time.
 local function dispatch_ns(f, list)
   local most = 0
   for _, arguments in ipairs(list) do
@@ -249,7 +249,7 @@ local function cold_kernel()
   return s:build {threads = 1, versions = versions}
 end
 
--- Compares a kernel that reads an unpacked B with OpenBLAS. The times of both include packing, if they pack.
+-- Compares a kernel for an unpacked B with OpenBLAS. If a program packs B, its time includes the packing.
 function parts.cold()
   local f, ratios = cold_kernel(), {}
   for n, m in ipairs(ROWS) do
@@ -271,8 +271,8 @@ local function check(what, kernel, plain, arguments)
   assert(nw.allclose(c, plain(table.unpack(arguments, 1, n - 1)), {rtol = 1e-4, atol = 1e-4}), what .. " is wrong")
 end
 
--- Measures a kernel at a size that its tiles do not divide (`odd`), and at the next size that they divide (`even`). Returns the
--- rate at the first size divided by the rate at the second. `odd` and `even` hold the arguments of a call. Their field `work` is
+-- Measures a kernel at a size that is not a multiple of its tiles (`odd`), and at the next multiple (`even`). Returns the rate at
+-- the first size divided by the rate at the second. `odd` and `even` hold the arguments of a call. Their field `work` is
 -- proportional to the number of multiply-adds.
 local function kept(what, kernel, plain, odd, even)
   check(what, kernel, plain, odd)
@@ -285,7 +285,7 @@ end
 
 local function next_multiple(n, tile) return (n + tile - 1) // tile * tile end
 
--- For a large number of rows, returns the rows of the tile whose number of repetitions depends on the size.
+-- Returns the rows of the main tile: the tile whose number of repetitions depends on the size, if there are many rows.
 local function main_rows(row)
   for _, p in ipairs(strategies.case_for(row.cases, {M = 5000}).pieces) do
     if not math.tointeger(p.rounds) then return p.kernel.rows end
@@ -322,8 +322,8 @@ function awkward.conv1d()
   return shares
 end
 
--- The last tile in each direction begins earlier, so an odd size needs as many tiles as the next multiple. `tiles` is the share
--- of the rate that would be kept if all tiles took the same time.
+-- The last tile in each direction begins earlier. So a size that is not a multiple of the tile needs as many tiles as the next
+-- multiple. `tiles` is the fraction of the rate that would remain if all tiles took the same time.
 function awkward.depthwise()
   local shares, tiles, f, plain = {}, {}, edges.depthwise_any()
   for _, shape in ipairs {{32, 149, 149}, {64, 147, 147}, {80, 73, 73}, {192, 71, 71}, {256, 57, 57}, {64, 113, 113}} do

@@ -1,4 +1,4 @@
---- Measures the speed of listing accesses, of simulating them, and of drawing plots.
+--- Measures the time to list accesses, to simulate them, and to draw plots.
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"

@@ -1,6 +1,6 @@
---- Counts wrong programs that were accepted. The parts are the cases of tests/sound, random schedules compared with an oracle
---- in plain C (with a new seed for each run), checks of every rewrite rule, deliberate faults (mutants), and the slowest step.
---- Each part runs in a process of its own and writes its figures as a flat JSON object. Rules and mutants need the dev build,
+--- Counts wrong programs that were accepted. The parts are the cases of tests/sound; random schedules, compared with an oracle in
+--- plain C (with a new seed for each run); checks of every rewrite rule; and deliberate faults (mutants). Also measures the slowest
+--- step. Each part runs in a process of its own and writes its figures as a flat JSON object. Rules and mutants need the dev build,
 --- which `./dev bench sound` builds.
 package.path = "tests/bench/?.lua;tests/sound/?.lua;" .. package.path
 local bench = require "_bench"
@@ -56,7 +56,7 @@ bar("sound.option_rows_unseen", random, "option_rows_unseen", "<=", 0)
 bar("sound.c_texts", random, "c_texts", ">=", 500)
 bar("sound.sanitizer_reports", random, "sanitizer_reports", "<=", 0)
 
-local DRAWS = 1000000 -- the number of random values for each rule on a wide type; the ends of the range are tried too
+local DRAWS = 1000000 -- number of random values for each rule on a wide type, in addition to the ends of the range
 local rules = {rules = 0, unchecked = 0, wrong = 0}
 local tests = {}
 for n, test in ipairs {"ir_test_rules_hold", "ir_test_rewrites_hold", "lower_test_rewrites_hold"} do

@@ -1,4 +1,4 @@
---- Measures a GEMM that calls libxsmm's microkernels (by tensorize), and in turn our own kernel for the same product.
+--- Measures a GEMM that calls libxsmm's microkernels (by tensorize) and our own kernel for the same product, in turn.
 package.path = "tests/bench/?.lua;" .. package.path
 local bench = require "_bench"
 local nw = require "nestwright"

@@ -79,7 +79,7 @@ static int l_now_ms(lua_State *L) {
   return 1;
 }
 
-// rest(ms) waits until the idle threads of a library have stopped spinning, before the next variant is timed.
+// rest(ms): waits, so that the idle threads of a library stop spinning before the next program is timed.
 static int l_rest(lua_State *L) {
   double ms = luaL_checknumber(L, 1);
   struct timespec t = {(time_t)(ms / 1e3), (long)(ms * 1e6) % 1000000000};

@@ -1,4 +1,4 @@
---- Complete schedules, step by step, as people write them for Halide and TVM, and the steps at which each can go wrong.
+--- Complete schedules, step by step, as people write them for Halide and TVM, and illegal variants of their steps.
 local nests = require "_nests"
 local nw = require "nestwright"
 

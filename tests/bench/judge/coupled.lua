@@ -1,5 +1,5 @@
---- Chains of steps of several families, and steps that go wrong at the end of a chain. Some recurrences are coupled, and one reads
---- at indices that are data.
+--- Chains of steps of several kinds, and illegal steps at the end of a chain. Some recurrences are coupled. The indices of one are
+--- read from a tensor.
 local nests = require "_nests"
 local nw = require "nestwright"
 

@@ -1,4 +1,5 @@
---- Loops of every form: lists of factors, tiles of many dimensions, skewed and shifted loops, and several nests at once.
+--- Steps on loops: splits by lists of factors, tiles of many dimensions, skewed and shifted loops, and steps on several nests at
+--- once.
 local nests = require "_nests"
 local nw = require "nestwright"
 

@@ -1,4 +1,4 @@
---- Loops, tails and marks on products, maps, stencils and reductions.
+--- Steps on loops, tails of splits, and marks such as parallel, on products, maps, stencils and reductions.
 local nests = require "_nests"
 local nw = require "nestwright"
 

@@ -1,5 +1,5 @@
---- Where results are stored and how they get there: streaming stores, strides, orders and layouts of temporaries, prefetches,
---- and settings attached to loops and stages.
+--- Steps on storage: streaming stores, strides, orders and layouts of temporaries, prefetches, and settings attached to loops and
+--- stages.
 local nests = require "_nests"
 local nw = require "nestwright"
 

@@ -1,5 +1,4 @@
---- Nests that an intrinsic replaces, with windows of several kinds. Also nests that do not match the intrinsic, each because of
---- another difference.
+--- Nests that an intrinsic replaces, with windows of several kinds. Also nests that differ from the intrinsic, each in another way.
 package.path = "tests/prop/?.lua;tests/tools/?.lua;" .. package.path
 local small, micro = require "kernels", require "microkernels"
 local nests = require "_nests"
