@@ -1,4 +1,4 @@
---- Draws random calls of public functions and methods, and makes them. A row is the documentation of one function (see api.lua).
+--- Draws random calls of public functions and methods, and makes them. A row describes one function (see api.lua).
 local nw = require "nestwright"
 local objects = require "_api_objects"
 local rule = require "_api_rule"

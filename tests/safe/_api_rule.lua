@@ -24,13 +24,13 @@ local function add_fields(t, words)
   if t.kind == "list" then add_fields(t.item, words) end
 end
 
--- Returns the words that a message may use to name an argument: the parameters of the row, the parameters of the primitive that it
--- calls, and the fields of parameters that are tables.
+-- Returns the words that a message may use to name an argument: the parameters of the row, the parameters of the called primitive,
+-- and the fields of parameters that are tables.
 local function words_of(row, params, given, primitives)
   local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 4, {"argument", "arguments", "operand"})
   for _, p in ipairs(params) do
     words[#words + 1] = p.name
-    -- messages name a tensor in place of these two parameters
+    -- for these two parameters, messages name a tensor
     if p.name == "inputs" or p.name == "arguments" then table.move({"A", "B", "C"}, 1, 3, #words + 1, words) end
     if p.name == "shape" then words[#words + 1] = "dimension" end
     add_fields(p.type, words)

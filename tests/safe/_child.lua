@@ -3,7 +3,7 @@ local child = {}
 
 local function quoted(s) return "'" .. tostring(s):gsub("'", "'\\''") .. "'" end
 
--- Returns the path of the program: the first word of the command line. Lua keeps it in `arg`, before the script.
+-- Returns the path of the program: the first word of the command line. It is in `arg`, before the script.
 local function program()
   local n = -1
   while arg[n - 1] do n = n - 1 end

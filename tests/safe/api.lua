@@ -20,8 +20,8 @@
 --- A call counts as a crash if it ends its process, or if it takes more than LIMIT seconds and then cannot be interrupted. An
 --- interrupted call is reported, but it is not a failure, because a user would interrupt it too.
 ---
---- The calls run in separate processes, in a temporary directory, with a memory limit. Each process makes at most 100 calls. If a
---- call ends its process, a new process continues with the next call.
+--- The calls run in processes with a memory limit, in a temporary directory. Each process makes at most 100 calls. If a call ends
+--- its process, a new process continues with the next call.
 --- usage: nestwright tests/safe/api.lua [CALLS [SEED]]     by default, each run has a new seed; NW_FIGURES=FILE: figures as JSON
 ---        nestwright tests/safe/api.lua call SEED N         makes one call and prints the answer
 local here = arg[0]:match "^(.*)/[^/]*$" or "."

@@ -1,6 +1,6 @@
---- Tests what happens to each kind of file if writing it fails: on a full disk, in a read-only folder, or because the process is
---- killed. The file must then have its old contents. After a kill, it may also have the new contents. A failed write must not be
---- reported as a success.
+--- Tests each kind of file when a write fails: on a full disk, in a read-only folder, or because the process is killed. The file
+--- must then have its old contents. After a kill, it may also have the new contents. A failed write must not be reported as a
+--- success.
 --- usage: nestwright tests/safe/files.lua [KILLS]
 --- KILLS: the number of writers of each kind that are killed (by default 6). NW_FIGURES=FILE: write the figures as JSON.
 package.path = (arg[0]:match "^(.*)/[^/]*$" or ".") .. "/?.lua;" .. package.path

@@ -96,7 +96,7 @@ end
 local function decode(text)
   local v = json.decode(text)
   local again = json.encode(v)
-  if text:find "null" then return json.decode(again) end -- encoding a list loses its nulls, so the texts may differ
+  if text:find "null" then return json.decode(again) end -- a list loses its nulls when it is encoded, so the texts may differ
   must(json.encode(json.decode(again)) == again, "decoding and encoding JSON changes it")
 end
 

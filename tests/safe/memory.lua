@@ -1,11 +1,11 @@
---- Makes requests for more memory than there is. Each request runs in a process of its own, in a session with a schedule of a few
---- steps. The request must end with a result or with an error of this library. Afterwards the schedule must be unchanged, another
---- step must work, and small requests must succeed. There are three reasons for too little memory:
+--- Makes requests for more memory than is available. Each request runs in a process of its own, in a session with a schedule of a
+--- few steps. The request must end with a result or with an error of this library. Afterwards the schedule must be unchanged,
+--- another step must work, and small requests must succeed. A request is too large for one of three reasons:
 ---   limit     the address space of the process is limited (ulimit -v)
 ---   machine   the size is larger than the memory of any machine
 ---   overflow  the number of bytes does not fit into 64 bits
---- In addition, an ordinary session runs under many limits. The smallest is about what Lua needs to start, and the largest is more
---- than the session needs. Whichever step, proof, compilation or call fails, the session must continue.
+--- In addition, an ordinary session runs under many memory limits. The smallest is about the memory that Lua needs to start, and
+--- the largest is more than the session needs. If a step, a proof, a compilation or a call fails, the session must continue.
 ---
 --- With NW_FIGURES=FILE, the numbers of cases and of lost sessions are written to the file.
 --- usage: nestwright tests/safe/memory.lua [few | CASE]
@@ -150,7 +150,7 @@ requests["rows of a sweep"] = function(nw, n)
   if n > 1 << 60 then params.d, params.e, params.f = list, list, list end
   return nw.sweep {params = params, run = function() return 1 end}
 end
-requests["point of a sweep"] = function(nw, n) -- the third of three points needs the memory
+requests["point of a sweep"] = function(nw, n) -- the third of three points needs too much memory
   local path = os.tmpname()
   local ok, err = pcall(nw.sweep, {params = {a = {1, 2, 3}}, json = path, run = function(p)
     if p.a == 3 then requests["table of Lua"](nw, n) end

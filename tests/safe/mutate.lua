@@ -70,7 +70,7 @@ local function another(list, a)
   end
 end
 
--- The first GENTLE changes of this list are small, so the changed text is often accepted. The text must then be usable.
+-- The first GENTLE changes of this list are small. So the changed text is often accepted, and then it must be usable.
 local GENTLE = 5
 local WAYS = {
   function(text) return with_pieces(words_of(text), corner) end,

@@ -1,6 +1,7 @@
---- Runs some actions (steps, proofs, views, calls) and makes each of their requests for memory fail once. If an action makes many
---- requests, only the first, the last and some random requests fail. The action must then end with an error of this library, or
---- succeed without the memory. After an error, the schedule must be unchanged, and repeating the action must give the usual result.
+--- Runs some actions (steps, proofs, views, calls) repeatedly, and each time makes another request for memory fail. If an action
+--- makes many requests, only the first, the last and some random requests are chosen. The action must end with an error of this
+--- library, or succeed without the memory. After an error, the schedule must be unchanged, and the same action must then give the
+--- usual result.
 ---
 --- With NW_FIGURES=FILE, the number of failed requests, and the number of wrong outcomes, are written to the file.
 --- usage: nestwright tests/safe/refused.lua [SEED [REQUESTS]]
@@ -77,7 +78,7 @@ for _, t in ipairs(tries) do
   end
   local first, computed = make()
   local other, others = make()
-  run(other, others, FOREVER) -- makes the objects that a session makes only once
+  run(other, others, FOREVER) -- makes objects that a session makes only once
   local ok, want, requests = run(first, computed, FOREVER)
   if not ok and name ~= "refused" then fail(name, 0, "the action fails although no request failed: " .. tostring(want)) end
   local text = first:text()
