@@ -1,6 +1,5 @@
---- Class A11: calls of intrinsics. A call may compute the elements of its output in any order. So a call is legal only if the
---- layout of the output stores all these elements at different places. The step that makes the call comes before or after the
---- step that sets the layout.
+--- Class A11: calls of intrinsics. An intrinsic may compute the elements of its output in any order. So a call is legal only if the
+--- layout of the output stores all these elements at different places. The cases make the call before or after they set the layout.
 local nw = require "nestwright"
 local filled = require("values").filled
 

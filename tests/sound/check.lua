@@ -62,10 +62,10 @@ function check.copy(array)
   return new
 end
 
---- Calls f() while every new tensor and temporary lies next to an inaccessible page. With where = "after", the page comes directly
---- after the tensor; with where = "before", directly before it. With "after", `align` is the alignment of the tensor; 0 means the
---- largest alignment that its size allows. Under an emulator (NW_EMULATED) there are no such pages, because QEMU executes
---- masked loads of AVX2 as full loads.
+--- Calls f(). Meanwhile, every new tensor and temporary is next to an inaccessible page: directly before the page if where =
+--- "after", and directly after it if where = "before". With "after", `align` is the alignment of the tensor; 0 means the largest
+--- alignment that its size allows. Under an emulator (NW_EMULATED) there are no such pages, because QEMU executes masked loads of
+--- AVX2 as full loads.
 function check.fenced(where, align, f)
   core.fences(os.getenv "NW_EMULATED" and "off" or where, align)
   local out = table.pack(pcall(f))

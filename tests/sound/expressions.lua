@@ -9,7 +9,7 @@ local expressions = {}
 local DTYPES = table.move(values.FLOATS, 1, #values.FLOATS, #values.INTEGERS + 1, {table.unpack(values.INTEGERS)})
 local N = 12 -- the number of elements of every tensor
 
--- A random generator of our own, so that a seed gives the same sequence on every machine.
+-- A random number generator that gives the same sequence for a seed on every machine.
 local function new_random(seed)
   local state = seed * 2 + 1
   local function int(n)
@@ -113,7 +113,7 @@ local function one(int, pick)
       return nw.cast(value(d, 4, dtype), dtype)
     end, "C")
     local s = nw.schedule(C)
-    s:annotate("C", "fma", "never") -- without this, the schedule would determine which products become part of an fma
+    s:annotate("C", "fma", "never") -- otherwise, it would depend on the schedule which products become part of an fma
     step(s)
     return s
   end)

@@ -1,5 +1,5 @@
 --- Class S5: steps that once caused an internal fault, an abort or a crash. Also tests that the views of a schedule work after a
---- step that was not judged.
+--- step whose legality was not checked.
 local nw = require "nestwright"
 local deep = require "deep"
 local filled = require("values").filled
@@ -193,7 +193,7 @@ return function(case, t)
     end)
   end
 
-  -- prefetch next to a step that was not judged
+  -- prefetch next to a step whose legality was not checked
   for _, order in ipairs {"before", "after"} do
     for _, of in ipairs {"A", "T"} do
       for _, at in ipairs {"i_1", "j_1"} do
@@ -222,7 +222,7 @@ return function(case, t)
     looked_at(s)
   end)
 
-  -- cost and misses of a program that was not judged
+  -- cost and misses of a program whose legality was not checked
   for _, l in ipairs {
     {"a shifted tail of a loop that is too short", function(s) s:split("i_1", {factors = {5, 64}, tail = "shift"}) end},
     {"tiles that begin before their loops", function(s) s:tile("i_1", "j_1", 40, 80, {tail = "shift"}) end},

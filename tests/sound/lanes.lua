@@ -1,4 +1,5 @@
---- Classes A2 and A3: lanes that are off. Either it is proved that they access only allowed memory, or they are masked.
+--- Classes A2 and A3: inactive lanes of vectors. An access of an inactive lane must be masked, unless it is proved to be inside
+--- allowed memory.
 local nw = require "nestwright"
 local filled = require("values").filled
 

@@ -1,5 +1,5 @@
---- Classes A5 and A11, and reductions with several outputs. Each component of a reduction has its own identity. A call may compute
---- its elements in another order than the interpreter.
+--- Classes A5 and A11, and reductions with several outputs. Each component of a reduction has its own identity. A call of an
+--- intrinsic may compute its elements in another order than the interpreter.
 local nw = require "nestwright"
 local filled = require("values").filled
 

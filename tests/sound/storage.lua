@@ -1,5 +1,5 @@
---- Class A1: storage belongs to an allocation, not to a name. A buffer that is allocated at several places, as after a cut, may be
---- shared at one place and private to a thread at another.
+--- Class A1: the kind of storage belongs to an allocation, not to a name. A buffer may be allocated at several places, for example
+--- after a loop was cut. At one place, threads may share it; at another, it may be private to a thread.
 local nw = require "nestwright"
 local ctext = require "ctext"
 

@@ -43,7 +43,7 @@ return function(case, t)
     ctext.agree(expressions.draw(SEED + 3000, 20), {library = true, fence = "after"})
   end)
 
-  -- For an unsigned x, abs(x) simplifies to x. If x is a select, its text then needs parentheses.
+  -- For an unsigned x, abs(x) is simplified to x. If x is a select, the text of the simplified operand needs parentheses.
   for _, dtype in ipairs {"u8", "u16", "u32"} do
     case("A12", "an operand that simplifies to one of its own operands" .. (dtype == "u16" and "" or ", " .. dtype), function()
       local function input() return {dtype = dtype, values = integers(dtype)} end
