@@ -4,8 +4,8 @@ local nw = require "nestwright"
 
 local M, N = 40, 96
 
--- Applies a math function to each element. For some of the widths below, all of these functions have a vector form; for the
--- others, none has.
+-- Applies a math function to each element, in vectors of `lanes` lanes. Every function has a vector form for some of the widths
+-- below, and none for the others.
 local function mapped(name, dtype, lanes)
   local A = nw.placeholder({M, N}, dtype, "A")
   local B = nw.compute({M, N}, function(i, j) return name == "pow" and nw.pow(A(i, j), 1.5) or nw[name](A(i, j)) end, "B")
