@@ -1,6 +1,7 @@
 // A sequence of frames must either be dropped, or parsed as a message with four objects. With an empty key, every
 // sequence reaches the parser, because no signature is checked. In the input, a byte before each frame gives its
-// length. The byte 255 stands for the delimiter <IDS|MSG>, and 254 for a frame with the rest of the input.
+// length. The byte 255 stands for the delimiter <IDS|MSG>. The byte 254 means that the frame is all of the remaining
+// input.
 #include "jupyter/wire.h"
 #include <stdint.h>
 #include <stdlib.h>
