@@ -101,7 +101,7 @@ static void guards_and_vectors(void **state) {
             NULL);
 }
 
-// In a vector that extends beyond the end, some lanes are masked off. Each of the other lanes is then a separate
+// If a vector extends beyond the end of an array, some of its lanes are inactive. Then each active lane is a separate
 // access.
 static void masked_lanes_make_no_access(void **state) {
   converted(
@@ -161,7 +161,7 @@ static void shares_of_threads(void **state) {
   }
 }
 
-// A program that cannot become an affine nest is refused with the reason, and has no other effect.
+// A program that cannot become an affine nest is refused with a reason. The refusal has no other effect.
 static void refused(void **state) {
   lowering *l = *state;
   nw_program *p = parsed(l, "program p\ninput A: f32[64]\noutput B: f32[8, 8]\nfor i in 0..8:\n  for j in 0..8:\n"

@@ -1,5 +1,5 @@
-// Compares the executions of blocks that are derived from a program with those in the interpreter. The same instances
-// must come in the same order.
+// Compares the executions of blocks that nw_visits lists for a program with those in the interpreter. The same
+// instances must come in the same order.
 #include "access/address.h"
 #include "walking.h"
 

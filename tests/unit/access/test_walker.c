@@ -1,4 +1,4 @@
-// The accesses that are derived from a program must be those that the interpreter makes, in the same order.
+// The walker must list the accesses that the interpreter makes, in the same order.
 #include "walking.h"
 
 #define GEMM(loops) "program gemm\ninput A: f32[20, 12]\ninput B: f32[12, 24]\noutput C: f32[20, 24]\n" loops

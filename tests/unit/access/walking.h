@@ -1,5 +1,5 @@
 // Shared by the tests of accesses: programs from text, the accesses that the interpreter makes, and the accesses that
-// are derived from the program.
+// the walker lists.
 #pragma once
 #include "../lower/lowering.h"
 #include "access/walker.h"
@@ -50,7 +50,7 @@ static inline nw_view *views_of(const nw_program *p, const int64_t *sizes) {
   return v;
 }
 
-// Checks that the derived accesses are those of the interpreter, in the same order. Returns their number.
+// Checks that the walker lists the accesses that the interpreter makes, in the same order. Returns their number.
 static inline int64_t assert_walked(lowering *l, const char *text, const int64_t *sizes) {
   nw_program *p = parsed(l, text);
   nw_exec *e = nw_lower(p, NULL);

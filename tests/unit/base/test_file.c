@@ -16,8 +16,8 @@
 static char dir[] = P_tmpdir "/nestwright-files-XXXXXX";
 static char path[64];
 
-// If no_nameless is true, openat refuses files without a name (O_TMPFILE), as some file systems do. The linker uses
-// this openat instead of the one in the C library.
+// If no_nameless is true, openat refuses files without a name (O_TMPFILE), as some file systems do. This function
+// replaces the openat of the C library in this program.
 static bool no_nameless;
 int openat(int at, const char *name, int flags, ...) {
   va_list args;

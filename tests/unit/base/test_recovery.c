@@ -121,7 +121,7 @@ static void a_size_is_checked_and_the_limit_named(void **state) {
   struct rlimit was, small;
   getrlimit(RLIMIT_AS, &was);
   small = was;
-  small.rlim_cur = (rlim_t)2 << 40; // a sanitizer has mapped more than this; then no more memory can be mapped
+  small.rlim_cur = (rlim_t)2 << 40; // a sanitizer has already mapped more than this, so no mapping can follow
   if (setrlimit(RLIMIT_AS, &small)) skip();
   void *p = nw_ask(c, "the list", (uint64_t)3 << 40, 1);
   const char *message = p ? "it was given" : nw_error(c)->message;

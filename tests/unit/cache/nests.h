@@ -53,7 +53,7 @@ static inline void add_end(drawn *d, nw_affine_node *x, nw_form f, int64_t div) 
   x->end[x->nend++] = (nw_affine_bound){f, div};
 }
 
-// Returns a loop over a new slot. The caller adds the bounds of the loop.
+// Returns a loop with step `step`, whose variable is in `slot`. The caller adds the bounds of the loop.
 static inline nw_affine_node *loop_of(drawn *d, int slot, int64_t step, int nkids, nw_affine_node *const *kid) {
   nw_affine_node *x = node_of(d, NW_AFFINE_LOOP, nkids, kid);
   x->name = "i";
@@ -172,7 +172,7 @@ typedef struct drawing {
   layout layout[5];
   int elem[5], narrays, nrefs;
   nw_affine_ref *made[64];
-  bool wild; // true: nests also have guards, triangles and references that move apart; false: only rectangles
+  bool wild; // true: nests also have guards, triangles, and references to an array with other strides
 } drawing;
 
 static inline nw_form combine(drawing *g, const around *in, int64_t rest, const int64_t *by) {
@@ -223,8 +223,8 @@ static inline int64_t draw_rounds(drawing *g, const around *in) {
   return n < in->rounds ? n : in->rounds;
 }
 
-// Adds a second end, `all - n*outer`, to a loop of `n` iterations. Here `outer` is the variable of an enclosing loop.
-// The loop then runs over one tile, and the last tile may be shorter.
+// Adds a second upper bound, `all - n*outer`, to a loop of `n` iterations, where `outer` is the variable of an
+// enclosing loop. The loop then runs over one tile of `n` iterations, and the last tile may be shorter.
 static inline void add_tail(drawing *g, nw_affine_node *x, const around *in, int64_t n) {
   int outer = (int)roll(g->d, in->n);
   int64_t by[8] = {0}, all = n * (in->hi[outer] + 1) - between(g->d, 0, n);
@@ -315,8 +315,8 @@ static inline void draw_nest(drawn *d, bool wild) {
   draw_arrays(&g);
 }
 
-// Makes a nest that accesses some arrays at the same place in every iteration, and each of the others with its own
-// stride. Some references also reach elements that were accessed in earlier iterations.
+// Makes a nest that accesses each array with a stride of its own, which may be 0. Some references also reach elements
+// that were accessed in earlier iterations.
 static inline void draw_stream(drawn *d) {
   int arrays = (int)between(d, 1, 4), elem = 4;
   int64_t rounds = between(d, 300, 1800), inner = between(d, 1, 8);
@@ -379,8 +379,8 @@ static inline void assert_modelled(nw_ctx *c, const char *name, const nw_affine_
   nw_sim_free(k);
 }
 
-// Compares the model with the simulator, and frees the nest. Returns the share of the accesses that
-// the model processes one by one.
+// Compares the model with the simulator, and frees the nest. Returns the number of touches (model.h) divided by the
+// number of accesses.
 static inline double touched_of(nw_ctx *c, const char *name, drawn *d, const nw_cache_opts *o) {
   assert_modelled(c, name, &d->nest, o);
   nw_cached *m = nw_cached_of(c, &d->nest, o);

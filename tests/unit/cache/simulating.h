@@ -8,7 +8,8 @@ static inline bool feed_simulator(void *env, const nw_ref *ref, int n) {
   return true;
 }
 
-// The sites are those of the nest. Returns NULL after a failure or an interrupt.
+// Simulates the accesses of a nest. The simulator counts by the sites of the nest. Returns NULL after a failure or an
+// interrupt.
 static inline nw_sim *simulate(nw_ctx *c, const nw_affine_nest *n, nw_affine_share share, const nw_sim_opts *o) {
   uint64_t from, to;
   nw_affine_span(n, &from, &to);

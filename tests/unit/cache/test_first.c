@@ -1,4 +1,5 @@
-// Compares the computed first access to each cache line with the one that a loop over all accesses finds.
+// Compares the first access to each cache line, as model_first.c computes it, with the result of a loop over all
+// accesses.
 #include "../lower/lowering.h"
 #include "cache/exact/model_first.h"
 #include "nests.h"

@@ -1,4 +1,5 @@
-// Compares the cache model with the reference simulator, on nests with references to one array that move apart.
+// Compares the cache model with the reference simulator, on nests in which references to one array move with different
+// strides.
 #include "../lower/lowering.h"
 #include "nests.h"
 
@@ -48,7 +49,7 @@ static void random_references_that_move_apart(void **state) {
   }
 }
 
-// A[0][j] += A[i][j] accesses one row in every iteration of i, and in addition each row in turn.
+// A[0][j] += A[i][j]: in every iteration of i, row 0 and row i are accessed.
 static void a_row_beside_others(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};
@@ -63,8 +64,8 @@ static void a_row_beside_others(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "a row", &d, &o) < 0.02);
 }
 
-// A[i][0] += A[i][j] accesses one column in every iteration of j, and in addition each column in turn. The model can
-// distinguish the columns only if it treats the array as rows.
+// A[i][0] += A[i][j]: in every iteration of j, column 0 and column j are accessed. The model can distinguish the
+// columns only if it divides the array into rows.
 static void a_column_beside_others(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};

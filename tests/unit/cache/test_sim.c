@@ -72,8 +72,7 @@ static void a_line_counts_once_for_each_access(void **state) {
   assert_int_equal(n.outcome[NW_COLD], 2);
 }
 
-// The second level receives only the misses of the first. It receives a written line only when the first level evicts
-// this line.
+// The second level gets only the misses of the first. It gets a written line only when the first level evicts the line.
 static void a_second_level(void **state) {
   stream s = {0};
   add(&s, 0, true), add(&s, 0, false), add(&s, 1, false), add(&s, 2, false), add(&s, 0, false);

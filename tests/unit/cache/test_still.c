@@ -1,5 +1,5 @@
-// Compares the cache model with the reference simulator. The nests have iterations that request the same lines again,
-// and loops in which no cache state occurs twice.
+// Compares the cache model with the reference simulator. In some nests, iterations request the same lines again. In
+// others, no state of the cache occurs twice.
 #include "../lower/lowering.h"
 #include "nests.h"
 
@@ -40,8 +40,8 @@ static void random_rows(void **state) {
 }
 
 // X[0] is read while X[j] is written, and the cache has three lines. When j reaches the second line of X, the loop uses
-// four lines. In the first iteration with four lines, X[0] hits in a line that was written. The second such iteration
-// evicts this line. From the third one on, all iterations are alike.
+// four lines. In the first iteration with four lines, X[0] hits in a line that was written. The second iteration with
+// four lines evicts this line. From the third on, all iterations have the same counts.
 static void a_line_written_before(void **state) {
   drawn d = draw_open();
   int slot[] = {0};

@@ -93,7 +93,7 @@ static void a_check_can_be_interrupted(void **state) {
   nw_sched_release(s);
 }
 
-// Replaces the program of the schedule by a wrong one, in which a sum takes the place of the product.
+// Replaces the program of the schedule by a wrong program, which adds instead of multiplying.
 static void spoil(nw_sched *s) {
   nw_node *head = nw_sched_head(s);
   nw_program *p = nw_program_clone(head->program);

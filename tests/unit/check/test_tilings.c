@@ -1,7 +1,7 @@
-// Tests random tilings of small reductions, written as text: every loop order, guards if a factor does not divide the
-// extent, one vector loop anywhere, unrolled loops, and selects whose untaken branches would read outside a tensor. The
-// lowered and the compiled program must compute the same as the scheduled one. A failure prints the program, so that
-// the case can be repeated without the seed.
+// Tests random tilings of small reductions. The programs are made as text. They have loops in any order, guards if a
+// factor does not divide the extent, a vector loop at any depth, unrolled loops, and selects whose untaken branches
+// would read outside a tensor. The lowered and the compiled program must compute the same as the scheduled program. A
+// failure prints the program, so that the case can be repeated without the seed.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// Tests the simulation of compiled code: the values that the code computes, and the cycles that a core needs.
+// Tests the simulation of compiled code: the values that the code computes, and the cycles that it takes on a core.
 #include "../lower/lowering.h"
 #include "cost/asm/code_core.h"
 
@@ -87,8 +87,8 @@ static void under_a_mask_it_matters_which_lanes_are_on(void **state) {
   assert_true(looped(*state, 20000, some).waits > 19000);
 }
 
-// Simulates an inner loop of `rounds` iterations, which runs 400 times. The end of a short loop is predicted. If a loop
-// is longer than the branch history, its end is mispredicted.
+// Simulates an inner loop of `rounds` iterations, which runs 400 times. The end of a short loop is predicted correctly.
+// The end of a loop that is longer than the branch history is mispredicted.
 static nw_code_time nested(lowering *l, int rounds) {
   char body[256];
   snprintf(body, sizeof body, "\txorl\t%%ecx, %%ecx\n.LBB0_2:\n\tincq\t%%rcx\n\tcmpq\t$%d, %%rcx\n\tjl\t.LBB0_2\n",
@@ -123,7 +123,7 @@ static void integers_agree_with_the_processor(void **state) {
   assert_int_equal(computed("\tmovl\t$5, %ecx\n\tleaq\t3(%rcx,%rcx,8), %rax\n"), 48);
   assert_int_equal(computed("\tmovq\t$-7, %rax\n\tmovl\t$9, %ecx\n\tcmpq\t%rcx, %rax\n\tcmovgq\t%rcx, %rax\n"),
                    (uint64_t)-7);
-  assert_int_equal(computed("\tmovq\t$-1, %rax\n\tmovl\t$3, %eax\n"), 3); // a write of four bytes clears the other four
+  assert_int_equal(computed("\tmovq\t$-1, %rax\n\tmovl\t$3, %eax\n"), 3); // clears the upper four bytes
   assert_int_equal(computed("\tmovl\t$300, %eax\n\tmovb\t$1, %al\n"), 257);
   assert_int_equal(computed("\tmovl\t$7, %edx\n\tmovq\t$-1, %rcx\n\tmulxq\t%rcx, %rcx, %rax\n"), 6);
   assert_int_equal(computed("\tmovl\t$2, %eax\n\tcmpq\t$3, %rax\n\tsbbl\t%eax, %eax\n"), UINT32_MAX);

@@ -1,5 +1,5 @@
-// Tests the model of a core on loops written by hand: the instructions of each body, how many times the body is
-// executed, and what it waits for.
+// Tests the model of a core on programs written by hand: the instructions of each body, the number of its executions,
+// and its bottleneck.
 #include "../lower/lowering.h"
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/line_walk.h"
@@ -157,7 +157,7 @@ static void columns_of_whole_ways_crowd_into_one_set(void **state) {
   assert_true(w.crowding == 0); // six lines fit into the set
 }
 
-// A run is a sequence of accesses to adjacent lines. An unrolled body that touches four adjacent vectors makes one run,
+// A run is a range of adjacent bytes (line_walk.c). An unrolled body that accesses four adjacent vectors makes one run,
 // like a loop over single vectors.
 static void copies_of_a_body_make_one_run(void **state) {
   nw_line_walk w = walk_of_store(
@@ -167,8 +167,8 @@ static void copies_of_a_body_make_one_run(void **state) {
   assert_true(w.stores_jump && !w.loads_jump);
 }
 
-// A loop that accesses four rows in turn makes four interleaved runs, which prefetchers can follow. A hundred runs are
-// too many.
+// A loop that accesses four rows in turn makes four interleaved runs. Prefetchers can follow four runs, but not a
+// hundred.
 #define BLOCKS(rows)                                                                                                   \
   "program p\ninput A: f32[100, 960]\noutput B: f32[100, 960]\nfor b in 0..100//" rows ":\n  for x in 0..60:\n"        \
   "    for y in 0.." rows ":\n      vectorize for l in 0..16:\n"                                                       \
@@ -224,7 +224,7 @@ static void an_address_is_computed_once(void **state) {
   nw_core_free(k);
 }
 
-// Eight numbers are inserted into a vector register, each by one shuffle.
+// Eight single values are inserted into a vector register, each by one shuffle.
 static void parts_of_a_register_are_put_in_place(void **state) {
   nw_machine m = plain_machine();
   nw_core *k =
@@ -251,8 +251,8 @@ static void strided_lanes_are_gathered(void **state) {
   nw_core_free(k);
 }
 
-// Chains of sums that start again from 0 overlap. A longer window never makes the loop slower, and latency does not
-// limit a short sum.
+// Sums that each start from 0 are independent chains, and overlap. A longer window never makes the loop slower, and
+// latency does not limit a short sum.
 static void short_chains_overlap(void **state) {
   nw_machine m = plain_machine();
   const char *text = GEMM("for i in 0..20:\n  for j in 0..24:\n    for k in 0..12:\n");

@@ -1,4 +1,4 @@
-// Tests the work of the statements of a nest: operations by class and size, the number of executions, and bytes.
+// Tests the work of a nest's statements: the operations by class and size, the number of executions, and the bytes.
 #include "../lower/lowering.h"
 
 static nw_nest_work work_of(lowering *l, const char *text) {
@@ -39,7 +39,7 @@ static void sizes_of_numbers(void **state) {
   assert_true(w.written == 10 * (4 + 2 + 12 + 32));
 }
 
-// Counts statements in triangles, in loops with steps, under ifs, and in empty loops.
+// Counts the executions of statements in triangles, in loops with steps, inside ifs, and in empty loops.
 static void statements_count_as_often_as_they_run(void **state) {
   nw_nest_work w =
       work_of(*state, ARRAYS "for i in 0..10:\n  for j in 0..i step 2:\n    if i % 3 == 0 or j > 6:\n      s += A[j]\n"

@@ -1,4 +1,4 @@
-// Tests how machine records are read, completed, refused and listed.
+// Tests reading, completing, refusing and listing machine records.
 #include "hw/machine.h"
 #include <setjmp.h>
 #include <stdio.h>

@@ -55,7 +55,7 @@ static inline int32_t datum(int param, int64_t i, int salt, nw_role role) {
   return role == NW_INPUT ? (int32_t)((i * 7 + param * 5 + i * i * 3) % 11) - 4 : 1000000 + salt;
 }
 
-// Outputs start from values that differ between runs, so that an element that is not written is noticed.
+// Outputs start from values that differ between runs, so that an element that is not written is detected.
 static inline run params_of(const nw_program *p, int salt) {
   run r = {0};
   for (int i = 0; i < p->nbuffers && p->buffer[i]->role != NW_TEMP; i++) {

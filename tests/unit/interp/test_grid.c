@@ -1,7 +1,7 @@
 // Compares the judge (the legality check) with the interpreter on grids. The loops of small programs are bound to
 // blocks and threads at random. A program that the judge accepts must run without a race and compute the same, with
-// blocks and threads in either order. If the judge refuses a conflict of blocks or threads, the interpreter, which
-// shares no code with the judge, must see a conflict.
+// blocks and threads in either order. If the judge refuses a program because of a conflict between blocks or threads,
+// the interpreter must detect a race. The interpreter shares no code with the judge.
 #include "random_judged.h"
 
 static const char *const bases[] = {
@@ -160,7 +160,7 @@ static void try_binding(nw_ctx *c, const nw_program *p, const run *expected, tal
     nw_program_release(turned);
   } else if (is_conflict(nw_error(c)->refusal)) {
     char *why = nw_xstrdup(nw_error(c)->refusal->why);
-    bool turns = strstr(why, "virtual thread"); // virtual threads run in turns, so the conflict may have no effect
+    bool turns = strstr(why, "virtual thread"); // virtual threads run in turn, so the conflict may have no effect
     t->conflicts++;
     fate f = run_lowered(c, q, expected);
     if (f == FINE && !turns) {

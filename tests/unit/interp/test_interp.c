@@ -1,4 +1,4 @@
-// Compares interpreted programs of every form with their definitions.
+// Compares the results of interpreted programs with those of their definitions.
 #include "running.h"
 
 static void a_product(void **state) {
@@ -322,7 +322,7 @@ static bool watched(nw_program *p, watch *w, nw_view *v, bool lenient) {
 }
 
 // The three requested iterations among 10^12 are found by bisection. Iterations are left out or reversed, and stores
-// are dropped, exactly as requested.
+// are dropped, as the callbacks request.
 static void a_part_of_a_program_runs(void **state) {
   (void)state;
   nw_program *p = parsed(HEAD "for z in 0..1000000000000:\n  block C of C (i = z in 0..1000000000000) where z < 8:\n"

@@ -307,9 +307,9 @@ static bool binds_no_reduce(void *env, nw_stmt *s) {
   return true;
 }
 
-// Reverses a marked loop, unless it binds a reduce variable. A marked loop that binds one has at most one iteration. If
-// it has none, the init of the reduction is still executed, at the first value of the loop. A reversed loop would begin
-// at another value.
+// Reverses a marked loop, unless it binds a reduce axis. A marked loop that binds a reduce axis has at most one
+// iteration. If it has none, the init of the reduction is still executed, at the first value of the loop. A reversed
+// loop would begin at another value.
 static bool reverse_marked(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (is_marked(s) && nw_walk_from(s, binds_no_reduce, (void *)s->loop.var->name)) reverse_loop(env, s);

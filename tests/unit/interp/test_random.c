@@ -1,7 +1,7 @@
 // Tests random computations. The interpreted program must give the same bits as the definition.
 #include "running.h"
 
-static uint64_t seed, trial; // trial: the value of `seed` at the start of this case; NW_SEED=trial runs the case alone
+static uint64_t seed, trial; // trial: the value of `seed` at the start of this case; NW_SEED=trial runs only this case
 
 static int roll(int n) {
   seed = nw_hash_mix(seed, 0x9e3779b97f4a7c15u);
@@ -71,7 +71,7 @@ static E body(garden *g, int depth) {
 static const char *const names[] = {"i", "j"};
 static const char *const kinds[] = {"sum", "prod", "min", "max", "argmin", "argmax"};
 
-// Adds a stage. If its outputs have the right dtype, later stages can read them.
+// Adds a stage. If its outputs have the dtype of the garden, later stages can read them.
 static int stage(garden *g, int number_of, nw_tensor **out) {
   char name[16];
   const E extents[] = {lit(1 + roll(5)), lit(1 + roll(4))};

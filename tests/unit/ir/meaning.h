@@ -1,5 +1,5 @@
-// Evaluates an expression. This evaluator was written from docs/language.md and ops.def alone, and uses only the names
-// of nodes from core/ir.
+// Evaluates an expression by the rules of docs/language.md and ops.def. Uses no code of core/ir except the types of
+// nodes.
 //
 // Integers wrap at their width. f32 and the halves are computed in f32; a half is rounded only by a store or a cast. A
 // division by 0 and a read outside a buffer have no value. `and` and `or` evaluate both sides; a select evaluates only
@@ -169,9 +169,9 @@ static inline bool has_leaf(const nw_expr *e) {
   return false;
 }
 
-// Index arithmetic must not overflow, so a program has no index values beyond 2^62. A value that is computed from data,
-// or from a variable that was cast to another dtype, wraps instead. `from_data` finds such values, and `beyond` finds
-// results that are too large. Neither function uses the core.
+// Index arithmetic of a valid program has no values beyond 2^62. But a value that is computed from data, or from a
+// variable that was cast to another dtype, may wrap around. `from_data` finds such values. `beyond` finds results that
+// are too large.
 static inline bool from_data(const nw_expr *e) {
   if (e->op == NW_OP_LOAD) return true;
   if (e->op == NW_OP_CAST && e->arg[0]->type.dtype != e->type.dtype && has_leaf(e->arg[0])) return true;

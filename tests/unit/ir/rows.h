@@ -27,8 +27,8 @@ static inline long draw_trees(workshop *w, long trees, long a_pool, long (*draw)
   return done;
 }
 
-// Draws trees for one row and dtype. The row counts as unchecked if too few values were compared, or if the row was
-// seldom applied although `applies` is true.
+// Draws trees for one row and dtype. The row counts as unchecked if too few values were compared. It also counts as
+// unchecked if `applies` is true, but the row was seldom applied.
 static inline void draw_row(drawing *d, uint64_t seed, long trees, long a_pool, bool applies,
                             long (*draw)(workshop *w, void *drawing)) {
   workshop w = {.seed = seed};

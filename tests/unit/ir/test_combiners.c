@@ -1,5 +1,5 @@
-// Tests every component of every combiner, for every dtype. One more contribution must have the right effect, and the
-// identity must have no effect.
+// Tests every component of every combiner, for every dtype: the effect of one more contribution must be correct, and
+// the identity must have no effect.
 #include "raw.h"
 #include "ir/program/program.h"
 
@@ -92,7 +92,8 @@ static pair draw(combining *x) {
   return p;
 }
 
-// If the old value is the identity, the result must be the contribution. But for a sum, the result for -0 may be 0.
+// If the old value is the identity, the result must be the contribution. The exception is a sum: for a contribution of
+// -0, the result may be 0.
 static void check_identity(combining *x, pair p) {
   pair none = {x->identity[0], is_arg(x->c) ? x->identity[1] : number(0)}, want = p;
   if (x->c == NW_SUM && is_float(x->t) && p.v.f == 0) want.v.f = 0;
@@ -127,7 +128,7 @@ static void every_combiner_of_every_dtype(void **state) {
     }
 }
 
-// If the values are i64, value and index have the same dtype, and only the number of the component tells them apart.
+// If the values are i64, value and index have the same dtype, and only the number of the component distinguishes them.
 static void arg_reductions_of_i64(void **state) {
   (void)state;
   uint64_t seed = 7;
@@ -155,7 +156,7 @@ static void arg_reductions_of_i64(void **state) {
   }
 }
 
-// In a compute with two sums, both start from 0. With prod, min and max, too, all components have the same identity.
+// In a compute with two sums, both start from 0. Two components of a prod, min or max also have the same identity.
 static void later_components_start_like_the_first(void **state) {
   (void)state;
   workshop w;

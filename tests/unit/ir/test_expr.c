@@ -370,7 +370,7 @@ static void huge_expressions_are_refused(void **state) {
   expect_fail(e, index, NW_ELIMIT);
 }
 
-// Index arithmetic that would overflow has no value. But making, bounding and printing it must not fail.
+// Index arithmetic that would overflow has no value. But to make, bound or print it must not fail.
 static void huge_constants_are_harmless(void **state) {
   env *e = *state;
   static const int64_t big[] = {

@@ -1,6 +1,6 @@
-// Every row of rewrites.def that ir applies must keep the value, for every dtype to which it applies. Random trees of
-// the row's operations are made twice: by the constructors and the simplifier, and without folding. Both must have the
-// same bits.
+// Every row of rewrites.def that core/ir applies must keep the value, for every dtype to which the row applies. Random
+// trees of the row's operations are made twice: by the constructors and the simplifier, and without folding. The values
+// of both must have the same bits.
 #include "rows.h"
 #include "ir/program/program.h"
 
@@ -211,7 +211,7 @@ static int compare_forms(grower *g, const char *what, const nw_expr *raw, const 
       value v = meaning(&m, raw, lane);
       if (v.none || m.overflow) continue;
       value by = meaning(&m, made, lane);
-      if (m.overflow) continue; // the data cancelled out, and the index arithmetic that remains overflows
+      if (m.overflow) continue; // the data cancelled out, and the remaining index arithmetic overflows
       done++;
       if (same_value(t, v, by) || leaves_range(g, &m, raw, lane)) continue;
       report_wrong(what, raw, made, v, by);
@@ -299,7 +299,7 @@ static long check_limits(grower *g, long *bounds) {
     if (!draw_point(g, &k, &m)) break;
     value v = meaning(&m, raw, 0);
     if (!v.none && !m.overflow) meaning(&m, made, 0);
-    if (v.none || m.overflow) continue; // no value, or the data cancelled out and the rest overflows
+    if (v.none || m.overflow) continue; // no value, or the data cancelled out and the remaining arithmetic overflows
     done++;
     if (within_limits(&l, &m, v.i)) continue;
     report_wrong("a bound", raw, l.lower ? l.lower : made, v, l.upper ? meaning(&m, l.upper, 0) : v);

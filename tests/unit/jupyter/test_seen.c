@@ -1,4 +1,4 @@
-// Tests the set of seen messages. Each message counts once, as long as it is remembered.
+// Tests the set of received messages: a message that the set remembers must be reported as seen before.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// Tests models that rank: what they learn, and which input is refused. If XGBoost is missing, the tests only check that
-// the error names XGBoost.
+// Tests the training of models and the refusal of invalid input. If XGBoost is missing, the tests check only that the
+// error names XGBoost.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// Shared by the tests of lower. Parses, lowers and prints programs, and compares texts with golden files.
+// Shared by the tests of core/lower. Parses, lowers and prints programs, and compares texts with golden files.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static inline char *read_text(const char *path) {
 // Compares the text with tests/golden/lower/NAME. With UPDATE_GOLDEN=1 in the environment, writes this file instead.
 static inline void assert_golden(const char *text, const char *name, const char *source_file) {
   char path[1024];
-  while (!strncmp(source_file, "../", 3)) source_file += 3; // relative if a compiler cache made it so
+  while (!strncmp(source_file, "../", 3)) source_file += 3; // a compiler cache makes the path relative
   snprintf(path, sizeof path, "%.*s/../../golden/lower/%s", (int)(strrchr(source_file, '/') - source_file), source_file,
            name);
   if (getenv("UPDATE_GOLDEN")) {

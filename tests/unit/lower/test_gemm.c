@@ -42,8 +42,8 @@ static void every_pass_gives_the_golden_text(void **state) {
   }
 }
 
-// The compiler can keep the tile in registers only under these conditions: constant offsets into it, one fma for each
-// row, and no index that depends on the lane.
+// The compiler can keep the tile in registers only if all offsets into the tile are constant, each row has one fma, and
+// no index depends on the lane.
 static void register_tile_has_constant_offsets(void **state) {
   char *text = lowered(*state, gemm, NULL);
   assert_int_equal(count_of(text, "fma("), 8);

@@ -19,7 +19,8 @@ static char *rows_with(void *state, const char *outer, const char *inner) {
   return partitioned(state, text);
 }
 
-// Only the innermost serial loop is cut. The condition becomes its end, and no code is left for later iterations.
+// Only the innermost serial loop is cut. The condition becomes the end of the loop, and no code remains for later
+// iterations.
 static void a_scalar_guard_becomes_a_bound(void **state) {
   char *t = rows_with(*state, "for", "for");
   assert_has(t, "for i_i in 0..min(");

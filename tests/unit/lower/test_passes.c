@@ -222,7 +222,8 @@ static void a_masked_tile_lives_in_registers(void **state) {
   free(t);
 }
 
-// Every row of the unrolled tile tests whether any lane runs. One test around the loops is enough.
+// Every row of the unrolled tile has a guard that tests whether any lane is active. One guard around the loops must
+// replace these guards.
 static void guards_of_unrolled_rows_are_shared(void **state) {
   char *t = lowered(*state,
                     "program p\n"

@@ -25,8 +25,8 @@ static void reduction_outside(void **state) {
   assert_string_equal(r->element, "R[6]");
 }
 
-// With one contribution, the loop over k has one iteration. It may be outside the loop over rows p, but not outside the
-// loop over tiles o.
+// With one contribution, the loop over k has one iteration. This loop may be outside the loop over rows p, but not
+// outside the loop over tiles o.
 static void lifted_init(void **state) {
 #define ONE "program rows\ninput A: f32[10, 1]\noutput R: f32[10]\n"
 #define UPDATE(i)                                                                                                      \

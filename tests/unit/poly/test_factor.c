@@ -1,4 +1,4 @@
-// Compares proofs about the accesses of random programs with all executions of these programs.
+// Compares proofs about the accesses of random programs with an enumeration of all executions of these programs.
 #include "judging.h"
 #include "poly/internal.h"
 

@@ -127,7 +127,7 @@ static void vector_shape(void **state) {
           "would need different numbers of iterations");
 }
 
-// The guard leaves only one lane on, so there is no dependence. But all four lanes would write one element.
+// The guard leaves only one lane active, so there is no dependence. But all four lanes would write the same element.
 static void one_lane(void **state) {
 #define ONE(mark, n, guard)                                                                                            \
   "program o\ninput A: f32[1]\noutput B: f32[1]\n" mark "for i in 0.." n ":\n  block B of B (i = i in 0..1)" guard     \

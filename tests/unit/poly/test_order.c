@@ -65,7 +65,7 @@ static void in_place_reordered_tiles(void **state) {
           NW_REFUSE_WAR, "already be overwritten");
 }
 
-// If two statements write one element, the later write must stay the later one.
+// If two statements write the same element, the statement that writes last must stay the last.
 static void last_writer(void **state) {
 #define TWO "program two\ninput A: f32[8]\noutput X: f32[8]\n"
 #define FIRST "for i in 0..8:\n  block P of P (i = i in 0..8):\n    X[i] = A[i]\n"
@@ -251,8 +251,7 @@ static void init_after_the_first_update(void **state) {
   assert_string_equal(r->element, "R[0]");
 }
 
-// The init that a block owns runs at the first value of the reduce variable; in a loop that runs backwards, this value
-// comes last.
+// The init of a block runs at the first value of the reduce axis. In a loop that runs backwards, this value comes last.
 static void backwards_with_its_init(void **state) {
   refuses(*state, sum,
           SUM "for i in 0..8:\n  for k in 0..32:\n    block R of R (i = i in 0..8, reduce k = 31 - k in 0..32):\n      "

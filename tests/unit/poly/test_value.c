@@ -233,7 +233,7 @@ static void write_cache_inside_the_reduction(void **state) {
           NW_REFUSE_VALUE, "no init");
 }
 
-// The buffer is kept over k_o, but written back too early.
+// The buffer is needed during the whole loop k_o, but is written back inside it.
 static void written_back_too_early(void **state) {
   const nw_refusal *r = refuses(
       *state, gemm,

@@ -191,7 +191,7 @@ static void test_damaged_files(void **state) {
   refused(c);
 }
 
-// A file with anything besides the array is refused.
+// A file that contains more than the array is refused.
 static void test_files_with_more_than_an_array(void **state) {
   nw_ctx *c = *state;
 #define HEADER "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)"

@@ -228,7 +228,7 @@ static void test_freed_code_is_gone(void **state) {
   assert_null(nw_error(f->c));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   if (!getenv("NW_EMULATED"))
-    assert_true(resident_kib() - after_warm_up < 2048); // an emulator keeps the code that it translated
+    assert_true(resident_kib() - after_warm_up < 2048); // not in an emulator, which keeps translated code
 #endif
 }
 
@@ -324,8 +324,8 @@ static void test_peak_and_frequency_are_known(void **state) {
   free(m);
 }
 
-// The sizes are not multiples of a vector. This test does not check whether the bandwidths are right; the specs of
-// roofline plots do.
+// The sizes are not multiples of a vector. The values of the bandwidths are not checked here, but in the specs of
+// roofline plots.
 static void test_bandwidths(void **state) {
   fixture *f = *state;
   for (int loop = NW_STREAM_READ; loop <= NW_STREAM_WRITE; loop++)

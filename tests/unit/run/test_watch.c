@@ -1,4 +1,4 @@
-// Compares what the watch reports with the work of other threads, which this test starts.
+// Tests the watch, which detects other work on the machine. The test starts threads as other work.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void a_thread_that_shares_its_core_loses_time(void **state) {
   assert_true(lost > 0.2 && lost < 1);
 }
 
-// More threads than cores wait for each other. That is not other work.
+// If there are more threads than cores, they wait for each other. This must not be reported as other work.
 static void too_many_threads_are_not_watched(void **state) {
   (void)state;
   nw_watch w;

@@ -115,7 +115,8 @@ static inline nw_results assert_step(nw_sched *s, const char *primitive, const n
   return out;
 }
 
-// The error is left in the context for the test to read, and must then be cleared by nw_clear.
+// Checks that a step is refused, and returns the error. The error stays in the context; the test must clear it with
+// nw_clear.
 static inline const nw_diag *assert_refused(nw_sched *s, const char *primitive, const nw_arg *args, const char *pattern,
                                             int line) {
   const nw_program *before = nw_sched_program(s);

@@ -161,7 +161,7 @@ static void stale_loops(void **state) {
   nw_sched_release(s);
 }
 
-// A step is undone, and another step makes a loop. A handle from the undone step must not denote this loop.
+// If a step is undone and another step makes a loop, this loop must not have the id of a loop of the undone step.
 static void ids_are_not_used_twice(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);

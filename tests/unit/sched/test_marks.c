@@ -1,4 +1,4 @@
-// Tests the conditions that unroll, vectorize and parallel check before a step is judged.
+// Tests the conditions that unroll, vectorize and parallel check before the judge (the legality check) checks the step.
 #include "ir/program/tags.h"
 #include "scheduling.h"
 

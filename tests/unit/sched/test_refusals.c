@@ -1,4 +1,5 @@
-// Tests what the user sees of a refused step: message, witness, picture, and alternatives that work.
+// Tests what the user sees of a refused step: the message, the witness (two iterations in conflict), the picture, and
+// the alternatives.
 #include "scheduling.h"
 
 // Every alternative must be a step that is accepted.
@@ -80,8 +81,8 @@ static void a_local_buffer_has_to_fit(void **state) {
   nw_sched_release(s);
 }
 
-// A proof may use only a limited number of operations, its budget. With any budget, the step is either undecided or
-// makes the same program as without a limit.
+// A proof may use only a limited number of operations, its budget. With any budget, the step is either refused as
+// undecided, or makes the same program as without a limit.
 static void a_small_budget_does_not_change_the_program(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {
@@ -174,8 +175,8 @@ static void a_verdict_does_not_depend_on_earlier_checks(void **state) {
   nw_sched_release(s);
 }
 
-// Finds the least budget that decides a step in a new context. The same budget must decide the step after many other
-// steps too. With one operation less, the step must be undecided in both cases.
+// Finds the least budget that decides a step in a new context. The same budget must also decide the step after many
+// other steps. With one operation less, the step must be undecided in both cases.
 static void earlier_checks_do_not_change_the_budget(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {

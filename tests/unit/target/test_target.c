@@ -74,7 +74,7 @@ static void an_accelerator_has_the_scopes_of_its_buffers(void **state) {
   m.accelerator.nbuffers = 1;
   m.accelerator.buffer[0] = (nw_machine_buffer){.name = "weight", .bytes = 77};
   nw_target *t = made(*state, &m);
-  memset(&m, 0, sizeof m); // the target has a copy of its own
+  memset(&m, 0, sizeof m); // the target has a copy of the record
   assert_int_equal(nw_target_scope(t, "weight")->bytes, 77);
   assert_null(nw_target_scope(t, "local"));
   nw_target_release(t);

@@ -1,4 +1,4 @@
-// Tensor expressions in short notation, for tests. setup makes one session `nw`.
+// Tensor expressions in short notation, for tests. setup() opens the session `nw`.
 #pragma once
 #include "ir/program/program.h"
 #include "te/te.h"
