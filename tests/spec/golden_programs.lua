@@ -13,7 +13,8 @@ local function total()
   return nw.schedule(S), S
 end
 
--- In each entry, `make` returns a schedule and further values. `steps` lists functions that take these values; each makes one step.
+-- In each entry, `make` returns a schedule and further values. `steps` is a list of functions. Each function takes these values and
+-- makes one step.
 local programs = {}
 
 programs.gemm_walk = {
@@ -154,7 +155,8 @@ programs.scan = {
   },
 }
 
--- The heat equation, scheduled as by Pluto: it is skewed and tiled, and the tiles of a wavefront run in parallel.
+-- The heat equation, with the schedule that Pluto (a polyhedral compiler) makes: it is skewed and tiled, and the tiles of a
+-- wavefront run in parallel.
 programs.wavefront = {
   make = function()
     local A = nw.placeholder({1, 50}, "f32", "A")

@@ -1,4 +1,5 @@
---- Runs the specs inside nestwright, with busted as a library. So the host, the paths and interrupts are those of a user's script.
+--- Runs the specs inside nestwright, with busted as a library. So the specs run as a user's script does, with the same search paths
+--- and interrupts.
 --- usage: nestwright tests/spec/run.lua [options of busted] tests/spec
 --- Golden files are compared with tests/golden; UPDATE_GOLDEN=1 rewrites them.
 local here = arg[0]:match "^(.*)/[^/]*$" or "."

@@ -12,7 +12,7 @@ function support.product(M, N, K)
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
---- Splits a product into four columns at a time, outside the loop over rows.
+--- Splits the loop over columns by four. The loop over groups of four columns becomes the outermost loop.
 function support.columns_outside(s)
   s:split("j", 4)
   s:reorder("j_o", "i", "j_i")
@@ -105,8 +105,8 @@ function support.names(list)
   return out
 end
 
--- Checks that parsing the text form gives the same program. Checks nothing if NW_SCRAMBLE is set: printed words are then reversed
--- (tests/bench/house.lua).
+-- Checks that parsing the text form gives the same program. Checks nothing if tests/bench/house.lua has set NW_SCRAMBLE: the words
+-- of printed texts are then reversed.
 local function reads_back(s) assert(os.getenv "NW_SCRAMBLE" or s:reparses()) end
 
 --- Checks that every way of running the schedule computes what the definition says, on small shapes. Also checks that parsing the

@@ -9,7 +9,7 @@ local SIZES = {gemm = {12, 20, 9}, conv1d = {90, 5}, depthwise = {2, 9, 8}, blur
 local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
 local EACH = 12 -- the number of schedules of each computation
 
--- Two small caches with 3 and 5 sets, and a third cache that holds all data.
+-- A first and a second level with 3 and 5 sets, and a third level that holds all data.
 local MACHINE = {extends = "zen5", name = "small", cores = 4, caches = {
   {bytes = 3 * 4 * 64, ways = 4, latency = 4, bytes_per_cycle = 64},
   {bytes = 5 * 12 * 64, ways = 12, latency = 14, bytes_per_cycle = 32},

@@ -100,8 +100,9 @@ describe("cost", function()
     assert.is_true(c.flops >= 2 * 32 * 32 * 32)
   end)
 
-  -- The energies are computed by hand. A product that stays in the caches reads each array once from memory. A copy that is much
-  -- larger than the caches reads the lines of both arrays, and writes back those of the result. The static power is 3 W.
+  -- The energies are computed by hand. A product whose arrays fit in the caches reads each array once from memory. A copy whose
+  -- arrays are much larger than the caches reads the lines of both arrays, and writes back those of the result. The static power is
+  -- 3 W.
   it("gives the energy that was computed by hand from first accesses and multiply-adds", function()
     local m = round_machine {energy = {fma = {0, 0, 2, 4}, static_watts = 3},
       memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
@@ -152,9 +153,9 @@ describe("cost", function()
     end)
   end)
 
-  -- Energies of one access, from Accelergy's table at 65 nm. LPDDR4: 8 pJ for each bit. Buffer, 64 bits: read 18.2 pJ, write
-  -- 14.1. Memory of 192 words, 16 bits: 1.98 and 1.88. Memory of 16 words, 16 bits: 0.25 and 0.22. A word has 8 bits;
-  -- a word of a sum has 16.
+  -- Energies of one access, from Accelergy's table at 65 nm. LPDDR4: 8 pJ for each bit. Buffer, 64 bits: read 18.2 pJ, write 14.1.
+  -- Memory of 192 words, 16 bits: 1.98 and 1.88. Memory of 16 words, 16 bits: 0.25 and 0.22. A word of an input or a weight has 8
+  -- bits. A word of a sum has 16 bits.
   it("prices these counts by the energies of a machine that has these memories", function()
     local function priced(read_or_write)
       local p = nw.cost.price {counts = COUNTS, utilisation = 0.75, machine = nw.machine {extends = "eyeriss", name = "reference",

@@ -39,7 +39,7 @@ local function tiled(s)
   return s
 end
 
--- A computation with this many rows (a number or a size). A stage that is read twice is inlined.
+-- A computation with m rows; m is a number or a size. C reads P twice, and P is inlined into C.
 local function of_rows(m)
   local A = nw.placeholder({m, 24}, "f32", "A")
   local P = nw.compute({m, 24}, function(i, j) return A(i, j) * 2 end, "P")
@@ -94,8 +94,8 @@ local function stencil(streamed)
   return s
 end
 
--- Rows of X are computed next to the rows of Y that read them. If `loop` is given, it is vectorized: x is a loop of X, and x_1 is
--- a loop of Y.
+-- The rows of X that a row of Y reads are computed inside the loop over the rows of Y. If `loop` is given, it is vectorized: x is a
+-- loop of X, and x_1 is a loop of Y.
 local function beside(loop)
   local s = blur()
   s:compute_at("X", "y_1")

@@ -170,7 +170,7 @@ describe("nw.misses", function()
     assert.same(nw.misses(s, {levels = by_hand}).by_access, nw.misses(s, {machine = m}).by_access)
     local found, costs = nw.misses(s, {machine = m}).total, s:cost({machine = m}).levels
     for n, total in ipairs(found) do assert.equal(total.asked - total.hits, costs[n].misses) end
-    local shared = nw.misses(s, {machine = m, threads = 2}) -- both threads use the same second level
+    local shared = nw.misses(s, {machine = m, threads = 2}) -- the two threads share the second level
     assert.same({1024, 2048}, {shared.levels[1].bytes, shared.levels[2].bytes})
     assert.equal(nw.reuse(s, {machine = m}).caption, nw.reuse(s, {levels = by_hand}).caption)
     assert.equal(nw.cache_sets(s, {machine = m, level = 2}).caption, nw.cache_sets(s, {levels = by_hand, level = 2}).caption)

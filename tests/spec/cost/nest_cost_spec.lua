@@ -3,7 +3,8 @@ local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- A machine with round numbers. A line takes 2 cycles from the second cache to the first, 4 cycles back, and 8 cycles from memory.
+-- A machine with round numbers. A line takes 2 cycles from the second level of cache to the first, 4 cycles back, and 8 cycles from
+-- memory.
 local function machine(more)
   local m = {name = "round", cores = 1, clock = 1, vector_bytes = 32, vector_registers = 16, dispatch = 4,
     ops = {fma = {per_cycle = 2, latency = 4}, add = {per_cycle = 2, latency = 4}, div = {per_cycle = 0.25, latency = 12},

@@ -356,8 +356,8 @@ describe("the model", function()
     end
   end)
 
-  -- Returns the share of estimates whose real error is at most the stated one, and the number of estimates. The budget is the
-  -- number of accesses divided by `part`.
+  -- An estimate states a bound of its error. Returns the share of estimates whose error is within this bound, and the number of
+  -- estimates. The budget is the number of accesses divided by `part`.
   local function told(part, seeds)
     local covered, drawn = 0, 0
     for seed = 1, seeds do

@@ -133,7 +133,7 @@ describe("the file of a sweep", function()
     assert.same({0, "007", 8}, {again, r[2].n, r[1].n[1]})
   end)
 
-  -- Numbers that are hard to write: whole floats, floats with 17 digits, and the ends of the range of integers.
+  -- Numbers that a file could easily change: whole floats, floats with 17 digits, and the ends of the range of integers.
   local HARD = {2 ^ 3, 1e15, 2.0 ^ 40, 2.0 ^ 62, 2 ^ 63, 0.1 + 0.2, 0.3, 1 / 3, (1 << 53) + 1, 2 ^ 53, math.maxinteger,
     math.mininteger, -0.0, 5e-324, 1.7976931348623157e308}
   local TEXTS = {"", "007", "x", "a,b", 'q"', "l\nm", "\0", "\r", " 5", "0x10", "1e3", true, {8, 8.0}, {a = {1e15}}}

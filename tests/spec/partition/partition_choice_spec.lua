@@ -20,7 +20,7 @@ local function kernel(rows)
   end}
 end
 
--- Returns a tile of this many rows. The computation may have any number of columns.
+-- Returns a tile with this number of rows. The computation may have any number of columns.
 local function tall(rows)
   return {rows = rows, schedule = function(s, p) s:unroll(p.inner) end}
 end

@@ -150,7 +150,7 @@ end)
 describe("pieces in common loops", function()
   local ROWS, DEPTH = 12, 320
 
-  -- B has 80 kB in four adjacent panels. The first cache, of 48 kB, holds two of them.
+  -- B has 80 kB in four adjacent panels. The first level of cache, of 48 kB, holds two of these panels.
   local function panels()
     local A, B = nw.placeholder({ROWS, DEPTH}, "f32", "A"), nw.placeholder({4, DEPTH, 16}, "f32", "B")
     local k = nw.reduce_axis(DEPTH, "k")

@@ -23,7 +23,7 @@ local function tile(N, K)
   return s
 end
 
--- Returns the machine zen5 with this latency of the second cache. The latency of the third cache is 48 cycles more.
+-- Returns the machine zen5, but with this latency of the second level of cache. The latency of the third level is 48 cycles more.
 local function far(latency)
   local caches = {}
   for n, c in ipairs {{48 << 10, 12, 4, 128}, {1 << 20, 16, latency, 62}, {32 << 20, 16, 48 + latency, 29}} do
@@ -48,7 +48,7 @@ local function agrees(s, M, N, K)
 end
 
 describe("nw.partition.pipelined", function()
-  -- B has 96 kB, so it fits into the second cache, but not into the first cache, which has 48 kB.
+  -- B has 96 kB, so it fits into the second level of cache, but not into the first level, which has 48 kB.
   it("fetches ceil(latency / interval) iterations ahead", function()
     local s = tile(96, 256)
     local p = nw.partition.pipelined(s, "k", {tensor = "B", machine = "zen5"})

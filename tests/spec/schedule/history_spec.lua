@@ -1,4 +1,4 @@
---- Tests the log, the tree of versions, the schedule tree, s:why(), and steps that were not judged.
+--- Tests the log, the tree of versions, the schedule tree, s:why(), and steps whose legality was not checked.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -314,7 +314,7 @@ describe("s:unsafe()", function()
       q:unsafe(function(r) r:split("i", 4) end)
       q:parallel "k"
     end)
-    -- the next step is judged again; it is refused because of parallel inside parallel
+    -- the next step is checked again; it is refused, because a parallel loop must not contain a parallel loop
     support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o")
   end)
 
@@ -331,7 +331,7 @@ describe("s:unsafe()", function()
 
   it("lets s:check() find the wrong result", function()
     local s, _, Y = stages(16)
-    s:unsafe(function(q) q:split(q:loops(Y)[1], 4) end) -- this step would also have been accepted if it were judged
+    s:unsafe(function(q) q:split(q:loops(Y)[1], 4) end) -- a check would have accepted this step
     assert.truthy(s:check():find "agree")
     local h = nw.placeholder({1, 8}, "i32", "A")
     local state = nw.scan_state({5, 8}, "i32", "state")

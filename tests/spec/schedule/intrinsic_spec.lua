@@ -1,4 +1,4 @@
---- Tests which intrinsics may be registered, and what happens if a call of one goes wrong.
+--- Tests which intrinsics may be registered, and what happens if a call of an intrinsic goes wrong.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"

@@ -1,5 +1,5 @@
---- Tests the judge, which decides whether a step is legal, with the programs of its bench (tests/bench/judge). Legal steps must be
---- accepted and must not change the results. Illegal steps must be refused for the right reason.
+--- Tests the judge, which decides whether a step is legal, with the programs in tests/bench/judge. Legal steps must be accepted and
+--- must not change the results. Illegal steps must be refused for the right reason.
 package.path = "tests/bench/?.lua;" .. package.path
 local judge = require "_judge"
 local rows = judge.rows "tests/bench/judge"

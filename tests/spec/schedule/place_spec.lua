@@ -1,4 +1,4 @@
---- Tests where stages are computed: at a position among the statements of a loop, or, for a consumer, at its producer.
+--- Tests steps that move stages: to a position among the statements of a loop, or, for a consumer, to its producer.
 local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses

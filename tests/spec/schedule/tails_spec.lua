@@ -212,7 +212,7 @@ describe("a split with tail = predicate", function()
   end)
 end)
 
--- A mark that is impossible must be refused, not ignored. A vectorized loop runs as vectors with every kind of tail.
+-- If a loop cannot be vectorized, the step must be refused, not ignored. A vectorized loop runs as vectors with every kind of tail.
 describe("a vector loop with a tail", function()
   local function vector_code(s)
     local lowered, llvm = tostring(s:show "lowered"), tostring(s:show "llvm")

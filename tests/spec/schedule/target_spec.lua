@@ -176,7 +176,8 @@ describe("what a schedule costs", function()
   end)
 
   it("counts the calls of functions that the machine has", function()
-    -- 64 numbers need 16 calls of the function for 16 bytes, 4 calls of that for 64 bytes, or 64 calls of the scalar function.
+    -- 64 numbers need 16 calls of the function for vectors of 16 bytes, 4 calls of the function for 64 bytes, or 64 calls of the
+    -- scalar function.
     local s = vectorized "f32"
     local function calls(machine) return s:cost {machine = machine}.instructions end
     assert.is_true(calls "aarch64" > calls "x86_server")

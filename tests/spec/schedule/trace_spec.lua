@@ -1,4 +1,4 @@
---- Tests traces on another shape: every step is judged again, and the error names the first step that fails.
+--- Tests traces on another shape: the legality of every step is checked again, and the error names the first step that fails.
 local nw = require "nestwright"
 local support = require "support"
 

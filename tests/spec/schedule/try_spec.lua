@@ -20,7 +20,7 @@ local function symbolic()
   return nw.schedule(nw.compute({n, 8}, function(i, j) return 3 * A(i, 7 - j) end, "T"))
 end
 
--- Returns steps that are legal at some loops. At other loops, the primitive or the judge refuses them.
+-- Returns steps that are legal at some loops. At other loops, they are refused.
 local function simple_steps(s)
   local list, names = {}, {}
   for n, loop in ipairs(s:loops()) do names[n] = loop.name end

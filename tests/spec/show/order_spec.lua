@@ -367,7 +367,7 @@ describe("nw.pieces", function()
 end)
 
 describe("cells visited more than once", function()
-  -- Plots the stage X. For each row of its reader, `reach` rows of X are computed.
+  -- Plots the stage X. For each row of the stage that reads X, `reach` rows of X are computed.
   local function again(rows, width, reach)
     local I = nw.placeholder({rows, width}, "f32", "I")
     local X = nw.compute({rows, width}, function(i, j) return I(i, j) * 2 end, "X")

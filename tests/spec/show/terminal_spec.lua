@@ -1,4 +1,4 @@
---- Tests how pictures are shown, on terminals of every kind and in notebooks. Also tests the messages if one cannot be shown.
+--- Tests how pictures are shown, on terminals of every kind and in notebooks. Also tests the messages if a picture cannot be shown.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local pty = require "nw_pty"
@@ -407,7 +407,7 @@ describe("a picture on a terminal", function()
     for line in text:gmatch "[^\r\n]+" do assert.is_true(utf8.len(line) <= 100, line) end
   end)
 
-  -- The filling of a cell must look different from marks that are drawn on it, and from text.
+  -- The filling of a cell must look different from marks on the cell, and from text.
   it("shows fillings as background colours if there are colours", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     child = pty.spawn("/usr/bin/env", "NO_COLOR=", "TERM=xterm", "COLORTERM=truecolor", "NESTWRIGHT_GRAPHICS=braille",

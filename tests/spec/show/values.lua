@@ -44,7 +44,7 @@ end
 
 local CACHE = {levels = {{bytes = 1024, ways = 4}}}
 
---- The kinds: name, a function that makes a value, and true if that takes seconds.
+--- The kinds of values. A row has the name, a function that makes a value, and true if this takes seconds.
 values.kinds = {
   {"nil", function() return nil end},
   {"boolean", function() return true end},
@@ -108,7 +108,8 @@ local function picture(kind)
   end
 end
 
---- The writers: name, and a function of a value that returns a text, or nil if the writer is not used for this kind of value.
+--- The writers. A row has the name, and a function that returns the text of a value, or nil if the writer is not used for this kind
+--- of value.
 values.writers = {
   {"plain", function(value) return prompt.text(false, value) end},
   {"ansi", function(value) return prompt.text(true, value) end},
