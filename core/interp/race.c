@@ -1,9 +1,9 @@
 // Detects races. The interpreter runs the blocks and threads of a GPU launch one after another. This file compares
-// every access in a launch with earlier accesses to the same element. Two accesses, at least one of which is a write,
-// are a race if they are from different blocks. They are also a race if they are from different threads of a block
-// without a barrier between them. The values do not matter. A parallel loop is treated like a launch with one block for
-// each iteration. Some buffers have a piece for each CPU thread. Such a piece is undefined at the start of an
-// iteration, since an earlier iteration may have used it.
+// every access in a launch with earlier accesses to the same element. Two accesses are a race if at least one of them
+// is a write, and if different blocks make them, or different threads of a block without a barrier between the
+// accesses. The values do not matter. A parallel loop is treated like a launch with one block for each iteration. Some
+// buffers have a piece for each CPU thread. Such a piece is undefined at the start of an iteration, since an earlier
+// iteration may have used it.
 //
 // The detection is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"

@@ -1,6 +1,5 @@
---- The dimensions of a case, and the values of its sizes. A dimension is a number, or a symbolic size plus a number. The values
---- are small and awkward: 0, 1, primes, and one more or less than a tile. In a third of the cases, some dimensions are
---- symbolic.
+--- The dimensions of a case, and the values of its sizes. A dimension is a number, or a symbolic size plus a number. The values are
+--- small and awkward: 0, 1, primes, and one more or less than a tile. A third of the cases have symbolic dimensions.
 local nw = require "nestwright"
 
 local sizes = {}

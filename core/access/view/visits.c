@@ -1,6 +1,6 @@
-// Lists the executions of the blocks of a scheduled program, in order. For each execution, gives the instance (the
-// values of the block's axes) and the values of the loops. The bodies of the blocks are not computed. A loop is entered
-// only if a block in it may execute an instance that the caller asked for.
+// Lists the executions of the blocks of a scheduled program, in order. For each execution, the list has the instance
+// (the values of the block's axes) and the values of the loops. The bodies of the blocks are not computed. A loop is
+// entered only if a block in it may execute an instance that the caller asked for.
 #include "access/walker.h"
 #include <limits.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@ end
 
 local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "jump_safe", "timeout"}
 
--- Returns the strides of one tensor in the form of the binding: numbers, or false for "any". By default the last dimension is
--- contiguous and the others are "any".
+-- Returns the strides of one tensor in the form that the C function takes: numbers, or false for "any". By default the last
+-- dimension is contiguous and the others are "any".
 local function strides_of(t, given)
   local out = {}
   if given ~= nil and type(given) ~= "table" then
