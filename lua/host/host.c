@@ -61,8 +61,8 @@ static void *reserve(void) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-// Allocates the reserve again if enough memory is left. Otherwise `grace` stays set, because without it the next check
-// would refuse even small requests.
+// Allocates the reserve again if enough memory is left. If too little memory is left, `grace` stays set, because with a
+// grace of 0 the next check would refuse even small requests.
 void nwh_keep_reserve(nwh *h) {
   if (h->reserve) return;
   lua_gc(h->L, LUA_GCCOLLECT, 0);

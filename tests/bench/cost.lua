@@ -98,8 +98,8 @@ local function bytes_of(nest)
   return last[#last].address + last[#last].bytes
 end
 
--- Returns a nest of at least 1e7 accesses: a random nest of a rectangular kind, each kind in turn, or the nest of a random
--- schedule. Returns nil if its arrays are too large.
+-- Returns a nest of at least 1e7 accesses: the nest of a random schedule, or a random nest of one of the kinds in `list`. Returns
+-- nil if its arrays are too large.
 local function big_nest(number)
   if number % 3 == 0 then return big.nest(number, LEAST) end
   local list = {"plain", "tiled", "packed", "imperfect", "guarded"}

@@ -136,7 +136,8 @@ static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, 
   return true;
 }
 
-// Makes the loops. The value of the program's loop variable is `base` plus the value of the innermost loop made.
+// Makes the loops. The value of the program's loop variable is `base` plus the variable of the innermost of these
+// loops.
 static bool make_loops(nw_maker *m, const wanted *x, int block, const nw_bounds *begin, const nw_bounds *end,
                        nw_form base, nw_affine_node *to) {
   int64_t lo, hi;

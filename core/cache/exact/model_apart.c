@@ -28,8 +28,8 @@ int64_t nw_shape_rest(int64_t bytes, int64_t wide) {
   return r > wide / 2 ? r - wide : r;
 }
 
-// True if a and b use separate columns of the rows. That is, the difference between an address in a and an address in b
-// is never within a line of a multiple of r->wide, the width of a row.
+// True if a and b use separate columns of the rows. That is, the distance from an address in b to an address in a,
+// modulo the width of a row (r->wide), is at least one line and at most the width minus one line.
 static bool in_columns(const nw_rivals *r, span a, span b, int line) {
   __int128 u = a.lo - b.hi, v = a.hi - b.lo, at = u % r->wide;
   if (at < 0) at += r->wide;

@@ -4,8 +4,8 @@
 // reads and writes at an invariant address is kept in a register during the loop (LLVM's pass LICM) if both conditions
 // hold:
 //
-//   Every other access of the loop to the buffer is to exactly this address, or provably to a different address. The
-//   loop accesses the element in every iteration.
+// * Every other access of the loop to the buffer is to exactly this address, or provably to a different address.
+// * The loop accesses the element in every iteration.
 //
 // Accesses to other buffers do not matter, since buffers do not overlap.
 #include "cost/cpu/core_access.h"

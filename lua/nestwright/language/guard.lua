@@ -48,7 +48,8 @@ end
 
 local function literal_test(t) return plain_test(t, function(value) return value == t.text end) end
 
--- Returns a test for a union of types. If no type fits, the reason is that of the type whose mismatch is deepest inside the value.
+-- Returns a test for a union of types. If no type fits, why(value) returns the reason of the type whose mismatch is deepest inside
+-- the value.
 local function union_test(t)
   local tests = {}
   for n, one in ipairs(t.of) do tests[n] = test_of(one) end

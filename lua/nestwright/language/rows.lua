@@ -1,5 +1,5 @@
 --- The table of all public functions, with a row for each. Rows from C and from Lua have the same form: {class, name, signature,
---- doc, field}. Help, completion, the reference and the coverage test are made from the rows.
+--- doc, field}. Help, completion and the reference are made from the rows.
 local rows = {}
 
 local core = require "nestwright.core"
