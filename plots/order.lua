@@ -177,7 +177,7 @@ function order.shown_text(view)
   return ("%s, %s%s"):format(view.stage, table.concat(words, ", "), order.fixed_text(view))
 end
 
--- Adds a sentence about n things, unless n is 0.
+-- Adds a sentence that begins with a count, unless the count is 0.
 local function say(out, n, what, one, many)
   if n > 0 then out[#out + 1] = ("%s %s."):format(count(n, what), n == 1 and one or many) end
 end

@@ -190,9 +190,9 @@ static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, 
 }
 
 // Adds the cost of loads that cross into a second line. Such a load is repeated while one of its lines is outstanding.
-// A line that is fetched for one of several similar loads (line_walk.c) of a body is assumed to delay all of them,
-// since many iterations are in the instruction window at the same time. If lines come from several levels, the level
-// furthest from the core determines the cost.
+// A body may have several similar loads (line_walk.c). A line that is fetched for one of these loads is assumed to
+// delay all of them, since many iterations are in the instruction window at the same time. If lines come from several
+// levels, the level furthest from the core determines the cost.
 static void charge_across(const nw_core *k) {
   const nw_machine *m = k->machine;
   for (int i = 0; i < k->access.n; i++) {

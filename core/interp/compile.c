@@ -34,9 +34,9 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
   return false;
 }
 
-// True if the init of the block must run even if the loop has no iterations. (It is then called a lone init.) False if
-// the loop does not belong to the block's reduction (ir/program/lift.c). Also false if there is a guard, or an
-// allocation of a buffer that the block writes, between the loop and the block.
+// True if the init of the block must run even if the loop has no iterations. Such an init is called a lone init. The
+// result is false if the loop does not belong to the block's reduction (ir/program/lift.c). The result is also false if
+// there is a guard, or an allocation of a buffer that the block writes, between the loop and the block.
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
   if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
   for (const nwi_code *at = block->up; at != loop; at = at->up)

@@ -79,7 +79,7 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
   for (int i = 0; i < op->nreduce; i++) nwi_bind(s, op->reduce[i]->var->name, o->reduce + i);
   nwi_node **all = NW_NEW_N(x->arena, nwi_node *, 2 * (op->nout + op->nreduce) + 1);
   o->body = all, o->identity = all + op->nout, o->lo = o->identity + op->nout, o->extent = o->lo + op->nreduce;
-  // To make a node for a read, the nodes of another operation are made: the operation that is read. They must not be
+  // If this operation reads another operation, the nodes of the other operation are made on the way. They must not be
   // mixed with the nodes of this operation.
   nw_vec made_expr = s->expr, made_node = s->node;
   s->expr = s->node = (nw_vec){0};

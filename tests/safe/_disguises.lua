@@ -1,5 +1,5 @@
---- Makes disguises: things that a session may find in place of a file, such as a file of another user, a directory, or an endless
---- file. Also makes damaged files.
+--- Makes disguises. A disguise is what a session may find in place of a file, such as a file of another user, a directory, or an
+--- endless file. Also makes damaged files.
 local sandbox = require "_sandbox"
 local must, write = sandbox.must, sandbox.write
 

@@ -1,5 +1,5 @@
---- A list of programs with so many loops or stages that a step might take long. Each is {name =, run =}. run(step) makes a
---- schedule, and calls step(f) for each step, where f makes the step. So the caller can time each step and see whether it was
+--- A list of programs with so many loops or stages that a step might take long. A program is {name =, run =}. run(step) makes a
+--- schedule, and calls step(f) for each step of the schedule. f takes the step, so the caller can time it and see whether it was
 --- accepted. step(f) must return the results of f, or nothing if the step was refused.
 local nw = require "nestwright"
 local deep = {}

@@ -10,9 +10,9 @@
 // writer of a line does not depend on the sets, either.
 //
 // So most steps can be skipped, and only the last steps are made. The final content of the sets is correct if, at the
-// end, every line of a moving region in the sets was loaded by one of these last steps other than the first of them.
-// The lines of the first may have been loaded before it. A line that was written and is no longer in the sets was
-// written back.
+// end, every line of a moving region in the sets was loaded by one of these last steps, except their first. The lines
+// that the first of these steps accesses may have been loaded before it. A line that was written and is no longer in
+// the sets was written back.
 
 typedef struct drift {
   nw_run *e;

@@ -77,8 +77,8 @@ static bool is_tried(nw_run *e, const nw_shape *l) {
 }
 
 // Makes the fold of a loop whose lines fit in the sets. Such a loop evicts none of its lines, so its effect does not
-// depend on the positions of its regions: it is the same as in one set with the capacity of all sets. Returns NULL if
-// the lines do not fit in some set.
+// depend on the positions of its regions. The effect is the same as in one set with the capacity of all sets. Returns
+// NULL if the lines do not fit in some set.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l) {
   nw_run *r = e->roomy;
   nw_run_join(r, e, l);

@@ -1,9 +1,9 @@
 // Emits stores of vectors whose number of lanes is not a power of two.
 //
-// If such a vector is used in another basic block, LLVM splits it into single elements. (It does not if a register can
-// hold the vector when its lanes are rounded up to a power of two.) LLVM also splits vectors of masks and indices in
-// this way. So the store of such a vector is emitted as several stores, the pieces. A piece has as many lanes as a
-// register, or a smaller power of two.
+// If such a vector is used in another basic block, LLVM usually splits it into single elements. LLVM does not split it
+// if it fits in a register after its number of lanes is rounded up to a power of two. Vectors of masks and indices are
+// split in the same way. So the store of such a vector is emitted as several stores, the pieces. A piece has as many
+// lanes as a register, or a smaller power of two.
 #include "codegen/llvm/llvm.h"
 #include "ir/expr/fold.h" // nw_intern
 

@@ -267,7 +267,7 @@ static void add_chain(shaping *s, const nw_core_access *a) {
 }
 
 // A held element (core_held.c) is loaded once before the loop that holds it, and stored once after that loop, even if
-// several statements use it. It is not loaded if the body around the loop stores to the buffer before the loop.
+// several statements use it. The load is left out if the body around the loop stores to the buffer before the loop.
 static void add_held(shaping *s, const nw_core_access *a) {
   const nw_core_node *loop = s->loop[a->held];
   bool stored = false;

@@ -101,8 +101,9 @@ typedef struct spread { // the distribution of runs over sets
   double lines;
 } spread;
 
-// Returns a measure from 0 to 1 of how few cache sets the lines use: 0 if they use at least a quarter of all sets, and
-// 1 if they use only one set. Returns -1 if they use fewer than a quarter, but are not too many for these sets.
+// Returns a number from 0 to 1 that says how few cache sets the lines use: 0 if they use at least a quarter of all
+// sets, and 1 if they use only one set. Returns -1 if they use fewer than a quarter, but are not too many for these
+// sets.
 static double widen(spread *x, double run_lines, int64_t step, double count, const nw_machine_level *level) {
   int64_t way = level->bytes / level->ways;
   x->apart = nw_gcd(x->apart ? x->apart : way, step);

@@ -1,5 +1,5 @@
---- Marks rows in tables of partitions if the legality of some steps was not checked, or if the cost model does not know some of the
---- code.
+--- Marks rows in tables of partitions if the legality of some steps was not checked, or if the cost model does not cover some of
+--- the code.
 local core = require "nestwright.core"
 
 local marks = {}
