@@ -65,9 +65,7 @@ static bool keeps(const nw_core *k, const nw_core_access *a, const nw_core_node 
   return true;
 }
 
-enum {
-  MOST_PROMOTED = 250
-}; // LICM's limit on the loads and stores of a loop (licm-mssa-max-acc-promotion)
+enum { MOST_PROMOTED = 250 }; // LICM's limit on the loads and stores of a loop (licm-mssa-max-acc-promotion)
 
 // True if the loop exceeds the limit MOST_PROMOTED. Several loads of one element are counted separately: LLVM cannot
 // merge loads with stores between them.
