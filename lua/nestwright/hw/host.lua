@@ -67,8 +67,8 @@ local function add_figure(t, path, value)
   return true
 end
 
--- Completes the rates of a class, because a list replaces the whole list of the family: a width that was not measured keeps the
--- family's rate.
+-- Adds the family's rates for widths that were not measured. This is necessary because a list of rates in the record replaces the
+-- family's list as a whole.
 local function complete_rates(t, family)
   local like = require("nestwright.cost.machine").of(family)
   for name, class in pairs(t.ops or {}) do

@@ -73,7 +73,7 @@ static void it_stops_when_asked_to(void **state) { (void)state; }
 
 static void keep(void *env, const nw_calibrated *got) { *(nw_calibrated *)env = *got; }
 
-// Gives one figure the values of several passes. Returns the figure; its value is -1 if it is not used.
+// Adds the values that several passes measured for one figure. Returns the figure. Its value is -1 if it is doubtful.
 static nw_calibrated passes(nw_bounds bounds, int n, const double *value, const bool *disturbed) {
   nw_calibration *k = nw_xcalloc(1, sizeof *k);
   nw_calibrated got = {0};
