@@ -129,6 +129,11 @@ const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output) {
 
 double nw_kernel_compile_ms(const nw_kernel *k) { return k->compile_ms; }
 
+const char *nw_kernel_cpu(nw_kernel *k) {
+  nw_jit *j = nw_session_jit(k->ctx, 0);
+  return j ? nw_session_of(k->ctx)->api->cpu(j, k->exec->p->target) : NULL;
+}
+
 int nw_kernel_unsafe(const nw_kernel *k) {
   int n = k->exec->p->unsafe;
   for (int i = 0; i < k->ncases; i++) n = k->one[i]->exec->p->unsafe > n ? k->one[i]->exec->p->unsafe : n;

@@ -11,7 +11,7 @@ char *nw_machine_text(nw_ctx *c) {
   nw_str_fmt(&b, "%d core%s, vectors of %d bits, %d registers%s%s%s\n", m->cores, m->cores == 1 ? "" : "s",
              8 * m->vector_bytes, m->vector_registers, nw_has(m->features, NW_FEATURE_FMA) ? ", fma" : "",
              m->vector_bytes == 64 ? ", avx512" : "", nw_has(m->features, NW_FEATURE_F16C) ? ", f16c" : "");
-  const char *cpu = s->jit ? s->api->cpu(s->jit) : NULL;
+  const char *cpu = s->jit ? s->api->cpu(s->jit, NULL) : NULL;
   if (cpu)
     nw_str_fmt(&b, "LLVM: %s%s\n", cpu,
                strcmp(cpu, "generic") ? "" : " (this LLVM does not know the CPU; code will be slower)");

@@ -31,7 +31,7 @@ typedef struct nw_jit_api {
   char *(*object)(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
   size_t (*bytes)(const nw_machine_code *m); // size of the instructions
   void (*free)(nw_machine_code *m);
-  const char *(*cpu)(const nw_jit *j);
+  const char *(*cpu)(nw_jit *j, const nw_target *t); // LLVM's name of the CPU of a target; NULL: of this host
 } nw_jit_api;
 typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
 

@@ -286,6 +286,14 @@ static const nwl_row kernel_fields[] = {
     {"notes", kernel_notes, "string",
      "Remarks on the code. There is a line for each function that has no vector form on the target."},
     {"cached", kernel_cached, "boolean", "True if the machine code came from the cache."},
+static int kernel_cpu(lua_State *L) {
+  nw_clear(nwl_ctx(L));
+  const char *cpu = nw_kernel_cpu(kernel_arg(L, 1));
+  if (!cpu) return nwl_raise(L);
+  lua_pushstring(L, cpu);
+  return 1;
+}
+
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_kernel_class = {"kernel", "nestwright.kernel", kernel_methods, kernel_fields, kernel_meta};
@@ -315,6 +323,7 @@ static int f_evaluate(lua_State *L) {
   read_arrays(L, 2, n, NULL, args);
   nw_clear(nwl_ctx(L));
   return nw_evaluate(nwl_ctx(L), nout, out, n, args) ? 0 : nwl_raise(L);
+    {"cpu", kernel_cpu, "string", "LLVM's name of the CPU that the code is made for, such as znver4."},
 }
 
 const nwl_row nwl_run_rows[] = {

@@ -117,6 +117,7 @@ NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t m
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
                         nw_array *const *args); // evaluates the definition; `args` are those of a kernel
 
+NW_API const char *nw_kernel_cpu(nw_kernel *k); // LLVM's name of the CPU that the code is made for; NULL on failure
 // An external program, which is found on PATH and run to its end without a shell. Its input is a file in memory, which
 // it may also open as /dev/stdin. The program and its children are killed if the session is interrupted, or if
 // `stopped` returns true. `stopped` may be NULL.

@@ -404,7 +404,7 @@ static void jit_free(nw_machine_code *m) {
   free(m);
 }
 
-static const char *jit_cpu(const nw_jit *j) { return j->host.cpu; }
+static const char *jit_cpu(nw_jit *j, const nw_target *t) { return (t ? nwo_maker_of(j, t) : &j->host)->cpu; }
 
 const nw_jit_api *nw_jit_entry(void);
 
