@@ -587,6 +587,11 @@ function array:totable() end
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
+---The assembly of the kernel, as f:show "asm". loop: only that of one loop, with the loops in it, without directives. If the loop was copied, all copies follow. nw.beside{{"before", f:asm{loop = "k"}}, {"after", g:asm{loop = "k"}}} shows two versions side by side. Unrolled and vectorized loops are not loops of the code.
+---@param options? {loop?: string|nw.loop}
+---@return nw.view
+function kernel:asm(options) end
+
 ---Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The kernel runs `reps` times (11). The answer prints a table and describes the median run, or the fastest run if fastest = true: seconds, within (seconds in parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the loops start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half).
 ---@param ... nw.array|{reps?: integer, fastest?: boolean}
 ---@return nw.report
@@ -897,7 +902,7 @@ function nw.argmin(term, ...) end
 ---@return number, number[]
 function nw.bandwidth(bytes, options) end
 
----Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Without HTML, the columns are shown one below the other.
+---Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Without HTML, columns that are too wide together are shown one below the other.
 ---@param columns any[][]
 ---@param options? {most?: integer}
 ---@return nw.view

@@ -72,6 +72,48 @@ local function shown(text)
   return is_arm(text) and (remarked:gsub("# ", "// ")) or remarked
 end
 
+-- ---- one loop
+
+-- Returns the loop of the program from which LLVM made a loop with this label. LLVM adds numbers and suffixes such as ".us" to the
+-- names of copies. names: the names of the program's loops, as keys.
+local function source_of(label, names)
+  local base = label:match "^[^.]+" or label
+  local stem = base:gsub("%d+$", "")
+  return not names[base] and names[stem] and stem or base
+end
+
+-- Returns an instruction with aligned operands. Of LLVM's comments, only those on spills are kept.
+local function tidy(line)
+  local code, remark = line:match "^(.-)%s+#%s+(.*)$"
+  local name, operands = (code or line):match "^%s*(%S+)%s*(.-)%s*$"
+  local about = remark and (remark:find "Spill" or remark:find "Reload") and "  # " .. remark or ""
+  return ("  %-13s %s"):format(name, operands):gsub("%s+$", "") .. about
+end
+
+local function is_instruction(line) return line:find "^%s+%l" ~= nil end
+
+--- Returns the blocks of a loop, with those of the loops in it, as lines of text without directives; and the names of all loops of
+--- the code, outermost first. text: the assembly of a kernel; wanted: the loop's name; names: as in source_of.
+local function of_loop(text, wanted, names)
+  local lines, found, inside = {}, {}, false
+  for line in with_loops(text):gmatch "[^\n]+" do
+    if label_of(line) then
+      inside = false
+      for label in (line:match "# in (.+)$" or ""):gmatch "[^ >]+" do
+        local name = source_of(label, names)
+        if not found[name] then found[#found + 1], found[name] = name, true end
+        inside = inside or name == wanted
+      end
+      if inside then lines[#lines + 1] = (line:gsub(":%s+#", ":  #")) end
+    elseif line:find "^%.Lfunc_end" then
+      inside = false
+    elseif inside and is_instruction(line) then
+      lines[#lines + 1] = tidy(line)
+    end
+  end
+  return lines, found
+end
+
 -- Returns the assembly of a kernel, for code that can only parse x86_64 instructions.
 local function of_x86_64(what, kernel)
   local target = core.kernel_target(kernel)
@@ -81,4 +123,4 @@ local function of_x86_64(what, kernel)
   return core.kernel_text(kernel, "asm")
 end
 
-return {with_loops = with_loops, shown = shown, of_x86_64 = of_x86_64}
+return {with_loops = with_loops, shown = shown, of_loop = of_loop, of_x86_64 = of_x86_64}

@@ -10,7 +10,7 @@ local view = require "nestwright.show.view"
 local inside = require "nestwright.inside"
 
 local ARRAY, TENSOR = core.classes.array, core.classes.tensor
-local built = setmetatable({}, {__mode = "k"}) -- kernel -> {threads, inputs}
+local built = setmetatable({}, {__mode = "k"}) -- kernel -> {threads, inputs, loops (their names, as keys)}
 
 -- Splits trailing options from tensors: f:time(a, b, {reps = 10}).
 local function split_options(...)
@@ -80,12 +80,18 @@ local function make_inputs(what, inputs)
 end
 
 -- Builds one kernel from several versions.
-local function dispatching(s, o)
+local function note_loops(s, names)
+  for _, loop in ipairs(s:loops()) do names[loop.name] = true end
+end
+
+-- Builds one kernel from several versions.
+local function dispatching(s, o, names)
   local kernels = {}
   returning.always(s, function()
     for n, version in ipairs(errors.expect("build: versions", o.versions, "table")) do
       s:checkout(version)
       kernels[n] = core.compile(s, o.threads, o.opt, o.cache == false)
+      note_loops(s, names)
     end
   end)
   return core.kernel_dispatch(kernels)
@@ -220,14 +226,29 @@ return function(nw)
     function(s, options)
       local o = errors.options("build", options, {"threads", "opt", "cache", "versions", "target"})
       target.check(s, o.target)
-      local kernel = o.versions and dispatching(s, o) or core.compile(s, o.threads, o.opt, o.cache == false)
-      built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs}
+      local names = {}
+      note_loops(s, names)
+      local kernel = o.versions and dispatching(s, o, names) or core.compile(s, o.threads, o.opt, o.cache == false)
+      built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs, loops = names}
       if kernel.notes ~= "" then inside.note((kernel.notes:gsub("\n$", ""))) end
       return kernel
     end)
 
   schedule_method("time", "(self: nw.schedule, ...: nw.array|table): nw.time",
     "Builds and times the schedule. If no inputs are given, they are random. The last argument may be a table of options of build "
+local function asm(kernel, options)
+  local o = errors.options("asm", options, {"loop"})
+  local text = core.kernel_text(kernel, "asm")
+  if o.loop == nil then return view.text(assembly.shown(text)) end
+  local wanted = debug.getmetatable(o.loop) == core.classes.loop and o.loop.name or errors.expect("asm: loop", o.loop, "string")
+  local lines, found = assembly.of_loop(text, wanted, (built[kernel] or {}).loops or {})
+  if #lines == 0 then
+    errors.fail("invalid", "unrolled and vectorized loops are not loops of the code", "asm: loop: the code has no loop '%s'; %s",
+      wanted, #found > 0 and "its loops are " .. table.concat(found, ", ") or "it has no loops")
+  end
+  return view.text(table.concat(lines, "\n"))
+end
+
     .. "and time.",
     function(s, ...)
       local given, options = split_options(...)
@@ -283,6 +304,11 @@ return function(nw)
       core.evaluate(outputs, args)
       return made
     end)
+  kernel_method("asm", "(self: nw.kernel, options?: {loop?: string|nw.loop}): nw.view",
+    "The assembly of the kernel, as f:show \"asm\". loop: only that of one loop, with the loops in it, without directives. "
+    .. "If the loop was copied, all copies follow. nw.beside{{\"before\", f:asm{loop = \"k\"}}, {\"after\", g:asm{loop = "
+    .. "\"k\"}}} shows two versions side by side. Unrolled and vectorized loops are not loops of the code.", asm)
+
 
   define("interpret",
     "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean, steps?: integer}): nw.array[]",

@@ -1,4 +1,5 @@
 --- nw.beside shows values in columns, side by side: schedules, pictures, numbers and text.
+local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local html = require "nestwright.show.html"
@@ -7,6 +8,7 @@ local view = require "nestwright.show.view"
 
 local MOST_SVG = 40000 -- bytes of an SVG; a larger picture is shown as a bitmap
 local COLUMNS = 112 -- columns of text for all values in a row
+local GAP = 3 -- columns of text between two values
 
 local function plain(value) return require "nestwright.show.prompt".text(false, value) end
 
@@ -64,12 +66,42 @@ local function page_of(columns, most)
   return table.concat(out, "\n")
 end
 
-local function words_of(columns)
+local function lines_of(text)
   local out = {}
+  for line in (text .. "\n"):gmatch "(.-)\n" do out[#out + 1] = line end
+  return out
+end
+
+local function width_of(line) return utf8.len(line) or #line end
+
+-- Returns texts side by side, or one below the other if they are too wide.
+local function lined_up(texts)
+  local columns, width, total, deepest = {}, {}, GAP * (#texts - 1), 0
+  for n, text in ipairs(texts) do
+    columns[n], width[n] = lines_of(text), 0
+    for _, line in ipairs(columns[n]) do width[n] = math.max(width[n], width_of(line)) end
+    total, deepest = total + width[n], math.max(deepest, #columns[n])
+  end
+  if total > COLUMNS then return table.concat(texts, "\n\n") end
+  local out = {}
+  for k = 1, deepest do
+    local cells = {}
+    for n, lines in ipairs(columns) do
+      local line = lines[k] or ""
+      cells[n] = line .. (" "):rep(width[n] - width_of(line))
+    end
+    out[k] = blanks.right(table.concat(cells, (" "):rep(GAP)))
+  end
+  return table.concat(out, "\n")
+end
+
+local function words_of(columns, most)
+  local out, texts = {}, {}
   for n, column in ipairs(columns) do
     local words = {}
     for k, value in ipairs(column) do words[k] = type(value) == "string" and value or plain(value) end
-    out[n] = table.concat(words, "\n")
+    texts[#texts + 1] = table.concat(words, "\n")
+    if #texts == most or n == #columns then out[#out + 1], texts = lined_up(texts), {} end
   end
   return table.concat(out, "\n\n")
 end
@@ -86,12 +118,12 @@ local function beside(columns, options)
     end
   end
   if #columns == 0 then errors.fail("invalid", "{{\"before\", s}, {\"after\", t}}", "beside: there are no columns") end
-  return view.new(function(style) return style == "html" and page_of(columns, most) or words_of(columns) end)
+  return view.new(function(style) return style == "html" and page_of(columns, most) or words_of(columns, most) end)
 end
 
 return function(nw)
   rows.define(nw, "nw", "beside", "(columns: any[][], options?: {most?: integer}): nw.view",
     "Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, "
     .. "tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Without "
-    .. "HTML, the columns are shown one below the other.", beside)
+    .. "HTML, columns that are too wide together are shown one below the other.", beside)
 end

@@ -31,7 +31,11 @@ describe("nw.beside", function()
     if support.have_gnuplot() then assert.truthy(page({{"pieces", nw.pieces(s)}}):find("<img ", 1, true)) end
   end)
 
-  it("shows values one below the other as text", function()
+  it("shows values side by side as text, or one below the other if they are too wide", function()
+    assert.equal("one   two\na     b\nc", tostring(nw.beside {{"one", "a", "c"}, {"two", "b"}}))
+    assert.equal("one   two\n\nthree", tostring(nw.beside({{"one"}, {"two"}, {"three"}}, {most = 2})))
+    local wide = ("x"):rep(80)
+    assert.equal(("one\n%s\n\ntwo\n%s"):format(wide, wide), tostring(nw.beside {{"one", wide}, {"two", wide}}))
     local s = support.doubled(4)
     local text = tostring(nw.beside {{"one", s, 7}, {"two", nw.pieces(s)}})
     for _, word in ipairs {"one", "for i in 0..4", "7", "two", "4 instances"} do assert.truthy(text:find(word, 1, true), text) end
