@@ -69,7 +69,7 @@ end
 -- ---- columns
 
 local BESIDE = {min = true, q1 = true, q3 = true, spread = true, threads = true, unsafe = true, disturbed = true,
-  machine = true, error = true}
+  conditions = true, machine = true, error = true}
 
 local function columns(s, list)
   local out, seen = {}, {}
@@ -229,6 +229,20 @@ function sweep.about(name, points, best, x, write)
   return table.concat(parts, "; ")
 end
 
+-- Returns the different conditions of all times in the rows: those of a single time, and those of times with names.
+local function conditions_of(list)
+  local out, seen = {}, {}
+  for _, row in ipairs(list) do
+    for name, text in pairs(row) do
+      if (name == "conditions" or name:find "_conditions$") and type(text) == "string" and not seen[text] then
+        out[#out + 1], seen[text] = text, true
+      end
+    end
+  end
+  table.sort(out)
+  return out
+end
+
 --- Returns the small print: the machine and the spread of the drawn rows.
 function sweep.small_print(list)
   local machines, most = values_of(list, "machine"), nil
@@ -240,9 +254,9 @@ function sweep.small_print(list)
   local function any(name)
     for _, row in ipairs(list) do if row[name] ~= nil and row[name] ~= false then return true end end
   end
-  local machine = #machines > 0 and table.concat(machines, "; ") or "Unknown machine"
-  return ("%s%s. Points measured one after the other.%s%s"):format(machine,
-    #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "",
+  local machine, told = #machines > 0 and table.concat(machines, "; ") or "Unknown machine", conditions_of(list)
+  return ("%s%s%s. Points measured one after the other.%s%s"):format(machine,
+    #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", #told > 0 and "; " .. table.concat(told, "; ") or "",
     most and (" Spread (middle half over median) at most %.1f %%."):format(100 * most) or "",
     (any "unsafe" and " Some schedules have steps that were not judged (unsafe)." or "")
       .. (any "disturbed" and " Other work disturbed some measurements, so no point is marked as the best." or ""))

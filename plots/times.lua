@@ -312,21 +312,23 @@ end
 --- refused}; c: the comparison, with `rounds` if the times were measured in turn.
 function pictures.small_print(list, c)
   local machines, threads = values_of(list, "machine"), values_of(list, "threads")
-  return ("%s. %s%s. %s"):format(
+  local told = values_of(list, "conditions")
+  return ("%s. %s%s%s. %s"):format(
     #machines > 0 and table.concat(machines, "; ") or "Unknown machine",
     c.rounds and ("Measured in turn, %d rounds"):format(c.rounds) or "Measured separately",
-    #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", spread_words(list)) .. elsewhere(list, c)
+    #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", #told > 0 and "; " .. table.concat(told, "; ") or "",
+    spread_words(list)) .. elsewhere(list, c)
 end
 
 local ALIKE = " Rows that are marked as alike are not distinguishable, because the middle halves of their times overlap."
 
-local COLUMNS = {"label", "min", "median", "q1", "q3", "speedup", "verdict", "threads", "machine", "refused"}
+local COLUMNS = {"label", "min", "median", "q1", "q3", "speedup", "verdict", "threads", "machine", "refused", "conditions"}
 
 local function data_of(list)
   local out = {}
   for n, r in ipairs(list) do
     local t = r.time
-    out[n] = {r.label, r.min, r.median, r.lo, r.hi, r.ratio, t.verdict, t.threads, t.machine, r.refused}
+    out[n] = {r.label, r.min, r.median, r.lo, r.hi, r.ratio, t.verdict, t.threads, t.machine, r.refused, t.conditions}
   end
   return out
 end

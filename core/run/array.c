@@ -34,7 +34,14 @@ nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape) {
   void *data = nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, true);
   if (!data) return nw_no_memory(c, "a tensor", (uint64_t)bytes);
   nw_array *a = nw_xcalloc(1, sizeof *a);
-  *a = (nw_array){.refs = 1, .ctx = c, .dtype = t, .ndim = ndim, .count = count, .data = data, .bytes = (size_t)bytes};
+  *a = (nw_array){.refs = 1,
+                  .ctx = c,
+                  .dtype = t,
+                  .ndim = ndim,
+                  .count = count,
+                  .data = data,
+                  .block = data,
+                  .bytes = (size_t)bytes};
   a->shape = nw_xcalloc((size_t)ndim + 1, sizeof *a->shape);
   for (int d = 0; d < ndim; d++) a->shape[d] = shape[d];
   return a;
@@ -47,7 +54,7 @@ nw_array *nw_array_retain(nw_array *a) {
 
 void nw_array_release(nw_array *a) {
   if (!a || --a->refs) return;
-  nw_mem_put(&nw_session_of(a->ctx)->mem, a->data);
+  nw_mem_put(&nw_session_of(a->ctx)->mem, a->block);
   free(a->shape);
   free(a);
 }

@@ -137,7 +137,7 @@ static bool take_rates(stream *s, nw_rates *out) {
   if (!(first > 0)) return false;
   double seconds = s->bytes * (double)s->passes / first, fit = SERIES_SECONDS / seconds;
   int count = fit < 3 ? 3 : fit < SAMPLES ? (int)fit : SAMPLES;
-  return nw_rates_of(s->c, &(nw_subject){s->j->frame.threads, rate, s}, count, out);
+  return nw_rates_of(s->c, &(nw_subject){s->j->frame.threads, rate, s, NULL}, count, out);
 }
 
 // Gives each thread a part of the memory at `data`, and divides this part into `narrays` adjacent arrays. Returns the

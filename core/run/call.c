@@ -59,8 +59,8 @@ static bool sizes_fit(nw_kernel *k) {
 
 static bool is_aligned(nw_ctx *c, const nw_storage *s, const nw_array *a) {
   return !s->streamed || (uintptr_t)a->data % NW_STREAM_ALIGN == 0 ||
-         nw_fail(c, NW_EINVAL, NULL, "%s is written by streaming stores: it must be aligned to %d bytes", s->buffer,
-                 NW_STREAM_ALIGN);
+         nw_fail(c, NW_EINVAL, "give align = 64, or a larger power of two, without an offset",
+                 "%s is written by streaming stores: it must be aligned to %d bytes", s->buffer, NW_STREAM_ALIGN);
 }
 
 static bool set_up(nw_kernel *k, nw_array *const *args) {

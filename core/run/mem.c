@@ -21,10 +21,12 @@ typedef struct nw_block_list block;
 
 static block *header_of(void *data) { return (block *)((char *)data - ALIGN); }
 
-// Maps a large block. Arrays that start at the same page offset compete for the same cache sets, so each large block
-// starts a few lines further than the previous one.
+// Arrays that start at the same page offset compete for the same cache sets, so each large block starts a few lines
+// further than the previous one.
+static size_t next_colour(nw_mem *m) { return ALIGN + (m->colour++ % 8) * 17 * ALIGN; }
+
 static block *map_block(nw_mem *m, size_t bytes) {
-  size_t colour = ALIGN + (m->colour++ % 8) * 17 * ALIGN;
+  size_t colour = next_colour(m);
   size_t mapped = (bytes + colour + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
   char *p = mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return NULL;
@@ -35,6 +37,19 @@ static block *map_block(nw_mem *m, size_t bytes) {
   block *b = header_of(p + skip + colour);
   *b = (block){.base = p + skip, .bytes = mapped - colour, .mapped = mapped};
   return b;
+}
+
+// Maps a block between two inaccessible pages. It then has a mapping of its own, whose huge pages the system counts. Its
+// size is noted as 0, so that it is not kept for reuse.
+void *nw_mem_huge(nw_mem *m, size_t bytes) {
+  size_t colour = next_colour(m), inner = (bytes + colour + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  char *p = mmap(NULL, inner + 2 * HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return NULL;
+  char *from = p + HUGE_PAGE - (uintptr_t)p % HUGE_PAGE;
+  if (mprotect(from, inner, PROT_READ | PROT_WRITE)) return munmap(p, inner + 2 * HUGE_PAGE), NULL;
+  madvise(from, inner, MADV_HUGEPAGE);
+  *header_of(from + colour) = (block){.base = p, .mapped = inner + 2 * HUGE_PAGE};
+  return from + colour;
 }
 
 // Allocates a block from the heap. A block of 0 bytes has memory, too, so that data can point to it.

@@ -115,7 +115,7 @@ bool nw_peak_flops(nw_ctx *c, nw_dtype type, int threads, nw_rates *out) {
   p.work = 2.0 * ROUNDS * p.job.times * CHAINS * lanes * p.job.frame.threads;
   *out = (nw_rates){0};
   if (!(rate(&p) > 0)) return false; // also prepares the team
-  return nw_rates_of(c, &(nw_subject){p.job.frame.threads, rate, &p}, SAMPLES, out);
+  return nw_rates_of(c, &(nw_subject){p.job.frame.threads, rate, &p, NULL}, SAMPLES, out);
 }
 
 // Returns the cycles per second while this core computes, measured with a chain of dependent additions of one cycle

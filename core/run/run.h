@@ -9,7 +9,8 @@ struct nw_array {
   int ndim;
   int64_t *shape;
   int64_t count;
-  void *data; // 64-byte aligned
+  void *data; // 64-byte aligned, unless nw_array_placed made the array
+  void *block; // the block of memory that holds the data
   size_t bytes;
 };
 

@@ -116,7 +116,7 @@ bool nw_take_samples(nw_ctx *c, int n, const nw_subject *subject, int count, dou
   series *s = nw_xcalloc((size_t)n, sizeof *s);
   for (int i = 0; i < n; i++) {
     s[i].subject = &subject[i];
-    nw_watch_open(&s[i].watch, subject[i].threads);
+    nw_watch_open(&s[i].watch, subject[i].threads, subject[i].cpu);
     out[i] = (nw_samples){0};
   }
   bool good = take_all(c, n, s, count, min_seconds);

@@ -6,6 +6,7 @@ typedef struct nw_subject { // something that is measured
   int threads; // of the team that runs it, which must have been prepared
   double (*once)(void *env); // takes a sample; returns its value, or -1 on failure
   void *env;
+  const int *cpu; // the CPU of each thread during a sample; NULL as usual
 } nw_subject;
 typedef struct nw_samples {
   double *value; // in the order in which they were taken; heap

@@ -15,6 +15,7 @@ typedef struct nw_mem {
   nw_fenced *fenced; // blocks at the edge of a page
 } nw_mem;
 void *nw_mem_get(nw_mem *m, size_t bytes, bool zero); // 64-byte aligned; NULL if the system has no memory
+void *nw_mem_huge(nw_mem *m, size_t bytes); // a new mapping on huge pages, if the system gives them; NULL as nw_mem_get
 // Allocates several pieces, each 64-byte aligned, *stride bytes apart, with undefined contents.
 void *nw_mem_pieces(nw_mem *m, size_t bytes, int64_t pieces, int64_t *stride);
 void nw_mem_put(nw_mem *m, void *data);

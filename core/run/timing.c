@@ -1,14 +1,18 @@
 // Measures the run time of kernels.
 //
 // A sample is the average wall-clock time of one call, over as many consecutive calls as take a millisecond. The calls
-// of a sample run in one guarded call, whose cost is not counted.
-#include "run/kernel.h"
+// of a sample run in one guarded call, whose cost is not counted. If caches are emptied before each call, each call is
+// measured by itself, and the time to read the clock is subtracted.
+#include "run/evict.h"
 #include "run/series.h"
+#include "run/watch.h"
 #include <math.h>
 #include <stdlib.h>
 
 #define SAMPLE_SECONDS 1e-3
 #define USUAL_REPS 10
+#define CLOCK_READINGS 101
+#define MOST_ALIGN ((uintptr_t)2 << 20) // a better alignment is not told
 
 typedef struct batch {
   nw_frame frame; // must be first, since the entry gets its address
@@ -17,29 +21,20 @@ typedef struct batch {
   double seconds;
 } batch;
 
+// The fence waits for the stores of the calls, which may still be on their way to the caches.
 static void run_batch(nw_frame *f) {
   batch *b = (batch *)f;
   double start = nw_now();
   for (int64_t i = 0; i < b->times; i++) b->entry(f);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
   b->seconds = nw_now() - start;
 }
 
 // Returns the seconds per call; -1 on failure.
-static double sample(nw_kernel *k, int64_t times) {
+static double warm_calls(nw_kernel *k, int64_t times) {
   batch b = {.frame = k->frame, .entry = k->entry, .times = times};
   if (!nw_guarded_call(k->ctx, run_batch, &b.frame)) return -1;
   return b.seconds / (double)times;
-}
-
-// Warms up, and returns the number of calls in a sample; 0 on failure.
-static int64_t calibrate(nw_kernel *k) {
-  for (int64_t times = 1;;) {
-    double t = sample(k, times);
-    if (t < 0) return 0;
-    if (t * (double)times >= SAMPLE_SECONDS || times >= (int64_t)1 << 24) return times;
-    double want = t > 0 ? SAMPLE_SECONDS * 1.2 / t : 0;
-    times = want > (double)times * 16 || want <= (double)times ? times * 16 : (int64_t)want + 1;
-  }
 }
 
 double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit) {
@@ -50,21 +45,74 @@ double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit) 
   return good ? b.seconds : -1;
 }
 
-// ---- records
+// ---- cold calls
+
+static void do_nothing(nw_frame *f) { (void)f; }
+
+// Returns how long a batch of one call takes that does nothing.
+static double clock_seconds(void) {
+  double reading[CLOCK_READINGS];
+  for (int i = 0; i < CLOCK_READINGS; i++) {
+    batch b = {.entry = do_nothing, .times = 1};
+    run_batch(&b.frame);
+    reading[i] = b.seconds;
+  }
+  double *sorted = nw_sorted(reading, CLOCK_READINGS), median = nw_quantile(sorted, CLOCK_READINGS, 0.5);
+  free(sorted);
+  return median;
+}
 
 typedef struct subject { // a kernel that is measured
-  nw_kernel *k;
+  nw_evictor evictor; // with the kernel
+  double clock;
   int64_t times; // calls in a sample
 } subject;
 
-static double once(void *env) {
-  const subject *s = env;
-  return sample(s->k, s->times);
+// Empties the caches before each call, so each call is measured by itself. Returns the seconds per call.
+static double cold_calls(subject *s, int64_t times) {
+  double sum = 0;
+  for (int64_t i = 0; i < times; i++) {
+    nw_evict(&s->evictor);
+    double t = warm_calls(s->evictor.k, 1);
+    if (t < 0) return -1;
+    sum += fmax(t - s->clock, 0);
+  }
+  return sum / (double)times;
 }
 
-static nw_time record(const nw_kernel *k, const nw_samples *s) {
-  nw_time t = {
-      .threads = k->threads, .reps = s->n, .sample = s->value, .retaken = s->retaken, .disturbed = s->disturbed};
+static double once(void *env) {
+  subject *s = env;
+  return s->evictor.chill ? cold_calls(s, s->times) : warm_calls(s->evictor.k, s->times);
+}
+
+// Warms up, and finds the number of calls in a sample. False on failure.
+static bool calibrate(subject *s) {
+  for (s->times = 1;;) {
+    double start = nw_now();
+    if (once(s) < 0) return false;
+    double passed = nw_now() - start, times = (double)s->times;
+    if (passed >= SAMPLE_SECONDS || s->times >= (int64_t)1 << 24) return true;
+    double want = passed > 0 ? SAMPLE_SECONDS * 1.2 * times / passed : 0;
+    s->times = want > times * 16 || want <= times ? s->times * 16 : (int64_t)want + 1;
+  }
+}
+
+// ---- records
+
+static int64_t alignment_of(const nw_evictor *e, int64_t offset) {
+  uintptr_t all = MOST_ALIGN;
+  for (int i = 0; i < e->n; i++) all |= (uintptr_t)e->args[i]->data - (uintptr_t)offset;
+  return (int64_t)(all & -all);
+}
+
+static nw_time record(const subject *from, const nw_conditions *how, const nw_samples *s) {
+  nw_time t = {.threads = from->evictor.k->threads,
+               .reps = s->n,
+               .sample = s->value,
+               .retaken = s->retaken,
+               .disturbed = s->disturbed,
+               .align = alignment_of(&from->evictor, how->offset),
+               .clock = from->clock};
   double *sorted = nw_sorted(s->value, s->n);
   double half = nw_quantile(sorted, s->n, 0.75) - nw_quantile(sorted, s->n, 0.25);
   t.min = sorted[0];
@@ -74,47 +122,62 @@ static nw_time record(const nw_kernel *k, const nw_samples *s) {
   return t;
 }
 
+static int most_threads(int n, const subject *s) {
+  int most = 0;
+  for (int i = 0; i < n; i++) most = s[i].evictor.k->threads > most ? s[i].evictor.k->threads : most;
+  return most;
+}
+
 // Measures kernels whose calls have begun.
-static bool measure(int n, nw_kernel *const *k, int reps, double min_seconds, nw_time *out) {
-  subject *s = nw_xcalloc((size_t)n, sizeof *s);
+static bool measure(int n, subject *s, int reps, double min_seconds, const nw_conditions *how, nw_time *out) {
+  nw_ctx *c = s[0].evictor.k->ctx;
   nw_subject *of = nw_xcalloc((size_t)n, sizeof *of);
   nw_samples *got = nw_xcalloc((size_t)n, sizeof *got);
-  bool good = true;
+  bool good = !how->ncpus || nw_places_check(c, most_threads(n, s), how->ncpus, how->cpu);
   for (int i = 0; i < n && good; i++) {
-    s[i] = (subject){k[i], calibrate(k[i])};
-    of[i] = (nw_subject){k[i]->threads, once, &s[i]};
-    good = s[i].times > 0;
+    s[i].clock = how->chill ? clock_seconds() : 0;
+    of[i] = (nw_subject){s[i].evictor.k->threads, once, &s[i], how->ncpus ? how->cpu : NULL};
+    good = nw_evict_open(&s[i].evictor) && calibrate(&s[i]);
   }
-  good = good && nw_take_samples(k[0]->ctx, n, of, reps > 0 ? reps : USUAL_REPS, min_seconds, got);
-  for (int i = 0; i < n && good; i++) out[i] = record(k[i], &got[i]);
-  free(s);
+  good = good && nw_take_samples(c, n, of, reps > 0 ? reps : USUAL_REPS, min_seconds, got);
+  for (int i = 0; i < n && good; i++) out[i] = record(&s[i], how, &got[i]);
+  for (int i = 0; i < n; i++) nw_evict_close(&s[i].evictor);
   free(of);
   free(got);
   return good;
 }
 
+static const nw_conditions usual;
+
 // Takes at least `reps` samples (0: the default number), and more until min_seconds have passed.
-bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out) {
+bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, const nw_conditions *how,
+                    nw_time *out) {
   *out = (nw_time){0};
+  if (!how) how = &usual;
   if (!k || !nw_kernel_begin(k, n, args)) return false;
-  bool good = measure(1, &k, reps, min_seconds, out);
+  subject s = {.evictor = {k, n, args, how->chill, NULL, 0}};
+  bool good = measure(1, &s, reps, min_seconds, how, out);
   nw_kernel_end(k);
   return good;
 }
 
 // Measures the kernels in turn (A B C A B C ...), so that a disturbance affects all of them equally.
 bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
-                       nw_time *out) {
+                       const nw_conditions *how, nw_time *out) {
   int begun = 0;
   bool good = n > 0;
+  if (!how) how = &usual;
+  subject *s = nw_xcalloc((size_t)n + 1, sizeof *s);
   for (int i = 0; i < n; i++) out[i] = (nw_time){.threads = k[i] ? k[i]->threads : 0};
   for (int i = 0; i < n && good; i++) {
     for (int e = 0; e < i; e++) good = good && k[e] != k[i];
     if (!good) nw_fail(k[i]->ctx, NW_EINVAL, "build it twice", "a kernel cannot be compared with itself");
     good = good && k[i] && nw_kernel_begin(k[i], nargs[i], args[i]);
+    if (good) s[i].evictor = (nw_evictor){k[i], nargs[i], args[i], how->chill, NULL, 0};
     begun += good;
   }
-  good = good && measure(n, k, rounds, 0, out);
+  good = good && measure(n, s, rounds, 0, how, out);
   for (int i = 0; i < begun; i++) nw_kernel_end(k[i]);
+  free(s);
   return good;
 }

@@ -27,14 +27,16 @@ static void note_id(void *ids, int t) { ((int *)ids)[t] = (int)syscall(SYS_getti
 
 // ---- places
 
-// Returns the cores on which the threads run while they are measured, if there are as many threads as cores.
-static cpu_set_t *places_of(const nw_watch *w) {
+// Returns the cores on which the threads run while they are measured, if these are given, or if there are as many
+// threads as cores.
+static cpu_set_t *places_of(const nw_watch *w, const int *given) {
   cpu_set_t all;
-  if (w->threads < 2 || sched_getaffinity(0, sizeof all, &all) || CPU_COUNT(&all) != w->threads) return NULL;
+  if (w->threads < 1 || sched_getaffinity(0, sizeof all, &all)) return NULL;
+  if (!given && (w->threads < 2 || CPU_COUNT(&all) != w->threads)) return NULL;
   cpu_set_t *places = nw_xcalloc(2 * (size_t)w->threads, sizeof *places);
   for (int t = 0, cpu = 0; t < w->threads; t++, cpu++) {
-    while (!CPU_ISSET(cpu, &all)) cpu++;
-    CPU_SET(cpu, &places[t]);
+    while (!given && !CPU_ISSET(cpu, &all)) cpu++;
+    CPU_SET(given ? given[t] : cpu, &places[t]);
     if (sched_getaffinity(w->id[t], sizeof *places, &places[w->threads + t])) places[w->threads + t] = all;
   }
   return places;
@@ -47,9 +49,46 @@ static void put(const nw_watch *w, int from) {
   for (int t = 0; places && t < w->threads; t++) sched_setaffinity(w->id[t], sizeof *places, &places[from + t]);
 }
 
+// Writes the CPUs of a set as Linux does: "0-3,8".
+static void write_cpus(nw_str *b, const cpu_set_t *set) {
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    int last = cpu;
+    if (!CPU_ISSET(cpu, set)) continue;
+    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set)) last++;
+    nw_str_fmt(b, "%s%d", b->n ? "," : "", cpu);
+    if (last > cpu) nw_str_fmt(b, "-%d", last);
+    cpu = last;
+  }
+}
+
+static bool not_allowed(nw_ctx *c, int cpu, const cpu_set_t *all) {
+  nw_str b = {0};
+  write_cpus(&b, all);
+  nw_fail(c, NW_ERANGE, "the affinity mask of the process limits them; taskset changes it",
+          "pin: CPU %d is not one of the CPUs that this process may use, which are %s", cpu, b.s ? b.s : "unknown");
+  nw_str_free(&b);
+  return false;
+}
+
+bool nw_places_check(nw_ctx *c, int threads, int n, const int *cpu) {
+  cpu_set_t all, used;
+  CPU_ZERO(&all);
+  CPU_ZERO(&used);
+  sched_getaffinity(0, sizeof all, &all);
+  for (int i = 0; i < n; i++) {
+    if (cpu[i] < 0 || cpu[i] >= CPU_SETSIZE || !CPU_ISSET(cpu[i], &all)) return not_allowed(c, cpu[i], &all);
+    if (CPU_ISSET(cpu[i], &used))
+      return nw_fail(c, NW_EINVAL, NULL, "pin: CPU %d is given twice; each thread needs a CPU of its own", cpu[i]);
+    CPU_SET(cpu[i], &used);
+  }
+  return n == threads || nw_fail(c, NW_EINVAL, "the option threads of s:build sets the number of threads",
+                                 "pin: %d CPU%s given for %d thread%s; give one for each thread", n, n == 1 ? "" : "s",
+                                 threads, threads == 1 ? "" : "s");
+}
+
 // ---- samples
 
-void nw_watch_open(nw_watch *w, int threads) {
+void nw_watch_open(nw_watch *w, int threads, const int *cpu) {
   *w = (nw_watch){.threads = threads};
   if (threads > nw_host()->cores) w->threads = 0; // its threads always wait for each other
   threads = w->threads;
@@ -65,7 +104,7 @@ void nw_watch_open(nw_watch *w, int threads) {
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", w->id[t]);
     w->file[t] = open(path, O_RDONLY | O_CLOEXEC);
   }
-  w->places = places_of(w);
+  w->places = places_of(w, cpu);
 }
 
 void nw_watch_close(nw_watch *w) {

@@ -1,7 +1,6 @@
 // Tells whether other work disturbed a measurement.
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
+#include "run/run.h"
 
 typedef struct nw_watch {
   int threads;
@@ -13,10 +12,12 @@ typedef struct nw_watch {
 } nw_watch;
 
 // Begins to watch a team of threads, which must have been prepared. During a sample, each thread of a team that has as
-// many threads as there are cores stays on its own core.
-void nw_watch_open(nw_watch *w, int threads);
+// many threads as there are cores stays on its own core. cpu: other places, for each thread; NULL if there are none.
+void nw_watch_open(nw_watch *w, int threads, const int *cpu);
 void nw_watch_close(nw_watch *w);
 void nw_watch_begin(nw_watch *w); // begins a sample
 // Ends the sample. Returns the largest share of its wall-clock time in which a thread could not run, although it had
 // work: others had its core, or the hypervisor had it.
 double nw_watch_end(nw_watch *w);
+// True if there is one place for each thread, and each is another CPU that this process may use.
+bool nw_places_check(nw_ctx *c, int threads, int n, const int *cpu);

@@ -148,6 +148,12 @@ static void push_time(lua_State *L, nw_time *t) {
   lua_setfield(L, -2, "threads");
   lua_pushinteger(L, t->retaken);
   lua_setfield(L, -2, "retaken");
+  lua_pushinteger(L, t->align);
+  lua_setfield(L, -2, "align");
+  if (t->clock > 0) {
+    lua_pushnumber(L, t->clock);
+    lua_setfield(L, -2, "clock");
+  }
   if (t->disturbed) {
     lua_pushboolean(L, true);
     lua_setfield(L, -2, "disturbed");
@@ -162,6 +168,29 @@ static void push_time(lua_State *L, nw_time *t) {
   t->sample = NULL;
 }
 
+#define MAX_PINS 1024
+
+// Reads the conditions of a measurement, {chill, offset, pin}; nil means the usual ones. `cpu` has room for MAX_PINS.
+static nw_conditions conditions_arg(lua_State *L, int arg, int *cpu) {
+  static const char *const chills[] = {"warm", "flush", "sweep", NULL};
+  nw_conditions how = {.cpu = cpu};
+  if (lua_isnoneornil(L, arg)) return how;
+  nwl_table(L, arg, "conditions");
+  lua_getfield(L, arg, "chill");
+  how.chill = (nw_chill)nwl_choice(L, lua_gettop(L), "chill", chills, 0);
+  lua_getfield(L, arg, "offset");
+  how.offset = nwl_integer_or(L, lua_gettop(L), "offset", 0);
+  lua_getfield(L, arg, "pin");
+  int list = lua_gettop(L);
+  how.ncpus = lua_isnil(L, list) ? 0 : nwl_list_length(L, list, MAX_PINS, "pin");
+  for (int i = 0; i < how.ncpus; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, list, i + 1);
+    cpu[i] = nwl_count_or(L, -1, "pin", 0, INT_MAX, 0);
+  }
+  lua_pop(L, 3);
+  return how;
+}
+
 static int f_kernel_time(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   nw_array *args[MAX_ARGS];
@@ -171,9 +200,11 @@ static int f_kernel_time(lua_State *L) {
   double seconds = nwl_number_or(L, 4, "min_seconds", 0);
   if (!(seconds >= 0 && seconds <= 86400))
     return nwl_fail(L, NW_ERANGE, NULL, "min_seconds: %g is not from 0 to 86400 (one day)", seconds);
+  int cpu[MAX_PINS];
+  nw_conditions how = conditions_arg(L, 5, cpu);
   nw_time t = {0};
   nw_clear(nwl_ctx(L));
-  if (!nw_kernel_time(k, n, args, reps, seconds, &t)) return nwl_raise(L);
+  if (!nw_kernel_time(k, n, args, reps, seconds, &how, &t)) return nwl_raise(L);
   push_time(L, &t);
   return 1;
 }
@@ -205,7 +236,7 @@ static int f_kernel_dispatch_seconds(lua_State *L) {
   return 1;
 }
 
-// kernel_compare({{kernel, {arrays}}, ...}, rounds): returns a record for each kernel. The kernels run alternately.
+// kernel_compare({{kernel, {arrays}}, ...}, rounds, conditions): returns a record for each kernel. The kernels run alternately.
 static int f_kernel_compare(lua_State *L) {
   nw_kernel *k[MAX_ARGS];
   int nargs[MAX_ARGS], n = nwl_list_length(L, 1, MAX_ARGS, "kernels"),
@@ -224,8 +255,10 @@ static int f_kernel_compare(lua_State *L) {
     args[i] = lua_newuserdatauv(L, MAX_ARGS * sizeof **args, 0);
     read_arrays(L, lua_gettop(L) - 1, nargs[i], k[i], args[i]);
   }
+  int cpu[MAX_PINS];
+  nw_conditions how = conditions_arg(L, 3, cpu);
   nw_clear(nwl_ctx(L));
-  if (!nw_kernel_compare(n, k, nargs, (nw_array *const *const *)args, rounds, t)) return nwl_raise(L);
+  if (!nw_kernel_compare(n, k, nargs, (nw_array *const *const *)args, rounds, &how, t)) return nwl_raise(L);
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {
     push_time(L, &t[i]);
@@ -250,6 +283,14 @@ static int kernel_export(lua_State *L) {
 
 static int kernel_compile_ms(lua_State *L) {
   lua_pushnumber(L, nw_kernel_compile_ms(kernel_arg(L, 1)));
+  return 1;
+}
+
+static int kernel_cpu(lua_State *L) {
+  nw_clear(nwl_ctx(L));
+  const char *cpu = nw_kernel_cpu(kernel_arg(L, 1));
+  if (!cpu) return nwl_raise(L);
+  lua_pushstring(L, cpu);
   return 1;
 }
 
@@ -282,18 +323,11 @@ static int kernel_unsafe(lua_State *L) {
 static const nwl_row kernel_fields[] = {
     {"unsafe", kernel_unsafe, "boolean", "True if the schedule of the kernel has steps that were not proven legal."},
     {"code_bytes", kernel_code_bytes, "integer", "The bytes of machine code of all versions of the kernel."},
+    {"cpu", kernel_cpu, "string", "LLVM's name of the CPU that the code is made for, such as znver4."},
     {"compile_ms", kernel_compile_ms, "number", "The time to lower, compile and link, in milliseconds."},
     {"notes", kernel_notes, "string",
      "Remarks on the code. There is a line for each function that has no vector form on the target."},
     {"cached", kernel_cached, "boolean", "True if the machine code came from the cache."},
-static int kernel_cpu(lua_State *L) {
-  nw_clear(nwl_ctx(L));
-  const char *cpu = nw_kernel_cpu(kernel_arg(L, 1));
-  if (!cpu) return nwl_raise(L);
-  lua_pushstring(L, cpu);
-  return 1;
-}
-
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_kernel_class = {"kernel", "nestwright.kernel", kernel_methods, kernel_fields, kernel_meta};
@@ -323,7 +357,6 @@ static int f_evaluate(lua_State *L) {
   read_arrays(L, 2, n, NULL, args);
   nw_clear(nwl_ctx(L));
   return nw_evaluate(nwl_ctx(L), nout, out, n, args) ? 0 : nwl_raise(L);
-    {"cpu", kernel_cpu, "string", "LLVM's name of the CPU that the code is made for, such as znver4."},
 }
 
 const nwl_row nwl_run_rows[] = {
@@ -337,11 +370,12 @@ const nwl_row nwl_run_rows[] = {
      "Adds new outputs to the arguments if these are only the inputs."},
     {"kernel_text", kernel_text, "(k: nw.kernel, what: string): string",
      "Returns the code of a kernel as text. what: 'lowered', 'llvm', 'asm', 'c' or 'versions'."},
-    {"kernel_time", f_kernel_time, "(k: nw.kernel, arguments: nw.array[], reps?: integer, min_seconds?: number): table",
-     "Measures the time of a kernel."},
+    {"kernel_time", f_kernel_time,
+     "(k: nw.kernel, arguments: nw.array[], reps?: integer, min_seconds?: number, conditions?: table): table",
+     "Measures the time of a kernel. conditions: {chill = 'flush', offset = 16, pin = {0, 1}}."},
     {"kernel_once", f_kernel_once, "(k: nw.kernel, arguments: nw.array[], limit: number): number",
      "Returns the time of one run, in seconds. Raises a limit error if the run takes longer than `limit` seconds."},
-    {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer): table[]",
+    {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer, conditions?: table): table[]",
      "Measures several kernels, alternating between them."},
     {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[], steps?: integer)",
      "Runs the program in the interpreter."},

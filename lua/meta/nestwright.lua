@@ -381,12 +381,12 @@ function schedule:text(version) end
 ---@return nw.loop
 function schedule:tile(loops, factors, options) end
 
----Builds and times the schedule. If no inputs are given, they are random. The last argument may be a table of options of build and time.
+---Builds and times the schedule. If no inputs are given, they are random. The last argument may be a table of options of build and of f:time.
 ---@param ... nw.array|table
 ---@return nw.time
 function schedule:time(...) end
 
----Measures every version from the naive program to the current one, in turn as nw.compare does, to show the effect of each step. If no inputs are given, they are random. The last argument may be a table of options: threads, opt; limit: seconds that one run may take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: 20 by default, fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in s:log(); sizes: values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.
+---Measures every version from the naive program to the current one, in turn as nw.compare does, to show the effect of each step. If no inputs are given, they are random. The last argument may be a table of options: threads, opt; limit: seconds that one run may take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: 20 by default, fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in s:log(); sizes: values of symbolic sizes, {N = 64}, for random inputs. align, offset, cold, cpu, pin, pages: the conditions, as in f:time. Its plot is a curve.
 ---@param ... nw.array|table
 ---@return nw.comparison
 function schedule:time_steps(...) end
@@ -611,8 +611,8 @@ function kernel:params() end
 ---@return nw.view
 function kernel:show(what) end
 
----Measures the kernel on these tensors, or on random inputs if none are given. The answer has min, median, spread, samples (all in seconds of wall-clock time), reps, threads and machine. spread, over the median: the interquartile range of the samples, or the distance between the medians of batches if that is larger. A sample in which a thread had to wait for its core is taken again (retaken: how many). disturbed: true if most samples stayed disturbed by other work; comparisons then give no verdict.
----@param ... nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}
+---Measures the kernel on these tensors, or on random inputs if none are given. The answer has min, median, spread, samples (all in seconds of wall-clock time), reps, threads and machine. spread, over the median: the interquartile range of the samples, or the distance between the medians of batches if that is larger. A sample in which a thread had to wait for its core is taken again (retaken: how many). disturbed: true if most samples stayed disturbed by other work; comparisons then give no verdict. align, offset: each array begins offset bytes after an address that is a multiple of align (a power of two), but not of 2*align; for this, the arrays are copied, and without it they are measured where they lie. pages = 'huge': the arrays are copied to huge pages, if the system gives them. cold = true: the caches are emptied before each call, by flushing the lines of the arrays ('flush', on x86) or by reading a buffer larger than the caches ('sweep'); the calls are then measured one by one. pin = {0, 2}: the CPU of each thread; cpu = 2: that of a single thread. The answer states its conditions: align (of the addresses of all arrays), offset, cold, clock (seconds that were subtracted from each cold call), cpus, huge_bytes (on huge pages) of mapped_bytes, and all of them as text in conditions.
+---@param ... nw.array|{reps?: integer, min_seconds?: number, warmup?: integer, align?: integer, offset?: integer, cold?: boolean|string, cpu?: integer, pin?: integer[], pages?: string}
 ---@return nw.time
 function kernel:time(...) end
 
@@ -951,7 +951,7 @@ function nw.clamp(x, low, high) end
 ---@param wait? boolean
 function nw.clear_output(wait) end
 
----Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. Lua does not keep the order of such names; nw.compare{{"naive", f}, {"tiled", g}} keeps the order in which they are written. base: the kernel that the others are compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples = {...}}. Two kernels are distinguishable if one was faster in more rounds than is likely by chance (sign test, 0.1 %), and by 3 % in the median round. With less than ten rounds, and for times measured elsewhere, the middle halves of the times must not overlap. rounds: 40 by default.
+---Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. Lua does not keep the order of such names; nw.compare{{"naive", f}, {"tiled", g}} keeps the order in which they are written. base: the kernel that the others are compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples = {...}}. Two kernels are distinguishable if one was faster in more rounds than is likely by chance (sign test, 0.1 %), and by 3 % in the median round. With less than ten rounds, and for times measured elsewhere, the middle halves of the times must not overlap. rounds: 40 by default. align, offset, cold, cpu, pin, pages: the conditions, as in f:time.
 ---@param kernels table
 ---@param ... nw.array
 ---@return nw.comparison

@@ -29,6 +29,16 @@ NW_API const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output);
 // Makes the output arrays of a call from the shapes of the inputs.
 NW_API bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs);
 NW_API bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args); // checks shapes, dtypes, facts and overlap
+// How caches are emptied before each call that is measured: not at all, by flushing the lines of the arrays, which only
+// x86 can do, or by sweeping a large buffer.
+typedef enum nw_chill { NW_WARM, NW_FLUSHED, NW_SWEPT } nw_chill;
+NW_API bool nw_can_flush(void);
+typedef struct nw_conditions { // of a measurement
+  nw_chill chill;
+  int64_t offset; // the place of the arrays: nw_time.align is the alignment of their addresses less the offset
+  int ncpus; // 0, or as many as there are threads; a kernel with fewer threads uses the first CPUs
+  const int *cpu; // the CPU of each thread
+} nw_conditions;
 typedef struct nw_time {
   // seconds of wall-clock time. spread, over the median, is the larger of the interquartile range of the samples and the
   // distance between the medians of the batches in which they were taken
@@ -36,15 +46,19 @@ typedef struct nw_time {
   int reps, threads;
   int retaken; // number of samples that were disturbed by other work and were taken again
   bool disturbed; // other work disturbed most of the samples, also when they were taken again: the time is worthless
+  int64_t align; // the largest power of two that divides the addresses of all arrays, less the offset
+  double clock; // seconds that reading the clock takes; subtracted from each call if the caches were emptied
   double *sample; // reps values in the order of the runs; heap, the caller frees it
 } nw_time;
-NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out);
+// how: NULL for the usual conditions.
+NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds,
+                           const nw_conditions *how, nw_time *out);
 // Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure.
 // The code of the diagnostic is NW_ELIMIT if the call was stopped.
 NW_API double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit);
 // Runs the kernels in turn: A B C A B C ... `out` has n entries.
 NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
-                              nw_time *out);
+                              const nw_conditions *how, nw_time *out);
 // The measured time of a loop. All fields are per call of the kernel.
 typedef struct nw_loop_time {
   int id; // of the loop's statement; copies of a loop, such as a main part and a rest, have the same id
@@ -103,6 +117,7 @@ NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm
 NW_API bool nw_kernel_export(nw_kernel *k, const char *path);
 NW_API nw_target *nw_kernel_target(const nw_kernel *k); // borrowed
 NW_API const char *nw_kernel_notes(const nw_kernel *k); // remarks on the code, one per line; "" if there are none
+NW_API const char *nw_kernel_cpu(nw_kernel *k); // LLVM's name of the CPU that the code is made for; NULL on failure
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // number of steps of its schedule that were not judged
@@ -117,7 +132,6 @@ NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t m
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
                         nw_array *const *args); // evaluates the definition; `args` are those of a kernel
 
-NW_API const char *nw_kernel_cpu(nw_kernel *k); // LLVM's name of the CPU that the code is made for; NULL on failure
 // An external program, which is found on PATH and run to its end without a shell. Its input is a file in memory, which
 // it may also open as /dev/stdin. The program and its children are killed if the session is interrupted, or if
 // `stopped` returns true. `stopped` may be NULL.

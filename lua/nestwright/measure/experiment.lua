@@ -26,7 +26,7 @@ end
 local function time_columns(t)
   local q1, q3 = times.half(t)
   return {min = t.min, median = t.median, q1 = q1, q3 = q3, spread = t.spread, threads = t.threads, machine = t.machine,
-    unsafe = t.unsafe, disturbed = t.disturbed}
+    conditions = t.conditions, unsafe = t.unsafe, disturbed = t.disturbed}
 end
 
 -- Sets the columns of a named time record: its minimum, and the values that a plot also needs.
@@ -36,6 +36,7 @@ local function put_time(row, name, t)
   put(row, name .. "_median", t.median)
   put(row, name .. "_q1", q1)
   put(row, name .. "_q3", q3)
+  put(row, name .. "_conditions", t.conditions)
   row.machine = row.machine or t.machine
   row.unsafe = row.unsafe or t.unsafe
   row.disturbed = row.disturbed or t.disturbed
@@ -119,28 +120,50 @@ local function cell(value, kind)
   return value == nil and "" or points.form_of(value)
 end
 
--- False for columns that are written to the files but not printed: the machine of the times, and other data for plots.
-local function is_shown(name, all)
-  local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
-  return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])
+-- True for columns with the conditions of times.
+local function tells_conditions(name, all)
+  local time = name:match "^(.*)_conditions$"
+  return name == "conditions" and all.median or time and all[time .. "_median"]
 end
 
+-- False for columns that are written to the files but not printed: the machine of the times, and other data for plots.
+local function is_shown(name, all, shared)
+  local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
+  return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])
+    and not (shared and tells_conditions(name, all))
+end
+
+-- Returns the conditions of all times as one text, or nil if they differ.
+local function shared_conditions(list, columns, all)
+  local shared
+  for _, name in ipairs(columns) do
+    for _, row in ipairs(tells_conditions(name, all) and list or {}) do
+      if shared and row[name] and row[name] ~= shared then return nil end
+      shared = shared or row[name]
+    end
+  end
+  return shared
+end
+
+-- Returns the columns to print, the kinds of their values, and the conditions that all times share.
 local function shown_columns(list)
   local columns, all, out = result_text.columns_of(list, list.params), {}, {}
   for _, name in ipairs(columns) do all[name] = true end
-  for _, name in ipairs(columns) do if is_shown(name, all) then out[#out + 1] = name end end
-  return out, kinds_of(all)
+  local shared = shared_conditions(list, columns, all)
+  for _, name in ipairs(columns) do if is_shown(name, all, shared) then out[#out + 1] = name end end
+  return out, kinds_of(all), shared
 end
 
 local function cells_of(list)
-  local lines, columns, kinds = {}, shown_columns(list)
+  local columns, kinds, shared = shown_columns(list)
+  local lines = {}
   for n, row in ipairs(list) do
     lines[n] = {}
     for c, name in ipairs(columns) do lines[n][c] = cell(row[name], kinds[name]) end
   end
   local head = {}
   for c, name in ipairs(columns) do head[c] = core.shown_text(name) end
-  return {head = head, rows = lines}
+  return {head = head, rows = lines, foot = shared and core.shown_text(shared)}
 end
 
 local function to_string(list)
@@ -155,6 +178,7 @@ local function to_string(list)
     for c, text in ipairs(cells) do padded[c] = text .. (" "):rep(width[c] - #text) end
     out[n] = blanks.right(table.concat(padded, "  "))
   end
+  out[#out + 1] = t.foot
   return table.concat(out, "\n")
 end
 

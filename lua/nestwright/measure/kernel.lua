@@ -1,5 +1,6 @@
 --- Running schedules: kernels, the interpreter, the evaluation of definitions, and times.
 local assembly = require "nestwright.measure.assembly"
+local conditions = require "nestwright.measure.conditions"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local returning = require "nestwright.language.returning"
@@ -79,7 +80,6 @@ local function make_inputs(what, inputs)
   return arrays
 end
 
--- Builds one kernel from several versions.
 local function note_loops(s, names)
   for _, loop in ipairs(s:loops()) do names[loop.name] = true end
 end
@@ -90,8 +90,8 @@ local function dispatching(s, o, names)
   returning.always(s, function()
     for n, version in ipairs(errors.expect("build: versions", o.versions, "table")) do
       s:checkout(version)
-      kernels[n] = core.compile(s, o.threads, o.opt, o.cache == false)
       note_loops(s, names)
+      kernels[n] = core.compile(s, o.threads, o.opt, o.cache == false)
     end
   end)
   return core.kernel_dispatch(kernels)
@@ -126,23 +126,42 @@ local function kernel_signature(kernel)
   return ("(%s -> %s)"):format(table.concat(ins, ", "), table.concat(outs, ", "))
 end
 
+-- Returns names of options, followed by those of the conditions.
+local function with_conditions(names) return table.move(conditions.OPTIONS, 1, #conditions.OPTIONS, #names + 1, names) end
+
+local TIME = with_conditions {"reps", "min_seconds", "warmup"}
+
 local function time_kernel(kernel, ...)
   local given, options = split_options(...)
-  local o = errors.options("time", options, {"reps", "min_seconds", "warmup"})
+  local o = errors.options("time", options, TIME)
   local warmup = o.warmup == nil and 1 or o.warmup
   if math.type(warmup) ~= "integer" or warmup < 0 then
     errors.fail("range", nil, "time: warmup: expected a number of runs, got %s", tostring(warmup))
   end
-  local args = kernel_arrays("time", kernel, given)
+  local how = conditions.of("time", o)
+  local args = conditions.placed(how, kernel_arrays("time", kernel, given))
   for _ = 1, warmup do kernel(table.unpack(args)) end
-  return times.record(core.kernel_time(kernel, args, o.reps, o.min_seconds), kernel)
+  return times.record(core.kernel_time(kernel, args, o.reps, o.min_seconds, how), kernel, how, args)
 end
 
 local function is_kernel(value) return debug.getmetatable(value) == core.classes.kernel end
 
+-- Returns the values of a table that are conditions. A kernel or a time may have the name of a condition: {cold = f, warm = g}.
+local function conditions_in(list)
+  local out = {}
+  for _, name in ipairs(conditions.OPTIONS) do
+    local value = list[name]
+    local entry = is_kernel(value) or type(value) == "table" and (name ~= "pin" or #value == 0)
+    if not entry then out[name] = value end
+  end
+  return out
+end
+
 -- Returns the entries of nw.compare{f, g, name = h}: kernels, and tables of numbers that were measured elsewhere.
-local function entries_of(list)
-  local found = times.entries("compare: kernels", list, {args = true, rounds = true, base = type(list.base) == "string"})
+local function entries_of(list, taken)
+  local options = {args = true, rounds = true, base = type(list.base) == "string"}
+  for name in pairs(taken) do options[name] = true end
+  local found = times.entries("compare: kernels", list, options)
   for _, entry in ipairs(found) do
     if type(entry.value) == "table" then
       entry.time = times.labelled("compare", entry)
@@ -174,11 +193,13 @@ end
 
 -- Returns the kernels with their arguments, after one run of each, and their entries. Kernels whose arrays
 -- have the same types and shapes get the same arrays, because the places of arrays in memory affect times.
-local function runs_of(found, given)
+local function runs_of(found, given, how)
   local runs, of = {}, {}
   for _, entry in ipairs(found) do
     if not entry.time then
-      runs[#runs + 1] = {entry.value, shared(runs, kernel_arrays("compare", entry.value, given))}
+      local own = kernel_arrays("compare", entry.value, given)
+      local arrays = shared(runs, own)
+      runs[#runs + 1] = {entry.value, arrays == own and conditions.placed(how, own) or arrays}
       of[#runs] = entry
       entry.value(table.unpack(runs[#runs][2]))
     end
@@ -188,15 +209,16 @@ end
 
 local function compare(list, ...)
   times.plain("compare: kernels", list)
-  local found, out = entries_of(list), {}
-  local runs, of = runs_of(found, list.args or {...})
+  local taken, out = conditions_in(list), {}
+  local found, how = entries_of(list, taken), conditions.of("compare", taken)
+  local runs, of = runs_of(found, list.args or {...}, how)
   if #found < 2 or #runs == 0 then
     errors.fail("invalid", nil,
       "compare: expected at least two kernels, as in nw.compare{f, g}, or one kernel and times measured elsewhere")
   end
   local rounds, turns = list.rounds or 40, {}
-  for n, t in ipairs(core.kernel_compare(runs, rounds)) do
-    of[n].time = times.record(t, of[n].value)
+  for n, t in ipairs(core.kernel_compare(runs, rounds, how)) do
+    of[n].time = times.record(t, of[n].value, how, runs[n][2])
     t.label, t.turns = of[n].label, turns
   end
   for n, entry in ipairs(found) do out[n] = entry.time end
@@ -208,7 +230,21 @@ local function outputs_list(what, outputs)
   return errors.expect(what, outputs, "table")
 end
 
+local SCHEDULE_TIME = with_conditions {"threads", "opt", "cache", "reps", "min_seconds", "warmup"}
 local KERNEL_VIEWS = {lowered = true, llvm = true, asm = true, c = true, versions = true}
+
+local function asm(kernel, options)
+  local o = errors.options("asm", options, {"loop"})
+  local text = core.kernel_text(kernel, "asm")
+  if o.loop == nil then return view.text(assembly.shown(text)) end
+  local wanted = debug.getmetatable(o.loop) == core.classes.loop and o.loop.name or errors.expect("asm: loop", o.loop, "string")
+  local lines, found = assembly.of_loop(text, wanted, (built[kernel] or {}).loops or {})
+  if #lines == 0 then
+    errors.fail("invalid", "unrolled and vectorized loops are not loops of the code", "asm: loop: the code has no loop '%s'; %s",
+      wanted, #found > 0 and "its loops are " .. table.concat(found, ", ") or "it has no loops")
+  end
+  return view.text(table.concat(lines, "\n"))
+end
 
 return function(nw)
   local define = rows.definer(nw, "nw")
@@ -236,34 +272,24 @@ return function(nw)
 
   schedule_method("time", "(self: nw.schedule, ...: nw.array|table): nw.time",
     "Builds and times the schedule. If no inputs are given, they are random. The last argument may be a table of options of build "
-local function asm(kernel, options)
-  local o = errors.options("asm", options, {"loop"})
-  local text = core.kernel_text(kernel, "asm")
-  if o.loop == nil then return view.text(assembly.shown(text)) end
-  local wanted = debug.getmetatable(o.loop) == core.classes.loop and o.loop.name or errors.expect("asm: loop", o.loop, "string")
-  local lines, found = assembly.of_loop(text, wanted, (built[kernel] or {}).loops or {})
-  if #lines == 0 then
-    errors.fail("invalid", "unrolled and vectorized loops are not loops of the code", "asm: loop: the code has no loop '%s'; %s",
-      wanted, #found > 0 and "its loops are " .. table.concat(found, ", ") or "it has no loops")
-  end
-  return view.text(table.concat(lines, "\n"))
-end
-
-    .. "and time.",
+    .. "and of f:time.",
     function(s, ...)
       local given, options = split_options(...)
-      local o = errors.options("time", options, {"threads", "opt", "cache", "reps", "min_seconds", "warmup"})
-      local kernel = s:build {threads = o.threads, opt = o.opt, cache = o.cache}
-      given[given.n + 1] = {reps = o.reps, min_seconds = o.min_seconds, warmup = o.warmup}
-      return time_kernel(kernel, table.unpack(given, 1, given.n + 1))
+      local o, rest = errors.options("time", options, SCHEDULE_TIME), {}
+      for _, name in ipairs(TIME) do rest[name] = o[name] end
+      given[given.n + 1] = rest
+      return time_kernel(s:build {threads = o.threads, opt = o.opt, cache = o.cache}, table.unpack(given, 1, given.n + 1))
     end)
 
-  kernel_method("time", "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}): nw.time",
+  kernel_method("time", "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer, "
+    .. conditions.TYPES .. "}): nw.time",
     "Measures the kernel on these tensors, or on random inputs if none are given. The answer has min, median, spread, samples "
     .. "(all in seconds of wall-clock time), reps, threads and machine. spread, over the median: the interquartile range of the "
     .. "samples, or the distance between the medians of batches if that is larger. A sample in which a thread had to wait for its "
     .. "core is taken again (retaken: how many). disturbed: true if most samples stayed disturbed by other work; comparisons then "
-    .. "give no verdict.", time_kernel)
+    .. "give no verdict. " .. conditions.HELP .. " The answer states its conditions: align (of the addresses of all "
+    .. "arrays), offset, cold, clock (seconds that were subtracted from each cold call), cpus, huge_bytes (on huge pages) of "
+    .. "mapped_bytes, and all of them as text in conditions.", time_kernel)
 
   kernel_method("show", "(self: nw.kernel, what?: string): nw.view",
     "The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': the decision tree over the sizes that determines "
@@ -276,6 +302,11 @@ end
       local text = core.kernel_text(kernel, what)
       return view.text(what == "asm" and assembly.shown(text) or text)
     end)
+
+  kernel_method("asm", "(self: nw.kernel, options?: {loop?: string|nw.loop}): nw.view",
+    "The assembly of the kernel, as f:show \"asm\". loop: only that of one loop, with the loops in it, without directives. "
+    .. "If the loop was copied, all copies follow. nw.beside{{\"before\", f:asm{loop = \"k\"}}, {\"after\", g:asm{loop = "
+    .. "\"k\"}}} shows two versions side by side. Unrolled and vectorized loops are not loops of the code.", asm)
 
   core.name_function(core.classes.kernel.__call, "kernel")
   core.classes.kernel.__tostring = function(kernel)
@@ -293,7 +324,7 @@ end
     .. "compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples "
     .. "= {...}}. Two kernels are distinguishable if one was faster in more rounds than is likely by chance (sign test, "
     .. "0.1 %), and by 3 % in the median round. With less than ten rounds, and for times measured elsewhere, the middle "
-    .. "halves of the times must not overlap. rounds: 40 by default.", compare)
+    .. "halves of the times must not overlap. rounds: 40 by default. " .. conditions.SEE, compare)
 
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
     "Evaluates the definition element by element, without a schedule. This is slow, but the result is the reference for all other "
@@ -304,11 +335,6 @@ end
       core.evaluate(outputs, args)
       return made
     end)
-  kernel_method("asm", "(self: nw.kernel, options?: {loop?: string|nw.loop}): nw.view",
-    "The assembly of the kernel, as f:show \"asm\". loop: only that of one loop, with the loops in it, without directives. "
-    .. "If the loop was copied, all copies follow. nw.beside{{\"before\", f:asm{loop = \"k\"}}, {\"after\", g:asm{loop = "
-    .. "\"k\"}}} shows two versions side by side. Unrolled and vectorized loops are not loops of the code.", asm)
-
 
   define("interpret",
     "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean, steps?: integer}): nw.array[]",

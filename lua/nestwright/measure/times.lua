@@ -1,5 +1,6 @@
 --- Time records, and comparisons of several records. A comparison states the speed-up of each record, or that the record is not
 --- distinguishable from the base.
+local conditions = require "nestwright.measure.conditions"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
@@ -29,14 +30,14 @@ function times.marks(t) return (t.unsafe and " (unsafe)" or "") .. (t.disturbed 
 
 function time_meta.__tostring(t)
   return ("min %s, median %s, %s, %s, %s"):format(min_text(t), median_text(t), spread_text(t), count(t.reps or 1, "rep"),
-    count(t.threads or 1, "thread")) .. remarks(t)
+    count(t.threads or 1, "thread")) .. (t.conditions and ", " .. t.conditions or "") .. remarks(t)
 end
 
 function time_meta.__cells(t)
   return {head = {"min", "median", "spread", "reps", "threads"},
     rows = {{min_text(t), median_text(t), (spread_text(t):gsub("^spread ", "")), tostring(t.reps or 1),
-      tostring(t.threads or 1)}}, foot = ("%s%s%s"):format(t.what and t.what .. "; " or "", t.machine or "unknown machine",
-      (remarks(t):gsub(", ", "; ")))}
+      tostring(t.threads or 1)}}, foot = ("%s%s%s%s"):format(t.what and t.what .. "; " or "", t.machine or "unknown machine",
+      t.conditions and "; " .. t.conditions or "", (remarks(t):gsub(", ", "; ")))}
 end
 
 local cpu
@@ -51,12 +52,13 @@ function times.cores() return math.tointeger(core.machine_text():match "(%d+) co
 
 times.made = 0 -- the number of records that have been made so far
 
---- Makes a record of a time that the core measured.
-function times.record(t, kernel)
+--- Makes a record of a time that the core measured, of a kernel with these arrays, under these conditions (conditions.of).
+function times.record(t, kernel, how, arrays)
   times.made = times.made + 1
   t.machine, t.what = times.machine(), kernel and tostring(kernel)
   if not times.half(t) then t.spread = nil end
   t.unsafe = kernel and kernel.unsafe or nil
+  conditions.note(t, how, arrays)
   return setmetatable(t, time_meta)
 end
 
@@ -129,7 +131,8 @@ end
 
 -- ---- records from elsewhere
 
-local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machine", "label", "disturbed"}
+local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machine", "conditions", "label",
+  "disturbed"}
 
 local function positive(what, v)
   if type(v) == "number" and v > 0 and v < math.huge then return v end
@@ -146,7 +149,7 @@ local function check_fields(what, t)
   for _, name in ipairs {"min", "median"} do if t[name] ~= nil then positive(what .. ": " .. name, t[name]) end end
   for _, name in ipairs {"spread", "reps"} do number_or_none(what .. ": " .. name, t[name], 0) end
   number_or_none(what .. ": threads", t.threads, 1)
-  for _, name in ipairs {"machine", "label"} do
+  for _, name in ipairs {"machine", "conditions", "label"} do
     if t[name] ~= nil then errors.label(what .. ": " .. name, t[name]) end
   end
   for n, v in ipairs(times.plain(what .. ": samples", t.samples or {})) do positive(what .. ": samples: " .. n, v) end
@@ -243,26 +246,31 @@ end
 
 local LABEL = 60 -- the most characters of a label in a table
 
-local function line_of(t, width)
+-- What a reader must know about one time in a list. own: true if its conditions are not those of the whole list.
+local function tail_of(t, own)
+  return (t.unsafe and ", unsafe" or "") .. (own and t.conditions and ", " .. t.conditions or "")
+end
+
+local function line_of(t, width, own)
   local label = written.shortened(t.label, LABEL)
   label = label .. (" "):rep(width - utf8.len(label))
   if t.refused then return ("%s  %s"):format(label, t.verdict) end
   return ("%s  min %9s  median %9s  %-14s  %s%s"):format(label, min_text(t), median_text(t),
     t.spread and ("spread %5.1f %%"):format(100 * t.spread) or "spread unknown", t.verdict,
-    (t.unsafe and ", unsafe" or "") .. (t.elsewhere and ", measured elsewhere" or ""))
+    tail_of(t, own) .. (t.elsewhere and ", measured elsewhere" or ""))
 end
 
 local function how_text(c)
-  local how = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured separately"
-  return ("%s, %s"):format(how, c.machine or "unknown machine")
+  local how, shared = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured separately", conditions.shared(c)
+  return ("%s, %s%s"):format(how, c.machine or "unknown machine", shared and ", " .. shared or "")
 end
 
 function comparison_meta.__cells(c)
-  local out = {}
+  local out, own = {}, not conditions.shared(c)
   for n, t in ipairs(c) do
     local label = written.shortened(t.label, LABEL)
     out[n] = t.refused and {label, "", "", "", t.verdict} or {label, min_text(t), median_text(t),
-      (spread_text(t):gsub("^spread ", "")), t.verdict .. (t.unsafe and ", unsafe" or "")}
+      (spread_text(t):gsub("^spread ", "")), t.verdict .. tail_of(t, own)}
   end
   return {head = {"", "min", "median", "spread", "compared"}, rows = out, left = {true, heads = true, [5] = true},
     foot = how_text(c)}
@@ -271,7 +279,7 @@ end
 function comparison_meta.__tostring(c)
   local out, width = {}, 1
   for _, t in ipairs(c) do width = math.max(width, utf8.len(written.shortened(t.label, LABEL))) end
-  for n, t in ipairs(c) do out[n] = line_of(t, width) end
+  for n, t in ipairs(c) do out[n] = line_of(t, width, not conditions.shared(c)) end
   out[#out + 1] = how_text(c)
   return table.concat(out, "\n")
 end

@@ -1,4 +1,5 @@
 --- Measures the versions of a schedule in turn, which shows the effect of each step.
+local conditions = require "nestwright.measure.conditions"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -46,28 +47,32 @@ local function rounds_of(seconds)
 end
 
 --- Measures programs in turn. `list` has {label, kernel, arguments} or, for a program that was refused, {label, refused (the
---- reason)}. `o` has limit and rounds. Returns the records in the same order, and the number of rounds. The records of refused
---- programs have the reason.
+--- reason)}. `o` has limit, rounds and the conditions. Returns the records in the same order, and the number of rounds. The records
+--- of refused programs have the reason.
 function versions.measure(what, list, o)
   if #list > MOST then
     errors.fail("limit", "s:time_steps{versions = {0, 5, 9}}", "%s: %d programs are too many: at most %d are measured", what,
       #list, MOST)
   end
   local limit, runs, at, out, total, since = o.limit or LIMIT, {}, {}, {}, 0, core.now()
+  local how, copies = conditions.of(what, o), {}
   for n, p in ipairs(list) do
     local seconds, why
     core.tell_progress("running each once", (n - 1) / #list, since)
     if p.kernel then seconds, why = once(p, limit) end
     out[n] = {label = p.label, refused = p.refused or why}
-    if seconds then runs[#runs + 1], at[#at + 1], total = {p.kernel, p.arguments}, n, total + seconds end
+    if seconds then
+      copies[p.arguments] = copies[p.arguments] or conditions.placed(how, p.arguments)
+      runs[#runs + 1], at[#at + 1], total = {p.kernel, copies[p.arguments]}, n, total + seconds
+    end
   end
   core.tell_progress()
   if #runs == 0 then
     errors.fail("limit", nil, "%s: no program could be measured: %s", what, out[1] and out[1].refused or "there are none")
   end
   local rounds = o.rounds or rounds_of(total)
-  for k, t in ipairs(core.kernel_compare(runs, rounds)) do
-    out[at[k]] = times.record(t, runs[k][1])
+  for k, t in ipairs(core.kernel_compare(runs, rounds, how)) do
+    out[at[k]] = times.record(t, runs[k][1], how, runs[k][2])
     t.label = list[at[k]].label
   end
   return out, rounds
@@ -137,10 +142,11 @@ function versions.install()
     .. "step. If no inputs are given, they are random. The last argument may be a table of options: threads, opt; limit: seconds "
     .. "that one run may take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: "
     .. "20 by default, fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in "
-    .. "s:log(); sizes: values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.",
+    .. "s:log(); sizes: values of symbolic sizes, {N = 64}, for random inputs. " .. conditions.SEE
+    .. " Its plot is a curve.",
     function(s, ...)
       local given, options = inside.split_options(...)
-      local o = versions.check("time_steps", options)
+      local o = versions.check("time_steps", options, conditions.OPTIONS)
       return versions.times("time_steps", s, versions.line("time_steps", s, o), given, o)
     end)
 end

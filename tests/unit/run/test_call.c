@@ -194,11 +194,11 @@ static void test_times(void **state) {
   nw_array *a[] = {vector(f, NW_F32, 100), vector(f, NW_F32, 100), vector(f, NW_F32, 100)};
   nw_array *const *args[] = {a, a};
   nw_time t[2];
-  assert_true(nw_kernel_time(k[0], 3, a, 5, 0, t));
+  assert_true(nw_kernel_time(k[0], 3, a, 5, 0, NULL, t));
   assert_int_equal(t->reps, 5);
   assert_true(t->min > 0 && t->min <= t->median && t->min < 1e-3);
   free(t->sample);
-  assert_true(nw_kernel_compare(2, k, (int[]){3, 3}, args, 4, t));
+  assert_true(nw_kernel_compare(2, k, (int[]){3, 3}, args, 4, NULL, t));
   for (int i = 0; i < 2; i++) {
     assert_int_equal(t[i].reps, 4);
     assert_int_equal(t[i].threads, i + 1);
@@ -207,6 +207,40 @@ static void test_times(void **state) {
   drop(3, a);
   nw_kernel_release(k[0]);
   nw_kernel_release(k[1]);
+}
+
+// A kernel that ran with arrays at another place, or with cold caches, gives the same elements.
+static void test_conditions(void **state) {
+  fixture *f = *state;
+  nw_kernel *k = compiled(f, 1);
+  nw_array *a[3], *given[3] = {vector(f, NW_F32, 100), vector(f, NW_F32, 100), vector(f, NW_F32, 100)};
+  for (int i = 0; i < 3; i++) {
+    a[i] = nw_array_placed(given[i], &(nw_address){32, 4, i == 1});
+    assert_int_equal((uintptr_t)nw_array_data(a[i]) % 64, 36);
+  }
+  int64_t huge, mapped;
+  assert_true(nw_huge_bytes(1, &a[1], &huge, &mapped));
+  assert_int_equal(mapped, 2 << 20);
+  assert_true(huge >= 0 && huge <= mapped);
+  for (nw_chill chill = NW_WARM; chill <= NW_SWEPT; chill++) {
+    nw_time t;
+    if (chill == NW_FLUSHED && !nw_can_flush()) continue;
+    assert_true(nw_kernel_time(k, 3, a, 2, 0, &(nw_conditions){.chill = chill, .offset = 4}, &t));
+    assert_int_equal(t.align, 32);
+    assert_true((t.clock > 0) == (chill != NW_WARM));
+    free(t.sample);
+  }
+  assert_true(nw_kernel_call(k, 3, given));
+  for (int i = 0; i < 100; i++) assert_true(nw_array_get(a[2], i) == nw_array_get(given[2], i));
+  nw_time t;
+  assert_false(nw_kernel_time(k, 3, a, 2, 0, &(nw_conditions){.ncpus = 1, .cpu = (int[]){100000}}, &t));
+  assert_non_null(strstr(nw_error(f->c)->message, "CPU 100000 is not one of"));
+  nw_clear(f->c);
+  assert_null(nw_array_placed(given[0], &(nw_address){48, 0, false}));
+  nw_clear(f->c);
+  drop(3, a);
+  drop(3, given);
+  nw_kernel_release(k);
 }
 
 static long resident_kib(void) {
@@ -365,6 +399,7 @@ int main(void) {
       cmocka_unit_test(test_parameters),
       cmocka_unit_test(test_views),
       cmocka_unit_test(test_times),
+      cmocka_unit_test(test_conditions),
       cmocka_unit_test(test_freed_code_is_gone),
       cmocka_unit_test(test_a_temporary_too_large_for_memory),
       cmocka_unit_test(test_interrupting_generated_code),
