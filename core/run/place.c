@@ -13,14 +13,16 @@ static bool is_place(nw_ctx *c, const nw_address *p, nw_dtype t) {
                    "align: %" PRId64 " is not an alignment: expected a power of two, up to %" PRId64, p->align,
                    MOST_ALIGN);
   if (p->offset < 0 || p->offset >= p->align)
-    return nw_fail(c, NW_ERANGE, "a larger align allows a larger offset", "offset: %" PRId64 " is out of range: give 0 to %" PRId64 ", less than align",
-                   p->offset, p->align - 1);
+    return nw_fail(c, NW_ERANGE, "a larger align allows a larger offset",
+                   "offset: %" PRId64 " is out of range: give 0 to %" PRId64 ", less than align", p->offset,
+                   p->align - 1);
   if (p->align % bytes)
-    return nw_fail(c, NW_ERANGE, "give 16, 32, 64 or 4096", "align: %" PRId64 " is less than the %d bytes of an element (%s)", p->align, bytes,
+    return nw_fail(c, NW_ERANGE, "give 16, 32, 64 or 4096",
+                   "align: %" PRId64 " is less than the %d bytes of an element (%s)", p->align, bytes,
                    nw_dtype_name(t));
-  return p->offset % bytes == 0 ||
-         nw_fail(c, NW_ERANGE, "elements cannot lie there", "offset: %" PRId64 " is not a multiple of the %d bytes of an element (%s)", p->offset,
-                 bytes, nw_dtype_name(t));
+  return p->offset % bytes == 0 || nw_fail(c, NW_ERANGE, "elements cannot lie there",
+                                           "offset: %" PRId64 " is not a multiple of the %d bytes of an element (%s)",
+                                           p->offset, bytes, nw_dtype_name(t));
 }
 
 // Returns the first address from `p` that is an odd multiple of the alignment, plus the offset. An even multiple would
