@@ -85,8 +85,10 @@ static double once(void *env) {
   return s->evictor.chill ? cold_calls(s, s->times) : warm_calls(s->evictor.k, s->times);
 }
 
-// Warms up, and finds the number of calls in a sample. False on failure.
+// Warms up, and finds the number of calls in a sample. The first call also makes the threads, which then empty the
+// caches of their cores. False on failure.
 static bool calibrate(subject *s) {
+  if (warm_calls(s->evictor.k, 1) < 0) return false;
   for (s->times = 1;;) {
     double start = nw_now();
     if (once(s) < 0) return false;

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ static void a_thread_that_shares_its_core_loses_time(void **state) {
   (void)state;
   pthread_t id[MOST];
   nw_watch w;
-  nw_watch_open(&w, 1);
+  nw_watch_open(&w, 1, NULL);
   int n = start_work(id);
   double lost = lost_share(&w, 0.3);
   stop_work(n, id);
@@ -59,11 +60,32 @@ static void a_thread_that_shares_its_core_loses_time(void **state) {
   assert_true(lost > 0.2 && lost < 1);
 }
 
+// A thread could not be kept on a chosen CPU. It is there during a sample, and may go anywhere afterwards.
+static void a_thread_stays_on_its_cpu(void **state) {
+  nw_ctx *c = *state;
+  cpu_set_t usual, now;
+  assert_int_equal(sched_getaffinity(0, sizeof usual, &usual), 0);
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    nw_watch w;
+    if (!CPU_ISSET(cpu, &usual)) continue;
+    assert_true(nw_places_check(c, 1, 1, &cpu));
+    nw_watch_open(&w, 1, &cpu);
+    nw_watch_begin(&w);
+    assert_int_equal(sched_getcpu(), cpu);
+    nw_watch_end(&w);
+    nw_watch_close(&w);
+    assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
+    assert_true(CPU_EQUAL(&usual, &now));
+  }
+  assert_false(nw_places_check(c, 1, 1, (int[]){CPU_SETSIZE}));
+  nw_clear(c);
+}
+
 // If there are more threads than cores, they wait for each other. This must not be reported as other work.
 static void too_many_threads_are_not_watched(void **state) {
   (void)state;
   nw_watch w;
-  nw_watch_open(&w, nw_host()->cores + 1);
+  nw_watch_open(&w, nw_host()->cores + 1, NULL);
   assert_true(lost_share(&w, 1e-3) == 0);
   nw_watch_close(&w);
 }
@@ -130,6 +152,7 @@ static int teardown(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
   const struct CMUnitTest tests[] = {T(a_thread_that_shares_its_core_loses_time),
+                                     T(a_thread_stays_on_its_cpu),
                                      T(too_many_threads_are_not_watched),
                                      T(a_series_under_load_is_disturbed),
                                      T(subjects_take_turns),
