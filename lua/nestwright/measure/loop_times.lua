@@ -53,7 +53,7 @@ function loop_times.remarks(r)
   local out = {("a call takes %s without clocks (median of %d) and %s with clocks; the clocks take %s, which no loop includes")
     :format(seconds(r.seconds), r.reps, seconds(r.clocked), seconds(r.clocks))}
   local apart = r.clocked - r.clocks - r.seconds
-  if math.abs(apart) > APART * r.seconds then
+  if math.abs(apart) > APART * r.seconds and not r.disturbed then
     out[#out + 1] = ("apart from what they take, the clocks change the code: it is %.0f %% %s"):format(
       100 * math.abs(apart) / r.seconds, apart > 0 and "slower" or "faster")
   end

@@ -87,12 +87,32 @@ static int l_rest(lua_State *L) {
   return 0;
 }
 
+static int l_branch_miss(lua_State *L) {
+  lua_pushnumber(L, peer_branch_miss());
+  return 1;
+}
+
+static int l_line_crossing(lua_State *L) {
+  lua_pushnumber(L, peer_line_crossing());
+  return 1;
+}
+
 int luaopen_peers(lua_State *L);
 int luaopen_peers(lua_State *L) {
-  static const luaL_Reg rows[] = {{"sgemm", l_sgemm},         {"corename", l_corename}, {"conv1d", l_conv1d},
-                                  {"cpu_ms", l_cpu_ms},       {"now_ms", l_now_ms},     {"rest", l_rest},
-                                  {"depthwise", l_depthwise}, {"blur_u16", l_blur_u16}, {"blur_f32", l_blur_f32},
-                                  {"triad", l_triad},         {"copy", l_copy},         {NULL, NULL}};
+  static const luaL_Reg rows[] = {{"sgemm", l_sgemm},
+                                  {"corename", l_corename},
+                                  {"conv1d", l_conv1d},
+                                  {"cpu_ms", l_cpu_ms},
+                                  {"now_ms", l_now_ms},
+                                  {"rest", l_rest},
+                                  {"depthwise", l_depthwise},
+                                  {"blur_u16", l_blur_u16},
+                                  {"blur_f32", l_blur_f32},
+                                  {"triad", l_triad},
+                                  {"copy", l_copy},
+                                  {"branch_miss", l_branch_miss},
+                                  {"line_crossing", l_line_crossing},
+                                  {NULL, NULL}};
   luaL_newlib(L, rows);
   return 1;
 }

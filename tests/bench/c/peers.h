@@ -8,3 +8,5 @@ void peer_blur_u16(int h, int w, const uint16_t *restrict in, uint16_t *restrict
 void peer_blur_f32(int h, int w, const float *restrict in, float *restrict tmp, float *restrict out);
 void peer_triad(long n, const float *restrict b, const float *restrict c, float *restrict a);
 void peer_copy(long bytes, const void *restrict from, void *restrict to);
+double peer_branch_miss(void); // core cycles of a mispredicted branch
+double peer_line_crossing(void); // core cycles that a load of 32 bytes takes longer if it crosses a line

@@ -1,0 +1,132 @@
+--- Ten calibrations, four of them while other work runs: how much their figures differ, and whether they are plausible.
+local bench = require "_bench"
+local load = require "_load"
+local core = require "nestwright.core"
+
+package.cpath = "build/bench/?.so;" .. package.cpath
+
+local NONE = 0.1 -- cycles; a cost below this is no cost, so it is added before two values are compared
+-- Kinds of load, by their index in load.kinds: quiet first and last.
+local ORDER = {1, 1, 2, 1, 3, 1, 4, 1, 0, 1}
+
+-- Plausible values for any processor since 2013, from instruction tables (A. Fog) and manuals. They are independent of the bounds
+-- that the calibration uses.
+local PLAUSIBLE = {
+  {"^branch_miss$", 8, 40}, {"^line_crossing$", 0.2, 30}, {"^store_crossing$", 0.2, 30}, {"^page_crossing$", 0.2, 300},
+  {"^foretold$", 8, 600}, {"^window$", 90, 800}, {"^dispatch$", 3.5, 10.5}, {"^loop$", 0.5, 2.2}, {"^call$", 1, 12},
+  {"^clock$", 0.8, 6}, {"^forward$", 1, 25}, {"^gather$", 0.2, 6}, {"back_per_cycle$", 1, 130},
+  {"^caches%[1%]%.bytes_per_cycle$", 15, 260}, {"^caches%[%d%]%.bytes_per_cycle$", 1, 130}, {"^caches%[1%]%.latency$", 3, 7},
+  {"^caches%[2%]%.latency$", 9, 40}, {"^memory%.latency$", 40, 500}, {"^ops%.fma%.latency$", 3, 6}, {"^ops%.add%.latency$", 2, 6},
+  {"^ops%.fma%.per_cycle%[%d%]$", 0.9, 4.2}, {"^ops%.int%.per_cycle%[1%]$", 2.5, 8.5}, {"^ops%.div%.latency$", 8, 30},
+}
+
+local function implausible(figures)
+  local out = {}
+  for path, value in pairs(figures) do
+    for _, row in ipairs(PLAUSIBLE) do
+      if path:find(row[1]) then
+        if value < row[2] or value > row[3] then out[#out + 1] = ("%s = %.4g"):format(path, value) end
+        break
+      end
+    end
+  end
+  return out
+end
+
+-- Calibrates in this process; nothing is kept.
+local function calibration()
+  local figures, intervals = {}, {}
+  for path, f in pairs(core.calibrate(0)) do
+    figures[path] = f.value
+    if f.shared then intervals[path] = {f.lo, f.hi} end
+  end
+  return {figures = figures, intervals = intervals}
+end
+
+local function count(t)
+  local n = 0
+  for _ in pairs(t) do n = n + 1 end
+  return n
+end
+
+-- Returns the greatest ratio of two values of a figure that does not depend on other programs, its path, and the number of figures
+-- that at least half of the calibrations accepted.
+local function spread(runs)
+  local least, most, times, worst, where, often = {}, {}, {}, 1, "", 0
+  for _, run in ipairs(runs) do
+    for path, v in pairs(run.figures) do
+      if not run.intervals[path] then
+        least[path], most[path] = math.min(least[path] or v, v), math.max(most[path] or v, v)
+        times[path] = (times[path] or 0) + 1
+      end
+    end
+  end
+  for path, n in pairs(times) do
+    local none = path:find "per_cycle" and 0 or NONE
+    local ratio = (most[path] + none) / (least[path] + none)
+    if ratio > worst then worst, where = ratio, path end
+    if n >= #runs / 2 then often = often + 1 end
+  end
+  return worst, where, often
+end
+
+-- Returns how many values of a calibration lie outside the intervals of another one, and of how many.
+local function misses(runs)
+  local missed, all = 0, 0
+  for i, a in ipairs(runs) do
+    for k, b in ipairs(runs) do
+      for path, interval in pairs(a.intervals) do
+        local v = b.figures[path]
+        if i ~= k and v and (path:find "^memory" or path:find "^caches") then
+          all = all + 1
+          if v < interval[1] or v > interval[2] then missed = missed + 1 end
+        end
+      end
+    end
+  end
+  return missed, all
+end
+
+-- Compares two figures with loops in C that were written and compiled separately. Returns the figures that differ by half.
+local function against_loops(runs)
+  local peers, out = require "peers", {}
+  for _, path in ipairs {"branch_miss", "line_crossing"} do
+    local list = {}
+    for _, run in ipairs(runs) do list[#list + 1] = run.figures[path] end
+    local loop = peers[path]()
+    if #list > 0 then
+      local ours = bench.median(list)
+      print(("  %s: %.2f cycles; a loop in C: %.2f"):format(path, ours, loop))
+      if ours > 1.5 * loop or loop > 1.5 * ours then out[#out + 1] = ("%s = %.4g"):format(path, ours) end
+    end
+  end
+  return out
+end
+
+return function(out)
+  if not pcall(core.calibrate, 0) then
+    print "truth.calibration_spread: skipped: machines are measured on x86-64 only"
+    for _, name in ipairs {"spread", "implausible"} do out:record("truth.calibration_" .. name, 0) end
+    return out:record("truth.interval_misses", 0)
+  end
+  local cores, runs, wrong = require "nestwright.measure.times".cores(), {}, {}
+  for n, kind in ipairs(ORDER) do
+    kind = kind == 0 and load.heavy or load.kinds[kind]
+    local stop = load.start(kind, cores)
+    runs[n] = calibration()
+    stop()
+    print(("  calibration %d, %s: %d figures"):format(n, kind.name, count(runs[n].figures)))
+    for _, words in ipairs(implausible(runs[n].figures)) do wrong[#wrong + 1] = words end
+    os.execute "sleep 1"
+  end
+  for _, words in ipairs(against_loops(runs)) do wrong[#wrong + 1] = words end
+  for _, words in ipairs(wrong) do print("  implausible: " .. words) end
+  local worst, where, often = spread(runs)
+  print(("  the figure that differs most: %s"):format(where))
+  local missed, all = misses(runs)
+  out:bar("truth.calibration_figures", often, ">=", 60)
+  out:bar("truth.calibration_spread", worst, "<=", 1.25)
+  out:bar("truth.intervals_of", all, ">=", 100)
+  out:bar("truth.interval_misses", all > 0 and missed / all or 1, "<=", 0.1)
+  out:bar("truth.calibration_implausible", #wrong, "<=", 0)
+end
