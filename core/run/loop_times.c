@@ -6,6 +6,7 @@
 // the time of the call without clocks, divided by the number of executions that the extents of the loops around it imply.
 // Code with clocks around all loops that seem long enough then measures their lengths. Those that are too short lose their
 // clocks, and the final code is measured in turn with the code without clocks.
+#include "run/counters.h"
 #include "run/kernel.h"
 #include "run/series.h"
 #include <math.h>
@@ -311,6 +312,19 @@ static bool measure(job *j, int reps, nw_loop_times *out) {
   return true;
 }
 
+// Counts the events of a sample of the code without clocks.
+static bool count(job *j, nw_loop_times *out) {
+  nw_counters k;
+  nw_counters_open(&k, j->plain.k->threads);
+  nw_counters_start(&k);
+  bool good = sample(&j->plain) >= 0;
+  nw_counters_stop(&k);
+  out->ncounts = nw_counters_read(&k, out->count);
+  for (int i = 0; i < out->ncounts; i++) out->count[i].value /= (double)j->plain.times;
+  nw_counters_close(&k);
+  return good;
+}
+
 static bool measure_begun(job *j, int reps, nw_loop_times *out) {
   double call = set_times(&j->plain) ? sample(&j->plain) : -1;
   if (call < 0) return false;
@@ -320,7 +334,7 @@ static bool measure_begun(job *j, int reps, nw_loop_times *out) {
   j->each = cost_of_clock();
   bool good = !select_by_extents(j, call) || deselect_short(j);
   end_clocked(j);
-  good = good && begin_clocked(j) && measure(j, reps, out);
+  good = good && begin_clocked(j) && measure(j, reps, out) && count(j, out);
   end_clocked(j);
   return good;
 }

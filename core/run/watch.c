@@ -25,6 +25,13 @@ static int64_t delay_of(int file) {
 
 static void note_id(void *ids, int t) { ((int *)ids)[t] = (int)syscall(SYS_gettid); }
 
+void nw_team_ids(int threads, int *id) {
+  if (threads > 1)
+    nw_team_run(threads, note_id, id);
+  else if (threads == 1)
+    note_id(id, 0);
+}
+
 // ---- places
 
 // Returns the cores on which the threads run while they are measured, if these are given, or if there are as many
@@ -95,10 +102,7 @@ void nw_watch_open(nw_watch *w, int threads, const int *cpu) {
   w->id = nw_xcalloc((size_t)threads + 1, sizeof *w->id);
   w->file = nw_xcalloc((size_t)threads + 1, sizeof *w->file);
   w->delay = nw_xcalloc((size_t)threads + 1, sizeof *w->delay);
-  if (threads > 1)
-    nw_team_run(threads, note_id, w->id);
-  else if (threads == 1)
-    note_id(w->id, 0);
+  nw_team_ids(threads, w->id);
   for (int t = 0; t < threads; t++) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", w->id[t]);

@@ -11,6 +11,8 @@ typedef struct nw_watch {
   void *places; // for each thread its core during a sample, then its usual cores; NULL if threads are not moved
 } nw_watch;
 
+void nw_team_ids(int threads, int *id); // the kernel's ids of the threads of a team, which must have been prepared
+
 // Begins to watch a team of threads, which must have been prepared. During a sample, each thread of a team that has as
 // many threads as there are cores stays on its own core. cpu: other places, for each thread; NULL if there are none.
 void nw_watch_open(nw_watch *w, int threads, const int *cpu);

@@ -50,6 +50,15 @@ static int push_times(lua_State *L) {
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "loops");
+  lua_createtable(L, t->ncounts, 0);
+  for (int i = 0; i < t->ncounts; i++) {
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, t->count[i].name);
+    lua_setfield(L, -2, "event");
+    set_number(L, "count", t->count[i].value);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "counts");
   return 1;
 }
 
@@ -81,7 +90,8 @@ const nwl_row nwl_loop_times_rows[] = {
      "of a "
      "call without clocks, `clocked`, the same with clocks, `clocks`, the time that the clocks take, `least`, the "
      "shortest "
-     "execution that is timed, `threads`, `reps`, `disturbed`, and `loops`. A loop has `loop`, its name, `id`, "
+     "execution that is timed, `threads`, `reps`, `disturbed`, `counts` (records of `event` and `count`, of the events "
+     "that the system counts), and `loops`. A loop has `loop`, its name, `id`, "
      "`depth`, `timed`, `parallel`, "
      "`seconds`, `most`, `work` and `times`."},
     {NULL, NULL, NULL, NULL},

@@ -71,6 +71,11 @@ typedef struct nw_loop_time {
   double work; // for a parallel loop, the mean time in which a thread runs its parts; otherwise `seconds`
   double times; // number of executions, of all threads together
 } nw_loop_time;
+#define NW_MOST_COUNTS 7
+typedef struct nw_event_count { // how often an event happened, such as a branch miss
+  const char *name;
+  double value;
+} nw_event_count;
 // The times of all loops, in the order of the program. They are measured in code with a clock around each loop that is
 // timed. The cost of the clocks is measured too, and subtracted.
 typedef struct nw_loop_times {
@@ -81,6 +86,8 @@ typedef struct nw_loop_times {
   double clocks; // the time that the clocks take in such a call, estimated
   double least; // a loop is timed if its executions take at least so many seconds on average
   bool disturbed; // other work disturbed most of the samples
+  int ncounts; // events per call without clocks, of all threads; only those that the system counts
+  nw_event_count count[NW_MOST_COUNTS];
 } nw_loop_times;
 NW_API bool nw_measure_loops(nw_ctx *c, const nw_program *p, const nw_build_opts *o, int n, nw_array *const *args,
                              int reps, nw_loop_times *out);

@@ -64,6 +64,9 @@ function loop_times.remarks(r)
       :format(seconds(r.least))
   end
   if r.threads > 1 then out[#out + 1] = "inside a parallel loop: the mean over the threads" end
+  local counts = {}
+  for n, c in ipairs(r.counts) do counts[n] = written.count(math.floor(c.count + 0.5)) .. " " .. c.event end
+  if #counts > 0 then out[#out + 1] = "counted by the system in a call: " .. table.concat(counts, ", ") end
   if r.disturbed then out[#out + 1] = "other work disturbed the measurement: measure again when the machine is idle" end
   return out
 end
@@ -112,7 +115,9 @@ function loop_times.install()
     .. "loop, id, depth, timed, parallel, seconds (of all executions in a call; inside a parallel loop, the mean over the "
     .. "threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts) and "
     .. "times (number of executions); seconds of a call without clocks, clocked (with clocks), clocks (the part that the clocks "
-    .. "take), least (the shortest execution that is timed), threads, reps, disturbed. s:show{cost = true, measured = true} "
+    .. "take), least (the shortest execution that is timed), threads, reps, disturbed; counts, records of event and count per "
+    .. "call: cycles, instructions, misses and page faults, as far as the system lets this process count them. "
+    .. "s:show{cost = true, measured = true} "
     .. "shows the times beside the predictions.",
     function(s, ...)
       local given, options = inside.split_options(...)

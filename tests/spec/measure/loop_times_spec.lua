@@ -93,6 +93,12 @@ describe("the measured time of each loop", function()
     assert.is_nil(tostring(s:show {cost = true}):find("measured", 1, true))
   end)
 
+  it("gives the counts of events that the system counts, and no other", function()
+    local r = product(32):loop_times {threads = 1}
+    for _, c in ipairs(r.counts) do assert.is_true(#c.event > 3 and c.count >= 0 and c.count < math.huge, c.event) end
+    assert.equal(#r.counts > 0, tostring(r):find("counted by the system", 1, true) ~= nil)
+  end)
+
   it("gives values to symbolic sizes", function()
     local N = nw.size "N"
     local A = nw.placeholder({N}, "f32", "A")
