@@ -264,5 +264,7 @@ nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i) {
                         .entered = at->entered,
                         .times = at->times,
                         .cycles = at->cycles,
+                        .carried = at->carried,
+                        .parallel = is_region(at),
                         .bound = nw_core_bound_name(&k->machine, at->bound)};
 }

@@ -26,13 +26,16 @@ static void push_cost_loops(lua_State *L, const nw_cost *k) {
   lua_createtable(L, nw_cost_loops(k), 0);
   for (int i = 0; i < nw_cost_loops(k); i++) {
     nw_cost_loop t = nw_cost_loop_at(k, i);
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 9);
     set_text(L, "name", t.name);
     nwl_set_count(L, "id", t.id);
     nwl_set_count(L, "depth", t.depth);
     nwl_set_count(L, "entered", t.entered);
     nwl_set_count(L, "times", t.times);
     set_number(L, "cycles", t.cycles);
+    set_number(L, "carried", t.carried);
+    lua_pushboolean(L, t.parallel);
+    lua_setfield(L, -2, "parallel");
     set_text(L, "bottleneck", t.bound);
     lua_rawseti(L, -2, i + 1);
   }

@@ -65,6 +65,8 @@ struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the ro
   nw_core_node **kid;
   int slot; // LOOP
   nw_calc *begin, *extent; // LOOP
+  bool affine; // LOOP: true if its first value is affine
+  nw_form from; // if affine: the first value
   nw_calc *cond; // GUARD
   bool depends; // true if bounds or conditions inside depend on the loop's variable
   int64_t entered; // number of times that control reaches the node
@@ -82,6 +84,7 @@ struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the ro
   // [2] for loads across two lines. The three overlap in time.
   double under_way[3];
   // The following fields are set by core_time.c.
+  double carried; // LOOP: cycles from an iteration to the next one through the longest chain; 0 if there is none
   double cycles; // total cycles of the node and everything inside
   int bound; // the nw_core_bound that limits the node
 };

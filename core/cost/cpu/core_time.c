@@ -7,6 +7,7 @@
 // A chain that ends with its loop overlaps the next chain.
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/core_access.h"
+#include "cost/cpu/core_chain.h"
 #include <math.h>
 
 // A bound after the last cache level stands for memory.
@@ -120,100 +121,11 @@ static void add_blocked(const nw_machine *m, const nw_core_node *at, nw_core_cos
   c->busy[NW_BOUND_FORWARD] += at->blocked * m->forward_masked;
 }
 
-// ---- chains
+// ---- bodies
 
 static bool is_loop(const nw_core_node *at) { return at->stmt->kind == NW_LOOP; }
 
 static double average(const nw_core_node *at) { return at->entered ? (double)at->times / (double)at->entered : 0; }
-
-static bool moves_in(const nw_core_access *a, const nw_core_node *loop) {
-  return !a->affine || nw_form_coef(&a->at, loop->slot);
-}
-
-static bool is_chained(const nw_core_access *a) {
-  for (int i = 0; i < a->body->chain.n; i++)
-    if (((nw_core_chain *)a->body->chain.at[i])->store == a) return true;
-  return false;
-}
-
-// True if the loop also stores values to the buffer that do not depend on its old content. Then an iteration is assumed
-// not to depend on the previous one.
-static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
-  for (int i = 0; i < k->access.n; i++) {
-    const nw_core_access *b = k->access.at[i];
-    if (b->write && b->buffer == a->buffer && nw_core_inside(b->body, loop) && !is_chained(b)) return true;
-  }
-  return false;
-}
-
-// Returns the cycles of the chain through one element, in an iteration of a loop around the store. A loop between this
-// loop and the store updates the element in every iteration, unless it moves to another element or stores a new value
-// first. The chain goes through memory if no loop holds the element in a register.
-static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_node *loop) {
-  const nw_core_access *a = c->store;
-  bool apart = k->apart[a->buffer];
-  double cycles = c->latency;
-  if (c->through_memory) cycles += a->masked || a->scattered ? k->machine->forward_masked : k->machine->forward;
-  for (const nw_core_node *at = a->body; at != loop; at = at->up) {
-    double runs = at->up->times ? (double)at->times / (double)at->up->times : 0;
-    bool apart_each = is_loop(at) && (moves_in(a, at) || begins_in(k, a, at));
-    cycles *= apart_each ? fmin(1, runs) : runs;
-    if (!apart && a->held == at->depth && is_loop(at) && !apart_each) cycles += k->machine->forward;
-  }
-  return cycles;
-}
-
-typedef struct chained { // the chain through one element
-  const nw_core_access *a;
-  double cycles;
-} chained;
-
-enum { MOST_CHAINS = 1024 };
-
-typedef struct chaining {
-  const nw_core *k;
-  const nw_core_node *loop;
-  bool carried; // true to consider only chains that continue in the next iteration
-  int n;
-  double most;
-  chained list[MOST_CHAINS];
-} chaining;
-
-// True if a masked store overlaps the same store of the next iteration, so that the next iteration must wait. A masked
-// store is assumed to write its whole vector.
-static bool overlaps_next(const nw_core_access *a, const nw_core_node *loop) {
-  if (!a->masked || a->scattered || !a->affine || a->body != loop) return false;
-  int64_t lanes = 1, step = nw_form_coef(&a->at, loop->slot);
-  while (lanes < a->lanes) lanes *= 2;
-  return step && step < lanes && -step < lanes;
-}
-
-static void add_chain(chaining *c, const nw_core_chain *chain) {
-  const nw_core_access *a = chain->store;
-  if (c->carried && overlaps_next(a, c->loop)) c->most = fmax(c->most, chain->latency + c->k->machine->forward_masked);
-  if (c->carried && (moves_in(a, c->loop) || begins_in(c->k, a, c->loop))) return;
-  int e = 0;
-  while (e < c->n && !(c->list[e].a->buffer == a->buffer && c->list[e].a->index == a->index)) e++;
-  if (e == MOST_CHAINS) return;
-  if (e == c->n) c->list[c->n++] = (chained){a, 0};
-  c->list[e].cycles += chain_in(c->k, chain, c->loop);
-  c->most = fmax(c->most, c->list[e].cycles);
-}
-
-static void add_chains(chaining *c, const nw_core_node *at) {
-  for (int i = 0; i < at->chain.n; i++) add_chain(c, at->chain.at[i]);
-  for (int i = 0; i < at->nkids; i++) add_chains(c, at->kid[i]);
-}
-
-// Returns the cycles of the longest chain in an iteration of a loop.
-static double longest_chain(const nw_core *k, const nw_core_node *loop, bool carried) {
-  chaining c;
-  c.k = k, c.loop = loop, c.carried = carried, c.n = 0, c.most = 0;
-  add_chains(&c, loop);
-  return c.most;
-}
-
-// ---- bodies
 
 static nw_core_cost time_of(nw_core *k, nw_core_node *at);
 
@@ -226,28 +138,36 @@ static double beside(const nw_machine *m, const nw_core_cost *c) {
   return windows < 2 ? wait / 2 : wait * (1 - 1 / windows);
 }
 
+// Adds the time of the bodies inside this one to `all`. Returns the sum of the times that they and the body's own
+// instructions (`own`) take one after the other. *bound: what limits the longest of these parts.
+static double one_by_one(nw_core *k, nw_core_node *at, const nw_core_cost *own, nw_core_cost *all, int *bound) {
+  double longest = busiest(k->machine, own, bound), sum = longest;
+  for (int i = 0; i < at->nkids; i++) {
+    nw_core_node *kid = at->kid[i];
+    nw_core_cost c = time_of(k, kid);
+    double times = at->times ? (double)kid->entered / (double)at->times : 0;
+    double cycles = times * hypot(c.cycles, beside(k->machine, &c));
+    add_times(all, &c, times);
+    sum += cycles;
+    if (cycles > longest) longest = cycles, *bound = kid->bound;
+  }
+  return sum;
+}
+
 static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
   const nw_machine *m = k->machine;
   nw_core_cost all = own_cost(m, &at->ops), own;
   add_transfers(m, at, &all);
   own = all;
-  double apart = 0;
-  for (int i = 0; i < at->nkids; i++) {
-    nw_core_node *kid = at->kid[i];
-    nw_core_cost c = time_of(k, kid);
-    double times = at->times ? (double)kid->entered / (double)at->times : 0;
-    add_times(&all, &c, times);
-    apart += times * hypot(c.cycles, beside(m, &c));
-  }
+  int longest = NW_BOUND_DISPATCH;
+  double apart = one_by_one(k, at, &own, &all, &longest);
   add_blocked(m, at, &all);
-  int ignored = 0;
   bool merged = all.instructions <= m->window;
   nw_core_cost inside = all;
-  inside.wait = longest_chain(k, at, false);
-  double together = busiest(m, &all, bound), waits = beside(m, &inside);
-  if (!merged) waits = fmax(waits, apart + busiest(m, &own, &ignored));
+  inside.wait = nw_core_longest_chain(k, at, false);
+  double together = busiest(m, &all, bound), chain = beside(m, &inside), waits = merged ? chain : fmax(chain, apart);
   all.cycles = merged ? hypot(together, waits) : fmax(together, waits);
-  if (waits > 1.05 * together) *bound = NW_BOUND_LATENCY;
+  if (waits > 1.05 * together) *bound = waits > chain ? longest : NW_BOUND_LATENCY;
   return all;
 }
 
@@ -270,9 +190,9 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
   if (is_loop(at)) body.cycles = fmax(body.cycles, k->machine->loop);
   all.cycles = n * body.cycles;
   if (is_loop(at)) {
-    double chain = longest_chain(k, at, true);
-    all.wait = n * chain;
-    if (chain > body.cycles) bound = NW_BOUND_LATENCY;
+    at->carried = nw_core_longest_chain(k, at, true);
+    all.wait = n * at->carried;
+    if (at->carried > body.cycles) bound = NW_BOUND_LATENCY;
     all.cycles += exit_miss(k->machine, at, &all);
   }
   at->bound = bound;

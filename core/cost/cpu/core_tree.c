@@ -45,6 +45,7 @@ static bool make_loop(nw_core *k, nw_core_node *node) {
   node->begin = number(k, s->loop.begin, "the start of a loop");
   node->extent = node->begin ? number(k, s->loop.extent, "the extent of a loop") : NULL;
   if (!node->extent) return false;
+  node->affine = nw_form_of(k->arena, &k->names, s->loop.begin, &node->from);
   node->slot = k->nslots++;
   nw_vec_push(&k->names.name, (void *)s->loop.var->name);
   nw_vec_push(&k->names.slot, (void *)(intptr_t)node->slot);

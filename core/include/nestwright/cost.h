@@ -31,6 +31,8 @@ typedef struct nw_cost_loop {
   int depth; // number of enclosing loops, including this one
   int64_t entered, times; // entered: how many times the loop begins; times: total number of its iterations
   double cycles; // of the loop and everything inside it
+  double carried; // cycles from an iteration to the next one through the longest dependence chain; 0 if there is none
+  bool parallel; // true if threads share its iterations
   const char *bound;
 } nw_cost_loop;
 // A limit on speed, such as the bandwidth of memory. `cycles` is the time of the first thread if there were no other

@@ -43,6 +43,36 @@ local function balance_of(c)
   return most > 0 and all / #c.shares / most or 1
 end
 
+-- True if the chain that a loop carries takes most of its time.
+local function waits(loop) return loop.carried > 0 and loop.carried * loop.times >= 0.5 * loop.cycles end
+
+-- Returns the loop inside loop number n whose own chain takes the most cycles, or nil.
+local function carrier_of(loops, n)
+  local most, found = 0, nil
+  for k = n + 1, #loops do
+    local loop = loops[k]
+    if loop.name and loop.depth <= loops[n].depth then break end
+    local cycles = loop.carried * loop.times
+    if waits(loop) and cycles >= most then most, found = cycles, loop end
+  end
+  return found
+end
+
+-- A loop is limited by latency if the chain that it carries takes most of its time, or if something inside it is limited by
+-- latency. In the second case, names the loop inside that carries the chain, if there is one.
+local function blame(loops)
+  for n, loop in ipairs(loops) do
+    if loop.name and loop.bottleneck == "latency" and not waits(loop) then
+      local carrier = carrier_of(loops, n)
+      loop.bottleneck = carrier and "latency of " .. carrier.name or "latency in an iteration"
+    end
+  end
+end
+
+local function parallel_loop(loops)
+  for _, loop in ipairs(loops) do if loop.parallel then return loop.name end end
+end
+
 local function threads_of(what, value)
   local n = caches.whole(what, value or 1, "threads")
   if n < 1 then errors.fail("range", nil, "%s: threads: %d is less than one", what, n) end
@@ -81,6 +111,8 @@ function cost.of(what, s, o)
   walk.threads, walk.conflicts = threads_of(what, o.threads), o.conflicts ~= false
   walk.full, walk.in_cache = not caches.by_misses(what, o.feed), o.in_cache
   local c = counted_for(s, walk, m)
+  blame(c.loops)
+  c.parallel = parallel_loop(c.loops)
   c.machine, c.idle, c.conflicts, c.feed = m, walk.threads - c.threads, walk.conflicts, o.feed or "misses"
   c.by_tensor = added(c.by_access, function(row) return row.level .. row.tensor end)
   c.by_loop = added(c.by_access, function(row) return row.level .. tostring(row.loop) end)
@@ -254,14 +286,16 @@ function cost.install(nw)
     .. "conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}): nw.report",
     "Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is "
     .. "called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: "
-    .. "values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, "
+    .. "values of symbolic sizes. threads: 1 by default, also if a loop is parallel; the answer says for how many threads it is "
+    .. "computed. conflicts = false: conflict misses are counted as capacity misses, "
     .. "which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses "
     .. "of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times "
     .. "faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and "
     .. "timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed; it "
     .. "names the CPU and LLVM's model of it, which may be that of another CPU. Printing "
     .. "the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the "
-    .. "only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, bottleneck); "
+    .. "only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, carried: the "
+    .. "cycles from an iteration to the next one through the longest chain of dependent updates, or 0, parallel, bottleneck); "
     .. "by_access, by_tensor, by_loop and levels (level, tensor, loop; the numbers of lines asked (requested), hits, misses, "
     .. "cold, capacity, conflict, written_back; exact, a boolean; error, a fraction of the misses); traffic of each level "
     .. "(name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory "

@@ -65,27 +65,40 @@ local function add_memory(c, out)
   out[#out + 1] = "memory: " .. table.concat(parts, ", ")
 end
 
-local function add_threads(c, out)
+-- Returns the remark that the prediction leaves other threads unused, or nil.
+local function unused_threads(c)
   if c.idle > 0 then
-    out[#out + 1] = ("%d threads were requested, but no loop is parallel: one thread does all the work"):format(
-      c.threads + c.idle)
+    return ("%d threads were requested, but no loop is parallel: one thread does all the work"):format(c.threads + c.idle)
   end
+  if c.threads == 1 and c.parallel then
+    return ("computed for one thread, although loop %s is parallel; for four threads: threads = 4"):format(c.parallel)
+  end
+end
+
+local function add_threads(c, out)
+  out[#out + 1] = unused_threads(c)
   if c.threads == 1 then return end
   out[#out + 1] = ("%d threads: balance %.0f %%; %s to start and join threads; %s cycles outside of parallel loops"):format(
     c.threads, 100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
 end
 
 -- Adds a line about latency if latency is the bottleneck. Dependence chains overlap, so the sum of their latencies has no meaning.
--- The line names the innermost loop that takes at least half of the time.
+-- The line names the innermost of the loops whose own chains take the most time; if there is none, the innermost loop with a chain
+-- in an iteration.
 local function add_latency(c, out)
   if c.bottleneck ~= "latency" then return end
-  local at
+  local at = {}
   for _, loop in ipairs(c.loops) do
-    if loop.name and loop.bottleneck == "latency" and loop.cycles >= 0.5 * c.cycles then at = loop end
+    local known = at[loop.bottleneck]
+    if loop.name and (not known or loop.cycles >= 0.9 * known.cycles) then at[loop.bottleneck] = loop end
   end
-  if at then
-    out[#out + 1] = ("latency: in 'for %s' each result needs the previous one; the loop takes %s cycles"):format(at.name,
-      whole(at.cycles))
+  local carrier, inside = at["latency"], at["latency in an iteration"]
+  if carrier then
+    out[#out + 1] = ("latency: in 'for %s' each result needs the previous one; the loop takes %s cycles"):format(carrier.name,
+      whole(carrier.cycles))
+  elseif inside then
+    out[#out + 1] = ("latency: in each iteration of 'for %s', results need previous ones; the loop takes %s cycles"):format(
+      inside.name, whole(inside.cycles))
   end
 end
 
@@ -95,9 +108,10 @@ local function add_measured(c, out)
     written.seconds(c.measured.median), c.ratio, c.measured.disturbed and ", disturbed by other work" or "")
 end
 
-local function head(c)
-  return ("%s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name, whole(c.cycles),
-    c.bottleneck)
+--- Returns the time, the machine, the number of threads and the bottleneck of a prediction.
+function text.head(c)
+  return ("%s on %s, %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
+    written.plural(c.threads, "thread"), whole(c.cycles), c.bottleneck)
 end
 
 -- ---- the cost of a nest
@@ -188,9 +202,12 @@ local function add_spills(c, out)
   out[#out + 1] = ("register spills: %s (estimated)%s"):format(whole(c.spills), emitted)
 end
 
+--- Returns the remark that the prediction leaves other threads unused, or nil.
+text.unused_threads = unused_threads
+
 --- Returns the record of s:cost as text.
 function text.of(c)
-  local out = {head(c)}
+  local out = {text.head(c)}
   add_measured(c, out)
   add_terms(c, out)
   add_latency(c, out)
@@ -226,9 +243,10 @@ function text.cells(c)
   add_latency(c, foot)
   add_traffic(c, foot)
   add_memory(c, foot)
+  add_threads(c, foot)
   add_measured(c, foot)
   add_joules(c, foot)
-  return cells_of(c, head(c), foot)
+  return cells_of(c, text.head(c), foot)
 end
 
 --- Returns the record of n:cost as a table for notebooks.

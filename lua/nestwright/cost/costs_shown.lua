@@ -2,6 +2,7 @@
 local cost = require "nestwright.cost.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local text = require "nestwright.cost.cost_text"
 local written = require "nestwright.show.written"
 
 local shown = {}
@@ -82,8 +83,9 @@ function shown.nest(s, options)
       lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. beside .. remark(loop, misses[loop.name], c.cycles)
     end
   end
-  lines[#lines + 1] = ("# %s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
-    whole(c.cycles), c.bottleneck)
+  lines[#lines + 1] = "# " .. text.head(c)
+  local unused = text.unused_threads(c)
+  lines[#lines + 1] = unused and "# " .. unused
   for _, words in ipairs(measured and loop_times.remarks(measured) or {}) do lines[#lines + 1] = "# measured: " .. words end
   if is_overlapped(c) then
     lines[#lines + 1] = "# the core overlaps neighbouring loops: their shares add up to more than 100 %"
@@ -112,8 +114,8 @@ end
 function shown.sentence(s, version, o)
   local c, why = tried("cost", s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
   if not c then return "The cost model has no prediction: " .. why .. "." end
-  local parts = {("The cost model on %s: %s (%s cycles), a prediction; bottleneck: %s"):format(c.machine.name,
-    written.seconds(c.seconds), whole(c.cycles), c.bottleneck)}
+  local parts = {("The cost model on %s: %s, %s (%s cycles), a prediction; bottleneck: %s"):format(c.machine.name,
+    written.seconds(c.seconds), written.plural(c.threads, "thread"), whole(c.cycles), c.bottleneck)}
   for n, level in ipairs(c.levels) do parts[n + 1] = level_words(c, level) end
   return table.concat(parts, "; ") .. (c.threads > 1 and "; misses of the first thread." or ".")
 end

@@ -127,7 +127,7 @@ local function cycles_of(f)
     if trips < 8 then t.short = t.short + own end
     if lowered.guarded(body) then t.guarded = t.guarded + own end
     if in_tail(body) then t.tails = t.tails + own end
-    if body.bottleneck == "latency" then t.waiting = t.waiting + own end
+    if body.bottleneck:find "^latency" then t.waiting = t.waiting + own end
     if #body.statements > 0 then
       local kinds = kinds_of(body)
       kinds.scalar = not kinds.vectors

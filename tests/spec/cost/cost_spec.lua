@@ -43,6 +43,87 @@ describe("cost", function()
     assert.truthy(tostring(c):find("latency: in 'for k' each result needs the previous one", 1, true))
   end)
 
+  it("says for how many threads it is computed: one by default, also if a loop is parallel", function()
+    local s = nw.schedule(matmul(16, 16, 16))
+    assert.truthy(tostring(s:cost {machine = round_machine()}):find(", 1 thread (", 1, true))
+    assert.falsy(tostring(s:cost {machine = round_machine()}):find("computed for one thread", 1, true))
+    s:parallel "i"
+    local c = s:cost {machine = round_machine()}
+    assert.same({1, "i"}, {c.threads, c.parallel})
+    local REMARK = "computed for one thread, although loop i is parallel; for four threads: threads = 4"
+    assert.truthy(tostring(c):find(REMARK, 1, true))
+    assert.truthy(tostring(s:show {cost = true, machine = round_machine()}):find("\n# " .. REMARK, 1, true))
+    local four = s:cost {machine = "zen5", threads = 4}
+    assert.truthy(tostring(four):find(", 4 threads (", 1, true))
+    assert.falsy(tostring(four):find("computed for one thread", 1, true))
+  end)
+
+  it("still knows the chain of a reduction after its loop was split and skewed", function()
+    for _, by in ipairs {1, 4} do
+      local s = nw.schedule(matmul(16, 16, 64))
+      s:split("k", 4)
+      local before = s:cost {machine = round_machine()}
+      s:skew("k_i", "k_o", by)
+      local c = s:cost {machine = round_machine()}
+      assert.equal("latency", c.bottleneck)
+      for _, name in ipairs {"k_o", "k_i"} do
+        assert.equal("latency", loop_named(c, name).bottleneck)
+        assert.is_true(loop_named(c, name).carried >= loop_named(before, name).carried)
+      end
+      assert.truthy(tostring(c):find("latency: in 'for k_i' each result needs the previous one", 1, true))
+    end
+  end)
+
+  it("knows the chain through elements that a skewed loop inside moves over", function()
+    local function carried(skewed)
+      local s = nw.schedule(matmul(16, 16, 64))
+      s:split("j", 4)
+      s:reorder("k", "j_i")
+      if skewed then s:skew("j_i", "k", 1) end
+      return loop_named(s:cost {machine = round_machine()}, "k").carried
+    end
+    assert.is_true(carried(false) > 0)
+    assert.is_true(carried(true) >= carried(false))
+  end)
+
+  it("blames latency only on a loop that carries a dependence, and names it at the loops around it", function()
+    local s = nw.schedule(matmul(16, 16, 512))
+    local c = s:cost {machine = round_machine()}
+    assert.same({"latency of k", "latency of k", "latency"},
+      {loop_named(c, "i").bottleneck, loop_named(c, "j").bottleneck, loop_named(c, "k").bottleneck})
+    for _, loop in ipairs(c.loops) do assert.equal(loop.name == "k", loop.carried > 0) end
+    s:split("k", 64)
+    s:unroll "k_i"
+    s:reorder("k_o", "i", "j")
+    c = s:cost {machine = round_machine()}
+    assert.same({0, "latency in an iteration"}, {loop_named(c, "j").carried, loop_named(c, "j").bottleneck})
+    assert.truthy(tostring(c):find("latency: in each iteration of 'for j', results need previous ones", 1, true))
+  end)
+
+  it("names the longest of several chains, each of which takes less than half of the time", function()
+    local X = nw.placeholder({64, 512}, "f32", "X")
+    local function sum(name, n)
+      local k = nw.reduce_axis(n, "k_" .. name)
+      return nw.compute({64}, function(i) return nw.sum(X(i, k), k) end, name)
+    end
+    local P, Q, R = sum("P", 400), sum("Q", 512), sum("R", 400)
+    local s = nw.schedule(nw.compute({64}, function(i) return P(i) + Q(i) + R(i) end, "O"))
+    local c = s:cost {machine = round_machine()}
+    assert.equal("latency", c.bottleneck)
+    assert.truthy(tostring(c):find("latency: in 'for k_Q' each result needs the previous one", 1, true))
+  end)
+
+  it("blames no latency for loops that run one after the other without chains", function()
+    local A = nw.placeholder({64, 4096}, "f32", "A")
+    local B = nw.compute({64, 4096}, function(i, j) return A(i, j) * 2 end, "B")
+    local C = nw.compute({64, 4096}, function(i, j) return nw.exp(B(i, j)) end, "C")
+    local s = nw.schedule(C)
+    s:compute_at("B", s:loop "i_1")
+    local c = s:cost {machine = round_machine()}
+    for _, loop in ipairs(c.loops) do assert.falsy(loop.bottleneck:find "latency") end
+    assert.falsy(c.bottleneck:find "latency")
+  end)
+
   it("knows that vectors along j need an eighth of the iterations", function()
     local s = nw.schedule(matmul(16, 64, 512))
     local plain = s:cost {machine = round_machine()}
