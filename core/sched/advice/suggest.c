@@ -284,11 +284,13 @@ static bool neighbours(const nw_step *st, nw_stmt *const *nest, int i) {
          (nw_suggest_about(st, nest[i]) || nw_suggest_about(st, nest[i + 1]));
 }
 
+// Suggests fusing neighbouring loops; or, for loops that follow each other, merging them.
 void nw_suggest_fuse(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
   first_unmarks(st, n, nest);
+  if (!strcmp(st->primitive->name, "fuse")) offer2(st, "merge", st->resolved[0], st->resolved[1]);
   for (int i = 0; i + 1 < n; i++)
     if (neighbours(st, nest, i)) offer2(st, "fuse", loop_arg(nest[i]), loop_arg(nest[i + 1]));
 }

@@ -62,6 +62,26 @@ static bool offer_fused(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return loops;
 }
 
+static const nw_stmt *loop_of(nw_step *st, const nw_arg *a) {
+  nw_path path;
+  if (a->kind == NW_ARG_LIST) a = &a->item[0];
+  return a->i && nw_find(st->before, (int)a->i, &path) ? path.at[path.n - 1] : NULL;
+}
+
+// True if one of two loops is inside the other.
+static bool nested(nw_step *st, const nw_arg *x, const nw_arg *y) {
+  const nw_stmt *a = loop_of(st, x), *b = loop_of(st, y);
+  return a && b && a != b && (nw_tree_has(a, b) || nw_tree_has(b, a));
+}
+
+// Suggests the other order of two nested loops, which are not statements that follow each other.
+static void offer_reordered(nw_step *st) {
+  const nw_stmt *a = loop_of(st, &st->resolved[0]), *b = loop_of(st, &st->resolved[1]);
+  nw_arg *item = NW_NEW_N(st->scratch, nw_arg, 2);
+  item[0] = loop_arg(nw_tree_has(a, b) ? b : a), item[1] = loop_arg(nw_tree_has(a, b) ? a : b);
+  offer1(st, "reorder", (nw_arg){.kind = NW_ARG_LIST, .n = 2, .item = item});
+}
+
 static bool offer_swap(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   if (named(a) && named(b) && asked(st, a, b)) offer2(st, "reorder_stmts", stmt_arg(a), stmt_arg(b));
   return true;
@@ -77,12 +97,6 @@ static bool offer_fission(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
 
 // ---- the primitives
 
-static const nw_stmt *loop_of(nw_step *st, const nw_arg *a) {
-  nw_path path;
-  if (a->kind == NW_ARG_LIST) a = &a->item[0];
-  return a->i && nw_find(st->before, (int)a->i, &path) ? path.at[path.n - 1] : NULL;
-}
-
 static void first_marks_away(nw_step *st, const nw_arg *a) {
   const nw_arg *item = a->kind == NW_ARG_LIST ? a->item : a;
   for (int i = 0; i < (a->kind == NW_ARG_LIST ? a->n : 1); i++) {
@@ -93,6 +107,7 @@ static void first_marks_away(nw_step *st, const nw_arg *a) {
 
 void nw_suggest_merge(void *step) {
   nw_step *st = step;
+  if (nested(st, &st->resolved[0], &st->resolved[1])) nw_suggest_fuse(st);
   first_marks_away(st, &st->resolved[0]);
   first_marks_away(st, &st->resolved[1]);
   const nw_stmt *a = loop_of(st, &st->resolved[0]), *b = loop_of(st, &st->resolved[1]);
@@ -104,6 +119,8 @@ void nw_suggest_merge(void *step) {
 
 void nw_suggest_create_fused_loop(void *step) {
   nw_step *st = step;
+  const nw_arg *list = &st->resolved[0];
+  if (list->n > 1 && nested(st, &list->item[0], &list->item[1])) nw_suggest_fuse(st);
   first_marks_away(st, &st->resolved[0]);
   each_pair(st, st->before->root, offer_fused);
   each_pair(st, st->before->root, offer_merge);
@@ -111,6 +128,7 @@ void nw_suggest_create_fused_loop(void *step) {
 
 void nw_suggest_reorder_stmts(void *step) {
   nw_step *st = step;
+  if (nested(st, &st->resolved[0], &st->resolved[1])) offer_reordered(st);
   each_pair(st, st->before->root, offer_swap);
   each_pair(st, st->before->root, offer_merge);
 }

@@ -331,8 +331,8 @@ static int fused_dims(const nw_stmt *loop, const nw_expr **out) {
 static const char *why_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   const char *x = a->loop.var->name, *y = b->loop.var->name;
   if (a == b) return "give two different loops";
-  if (!nw_tree_has(a, b))
-    return nw_arena_printf(st->scratch, "%s is not inside %s; the outer loop is given first", y, x);
+  if (nw_tree_has(b, a)) return nw_arena_printf(st->scratch, "%s is inside %s; the outer loop is given first", x, y);
+  if (!nw_tree_has(a, b)) return nw_arena_printf(st->scratch, "%s is not inside %s", y, x);
   if (a->nkids == 1 && a->kid[0]->kind == NW_LOOP)
     return nw_arena_printf(st->scratch, "%s is between %s and %s", a->kid[0]->loop.var->name, x, y);
   return nw_arena_printf(st->scratch, "%s is not the only statement inside %s", y, x);

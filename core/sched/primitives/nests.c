@@ -23,9 +23,15 @@ static int parting_of(const nw_path *a, const nw_path *b) {
   return i;
 }
 
-static bool refuse_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b, const char *how) {
-  const char *why = "give them in program order; only storage may be between them";
+static bool refuse_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b, const char *how, const char *why) {
   return nw_step_refuse(st, why, a, "%s and %s %s", nw_tree_what(a), nw_tree_what(b), how);
+}
+
+static bool refuse_nested(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
+  const nw_stmt *outer = nw_tree_has(a, b) ? a : b, *inner = outer == a ? b : a;
+  const char *why = nw_arena_printf(st->scratch, "%s is inside %s, but the two must follow each other",
+                                    nw_tree_what(inner), nw_tree_what(outer));
+  return refuse_apart(st, a, b, "are nested", why);
 }
 
 // True if only storage is between the parting and the statement, and the statement is the last (or first) one in that
@@ -67,20 +73,22 @@ static void bring_together(nw_step *st, int parting, side *a, side *b) {
   }
 }
 
+#define IN_ORDER "give them in program order; only storage may be between them"
+
 static bool find_pair(nw_step *st, const nw_stmt *a, const nw_stmt *b, side *x, side *y, int *parting) {
   nw_path pa, pb;
   nw_find(st->p, a->id, &pa);
   nw_find(st->p, b->id, &pb);
   *parting = parting_of(&pa, &pb);
   if (a == b || *parting == pa.n - 1 || *parting == pb.n - 1)
-    return refuse_apart(st, a, b, a == b ? "are the same" : "are nested");
+    return a == b ? refuse_apart(st, a, b, "are the same", "give two different ones") : refuse_nested(st, a, b);
   find_side(st, a, *parting, x);
   find_side(st, b, *parting, y);
   if (pb.pos[*parting + 1] != pa.pos[*parting + 1] + 1 || !at_edge(x, *parting, true) || !at_edge(y, *parting, false))
-    return refuse_apart(st, a, b, "are not adjacent");
+    return refuse_apart(st, a, b, "are not adjacent", IN_ORDER);
   const char *both = in_both(x, *parting, pb.at[*parting + 1]);
   if (!both) both = in_both(y, *parting, x->path.at[x->top]);
-  return !both || refuse_apart(st, a, b, nw_arena_printf(st->scratch, "each have storage for %s", both));
+  return !both || refuse_apart(st, a, b, nw_arena_printf(st->scratch, "each have storage for %s", both), IN_ORDER);
 }
 
 bool nw_adjoin(nw_step *st, const nw_stmt *a, const nw_stmt *b, nw_adjacent *out) {

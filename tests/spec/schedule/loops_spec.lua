@@ -354,6 +354,34 @@ describe("merge", function()
 end)
 
 describe("fission", function()
+  it("advises to fuse nested loops, and the advice works", function()
+    for _, args in ipairs {{"i", "j"}, {"j", "i"}} do
+      for _, name in ipairs {"merge", "create_fused_loop"} do
+        local s = support.gemm(8)
+        local text = tostring(support.error_of(function() s[name](s, table.unpack(args)) end))
+        assert.truthy(text:find("j is inside i, but the two must follow each other", 1, true), text)
+        assert.falsy(text:find("program order", 1, true))
+        assert.truthy(text:find('you can: s:fuse("i", "j")', 1, true), text)
+        s:fuse("i", "j")
+      end
+    end
+    local s = support.gemm(8)
+    local text = tostring(support.error_of(function() s:reorder_stmts("i", "j") end))
+    assert.truthy(text:find('you can: s:reorder("j", "i")', 1, true), text)
+    s:reorder("j", "i")
+    assert.truthy(tostring(support.error_of(function() s:merge("i", "i") end)):find("give two different ones", 1, true))
+  end)
+
+  it("is advised for loops that follow each other and cannot be fused", function()
+    local A = nw.placeholder({8}, "f32", "A")
+    local B = nw.compute({8}, function(i) return A(i) * 2 end, "B")
+    local s = nw.schedule(nw.compute({8}, function(i) return B(i) + 1 end, "C"))
+    local text = tostring(support.error_of(function() s:fuse("i", "i_1") end))
+    assert.truthy(text:find("i_1 is not inside i", 1, true), text)
+    assert.truthy(text:find('you can: s:merge("i", "i_1")', 1, true), text)
+    s:merge("i", "i_1")
+  end)
+
   it("undoes a merge, through all loops in between", function()
     local s, X, Y, Z = sums(8, 8, 8)
     s:merge("i", "i_1") s:merge("j", "j_1") s:merge("i", "i_2") s:merge("j", "j_2")
