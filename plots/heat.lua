@@ -172,7 +172,7 @@ local function cells(f, d)
 end
 
 local function column_text(d, unit)
-  local name = written.shortened(sweep.column(d.column), 40)
+  local name = written.shortened(d.column, 40)
   return unit and ("%s, %s"):format(name, unit) or name
 end
 
@@ -215,7 +215,7 @@ local function about(d, best, write)
     if p.alike then alike[#alike + 1] = ("(%s, %s)"):format(sweep.text(p.row[d.x]), sweep.text(p.row[d.y])) end
   end
   local lo, hi = range_of(d)
-  out[1] = ("%s over %s and %s: from %s to %s"):format(sweep.column(d.column), d.x, d.y, write(lo), write(hi))
+  out[1] = ("%s over %s and %s: from %s to %s"):format(d.column, d.x, d.y, write(lo), write(hi))
   if best then
     local x, y = sweep.text(best.row[d.x]), sweep.text(best.row[d.y])
     out[2] = ("best at %s = %s, %s = %s: %s"):format(d.x, x, d.y, y, write(best.value))

@@ -68,8 +68,8 @@ end
 
 -- ---- columns
 
-local BESIDE = {min = true, q1 = true, q3 = true, spread = true, threads = true, unsafe = true, disturbed = true,
-  conditions = true, machine = true, error = true}
+local BESIDE = {q1 = true, q3 = true, spread = true, threads = true, unsafe = true, disturbed = true, conditions = true,
+  machine = true, error = true}
 
 local function columns(s, list)
   local out, seen = {}, {}
@@ -97,17 +97,18 @@ local function usual_column(s, list)
   if seen.median then return "median" end
   local out = {}
   for _, name in ipairs(names) do
-    local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
-    if not BESIDE[name] and not (time and seen[time .. "_q1"]) then out[#out + 1] = name end
+    local time = name:match "^(.*)_q[13]$"
+    if not BESIDE[name] and not (time and seen[time .. "_median"]) then out[#out + 1] = name:match "^(.*)_median$" or name end
   end
   if #out == 1 then return out[1] end
   fail(#out > 0 and "its columns are " .. table.concat(out, ", ") or nil, #out > 0 and "y: name a column, for example y = '%s'" or
     "the sweep has no column of numbers", out[1])
 end
 
+-- Returns the name. It must be that of a column of numbers, or of a time, whose column is its median.
 local function check_column(s, list, name)
   local names, seen = columns(s, list)
-  if seen[name] then return name end
+  if seen[name] or seen[tostring(name) .. "_median"] then return name end
   for _, row in ipairs(list) do
     if row[name] ~= nil then fail(nil, "the values of column %s are not numbers", tostring(name)) end
   end
@@ -116,15 +117,17 @@ local function check_column(s, list, name)
     "the sweep has no column '%s'", tostring(name))
 end
 
--- Returns the kind of a column: whether its values are in seconds, the name of the column with the values, and the names of the
--- columns with the quartiles.
+-- Returns the kind of a column: whether its values are in seconds, whether these were measured, the name of the column with the
+-- values, and the names of the columns with the quartiles. The name of a time stands for its median.
 local function kind_of(list, name, unit)
-  local median = name .. "_median"
+  local of = name == "median" and "" or name:match "^(.*_)median$" or name .. "_"
+  local median = of .. "median"
   for _, row in ipairs(list) do
-    if name == "median" and row.q1 then return {time = true, value = name, q1 = "q1", q3 = "q3"} end
-    if row[median] then return {time = true, value = median, q1 = name .. "_q1", q3 = name .. "_q3"} end
+    if row[median] and row.machine then
+      return {time = true, measured = true, value = median, q1 = of .. "q1", q3 = of .. "q3"}
+    end
   end
-  return {time = unit == "s" or name == "median" or name == "min", value = name}
+  return {time = unit == "s", value = name}
 end
 
 local function finite(v) return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge and v or nil end
@@ -141,30 +144,36 @@ end
 local function point_of(row, kind)
   local v = finite(row[kind.value])
   local lo, hi = finite(row[kind.q1 or ""]), finite(row[kind.q3 or ""])
-  return {row = row, disturbed = kind.time and row.disturbed == true,
+  return {row = row, disturbed = kind.time and row.disturbed == true, measured = kind.measured,
     value = v, lo = v and (lo or v), hi = v and (hi or v), spread = lo ~= nil and hi ~= nil,
     odd = not row.error and odd(row[kind.value]) or nil, refused = row.error and tostring(row.error) or nil}
 end
 
---- Marks the best of at least two points, and the points that are not distinguishable from it. better: "min", "max", or nil if no
---- point is the best. If other work disturbed the measurement of a point, no point is marked.
-function sweep.mark_best(points, better)
-  local best, n = nil, 0
+-- Returns the points that can be compared with each other: those that have a value. If some of them are measured times, only these,
+-- since other numbers may be predictions.
+local function comparable(points)
+  local measured, out = false, {}
+  for _, p in ipairs(points) do measured = measured or p.measured and p.value ~= nil end
   for _, p in ipairs(points) do
+    if p.value and not p.refused and (p.measured or not measured) then out[#out + 1] = p end
+  end
+  return out
+end
+
+--- Marks the best of at least two points of the same kind, and the points that are not distinguishable from it. better: "min",
+--- "max", or nil if no point is the best. If other work disturbed the measurement of a point, none is marked.
+function sweep.mark_best(points, better)
+  for _, p in ipairs(points) do
+    p.best, p.alike = false, false
     if p.disturbed then better = nil end
   end
-  for _, p in ipairs(points) do
-    if better and p.value and not p.refused then
-      n = n + 1
-      if not best or better == "min" and p.value < best.value or better == "max" and p.value > best.value then best = p end
-    end
+  local list, best = comparable(points), nil
+  if not better or #list < 2 then return nil end
+  for _, p in ipairs(list) do
+    if not best or better == "min" and p.value < best.value or better == "max" and p.value > best.value then best = p end
   end
-  if n < 2 then best = nil end
-  for _, p in ipairs(points) do
-    p.best = best ~= nil and p == best
-    local told = best and p ~= best and p.value and not p.refused and p.spread and best.spread
-    p.alike = told and p.lo <= best.hi and best.lo <= p.hi or false
-  end
+  best.best = true
+  for _, p in ipairs(list) do p.alike = p ~= best and p.spread and best.spread and p.lo <= best.hi and best.lo <= p.hi end
   return best
 end
 
@@ -174,9 +183,10 @@ function sweep.text(v)
   return tostring(v)
 end
 
---- Returns the title of a column.
-function sweep.column(name)
-  return name == "median" and "time, median" or name == "min" and "time, fastest" or name
+-- Returns the title of a column. That of a measured time names the statistic.
+local function title_of(name, kind)
+  if not kind.measured then return name end
+  return name == "median" and "time, median" or ("%s (median)"):format((name:gsub("_median$", "")))
 end
 
 --- Returns a function for the text of a column's value, with its unit.
@@ -243,8 +253,8 @@ local function conditions_of(list)
   return out
 end
 
---- Returns the small print: the machine and the spread of the drawn rows.
-function sweep.small_print(list)
+--- Returns the small print: the machine, the statistic and the spread of the drawn rows. measured: measured times are drawn.
+function sweep.small_print(list, measured)
   local machines, most = values_of(list, "machine"), nil
   for _, row in ipairs(list) do
     local spread = finite(row.spread)
@@ -255,8 +265,9 @@ function sweep.small_print(list)
     for _, row in ipairs(list) do if row[name] ~= nil and row[name] ~= false then return true end end
   end
   local machine, told = #machines > 0 and table.concat(machines, "; ") or "Unknown machine", conditions_of(list)
-  return ("%s%s%s. Points measured one after the other.%s%s"):format(machine,
+  return ("%s%s%s. Points measured one after the other.%s%s%s"):format(machine,
     #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", #told > 0 and "; " .. table.concat(told, "; ") or "",
+    measured and " Times are medians." or "",
     most and (" Spread (middle half over median) at most %.1f %%."):format(100 * most) or "",
     (any "unsafe" and " Some schedules have steps that were not judged (unsafe)." or "")
       .. (any "disturbed" and " Other work disturbed some measurements, so no point is marked as the best." or ""))
@@ -294,8 +305,8 @@ local function check_fits(o, style)
     "bars start at zero, which a logarithmic axis cannot show") end
 end
 
-local function check_best(best, kind)
-  if best == nil then return kind.time and "min" or nil end
+local function check_best(best, measured)
+  if best == nil then return measured and "min" or nil end
   if best == "min" or best == "max" then return best end
   if best ~= false then fail(nil, "best must be 'min', 'max' or false, not '%s'", tostring(best)) end
 end
@@ -307,7 +318,7 @@ local function series_of(list, names, by, o)
   for _, name in ipairs(names) do
     local kind = kind_of(list, name, o.unit)
     for _, v in ipairs(by and values_of(list, by) or {true}) do
-      local s = {name = by and ("%s = %s"):format(by, sweep.text(v)) or name, kind = kind, points = {}}
+      local s = {name = by and ("%s = %s"):format(by, sweep.text(v)) or title_of(name, kind), kind = kind, points = {}}
       for _, row in ipairs(list) do
         if not by or row[by] == v then s.points[#s.points + 1] = point_of(row, kind) end
       end
@@ -330,9 +341,11 @@ local function curves(s, o, list, style)
   local values = values_of(list, x)
   style = style or all_numbers(values) and "lines" or "bars"
   if style == "lines" and not all_numbers(values) then fail("style = 'bars'", "x: the values of %s are not numbers", x) end
-  local column = #names == 1 and sweep.column(names[1]) or table.concat(names, ", ")
-  return {style = style, x = x, values = values, series = series_of(list, names, by, o), column = column,
-    across = #names > 1}
+  local series, titles, measured = series_of(list, names, by, o), {}, false
+  for n, name in ipairs(names) do titles[n] = title_of(name, kind_of(list, name, o.unit)) end
+  for _, one in ipairs(series) do measured = measured or one.kind.measured end
+  return {style = style, x = x, values = values, series = series, column = table.concat(titles, ", "), across = #names > 1,
+    measured = measured}
 end
 
 local function heat(s, o, list)
@@ -344,8 +357,9 @@ local function heat(s, o, list)
   if not x or not y or x == y then fail("style = 'lines'", "a heat map needs two parameters with several values") end
   check_all_told(s, list, taken_by(o, x, y))
   local column = check_column(s, list, o.value or usual_column(s, list))
-  return {style = "heat", x = x, y = y, values = values_of(list, x), rows = values_of(list, y), column = column,
-    kind = kind_of(list, column, o.unit), list = list}
+  local kind = kind_of(list, column, o.unit)
+  return {style = "heat", x = x, y = y, values = values_of(list, x), rows = values_of(list, y), column = title_of(column, kind),
+    kind = kind, measured = kind.measured, list = list}
 end
 
 --- Makes the picture. s: a sweep; o: the parsed options of sweep:plot. s.small: the small print, if the sweep was not measured;
@@ -358,9 +372,10 @@ function sweep.make(s, o)
   local d = is_heat and heat(s, o, list) or curves(s, o, list, o.style)
   check_fits(o, d.style)
   d.column = s.titles and s.titles[d.column] or d.column
-  d.log, d.unit, d.small = o.log, o.unit and errors.expect("plot: unit", o.unit, "string"), s.small or sweep.small_print(list)
-  d.better = check_best(o.best, d.kind or d.series[1].kind)
-  local title = o.title or (is_heat and sweep.column(d.column) or ("%s over %s"):format(d.column:gsub("^time, .*", "time"), d.x))
+  d.log, d.unit = o.log, o.unit and errors.expect("plot: unit", o.unit, "string")
+  d.small = s.small or sweep.small_print(list, d.measured)
+  d.better = check_best(o.best, d.measured)
+  local title = o.title or (is_heat and d.column or ("%s over %s"):format(d.column, d.x))
   d.title = errors.expect("plot: title", title, "string")
   if is_heat then
     d.points = {}

@@ -94,7 +94,7 @@ local STYLES = {
   points = {from = "min", lo = "lo", at = "median", hi = "hi", write = time_tick,
     axis = "time (point: median; line: middle half; tick: fastest)"},
   speedup = {from = "ratio_lo", lo = "ratio_lo", at = "ratio", hi = "ratio_hi", write = ratio_tick,
-    axis = "speed-up over the first (line: from the middle halves of both)"},
+    axis = "speed-up over the first (of medians; line: from the middle halves of both)"},
 }
 
 local function style_of(list, name)
@@ -349,7 +349,8 @@ local function draw(list, name, c, sets, title)
   if name == "steps" then
     local f, under = require "nestwright.plots.steps".figure(list, title)
     local base = written.shortened(c.base.label, NAME)
-    return f, under, (" The number at each point is the speed-up over %s; ≈ 1x means not distinguishable from it."):format(base)
+    return f, under, (" The number at each point is the speed-up of the medians over %s; ≈ 1x means not distinguishable from "
+      .. "it."):format(base)
   end
   local f = figure.new {title = title}
   times_panel(f, list, name, c, sets)

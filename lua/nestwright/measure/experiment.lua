@@ -22,17 +22,16 @@ local function put(row, name, value)
   row[name] = value
 end
 
--- Returns the columns of a time record; q1 and q3 are the ends of the middle half of its times.
+-- Returns the columns of a time record: its median, and the ends q1 and q3 of the middle half of its times.
 local function time_columns(t)
   local q1, q3 = times.half(t)
-  return {min = t.min, median = t.median, q1 = q1, q3 = q3, spread = t.spread, threads = t.threads, machine = t.machine,
+  return {median = t.median, q1 = q1, q3 = q3, spread = t.spread, threads = t.threads, machine = t.machine,
     conditions = t.conditions, unsafe = t.unsafe, disturbed = t.disturbed}
 end
 
--- Sets the columns of a named time record: its minimum, and the values that a plot also needs.
+-- Sets the columns of a named time record. Their names say which statistic they have.
 local function put_time(row, name, t)
   local q1, q3 = times.half(t)
-  put(row, name, t.min)
   put(row, name .. "_median", t.median)
   put(row, name .. "_q1", q1)
   put(row, name .. "_q3", q3)
@@ -55,8 +54,8 @@ local function column_name(key)
   return tostring(key)
 end
 
--- Converts the result of `run` to plain columns. A time record becomes its minimum, median, quartiles and spread. The result may be
--- the point itself with more fields: run = function(p) p.seconds = 2 return p end.
+-- Converts the result of `run` to plain columns. A time record becomes its median, quartiles and spread. The result may be the
+-- point itself with more fields: run = function(p) p.seconds = 2 return p end.
 local function flatten(value, point)
   local row = {}
   if value == nil then return row end
@@ -104,11 +103,10 @@ end
 local function kinds_of(all)
   local kinds = {}
   for name in pairs(all) do
-    local of = name:match "^(.*)_median$"
-    if of and all[of] and all.machine then kinds[of], kinds[name] = written.seconds, written.seconds end
+    if name:find "_median$" and all.machine then kinds[name] = written.seconds end
   end
-  if all.min and all.median and all.machine then
-    kinds.min, kinds.median, kinds.spread = written.seconds, written.seconds, function(v) return ("%.1f %%"):format(100 * v) end
+  if all.median and all.machine then
+    kinds.median, kinds.spread = written.seconds, function(v) return ("%.1f %%"):format(100 * v) end
   end
   return kinds
 end
@@ -128,8 +126,8 @@ end
 
 -- False for columns that are written to the files but not printed: the machine of the times, and other data for plots.
 local function is_shown(name, all, shared)
-  local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
-  return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])
+  local time = name:match "^(.*)_q[13]$"
+  return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_median"])
     and not (shared and tells_conditions(name, all))
 end
 
@@ -242,11 +240,13 @@ rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: str
   .. "value?: string, style?: string, where?: table, log?: string, unit?: nw.label, "
   .. "best?: string|boolean, title?: nw.label}): nw.plot",
   "Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by "
-  .. "default the first. y: the column to draw, or several; by default the median of times. by: one curve for each value of "
-  .. "another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining "
+  .. "default the first. y: the column to draw, or several; by default the median of times. The name of a time stands for its "
+  .. "median. by: one curve for each value of another parameter. In a heat map x and y are parameters, and value is the column. "
+  .. "where: values of the remaining "
   .. "parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values that are not "
-  .. "distinguishable from it, are marked for each curve or, with several columns, at each x. best: 'min' (the default for times), "
-  .. "'max' or false. Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic "
+  .. "distinguishable from it, are marked for each curve or, with several columns, at each x. Columns of numbers, which may be "
+  .. "predictions, are not compared with measured times. best: 'min' (the default for measured times), 'max' or false. Refused "
+  .. "points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic "
   .. "axes; by default they are used for powers of two and for values of very different size. unit: the unit of the column; 's' "
   .. "for seconds.",
   function(list, options)
@@ -261,5 +261,6 @@ return function(nw)
     .. "json, rows are written to a file after every point, and points already in the file are not run again. Other points "
     .. "in the file are kept, unless keep = false. A file that is not the result of a sweep over these "
     .. "parameters is refused. A parameter value is a number, a text, a boolean or a list of these; a result is a number, a "
-    .. "text, a boolean or a time. A refused point gets an error column.", sweep)
+    .. "text, a boolean or a time, which is kept as its median and its quartiles: {tiled = f:time()} gives the columns "
+    .. "tiled_median, tiled_q1 and tiled_q3. A refused point gets an error column.", sweep)
 end

@@ -262,7 +262,7 @@ end
 
 local function how_text(c)
   local how, shared = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured separately", conditions.shared(c)
-  return ("%s, %s%s"):format(how, c.machine or "unknown machine", shared and ", " .. shared or "")
+  return ("%s, medians compared, %s%s"):format(how, c.machine or "unknown machine", shared and ", " .. shared or "")
 end
 
 function comparison_meta.__cells(c)
@@ -272,7 +272,7 @@ function comparison_meta.__cells(c)
     out[n] = t.refused and {label, "", "", "", t.verdict} or {label, min_text(t), median_text(t),
       (spread_text(t):gsub("^spread ", "")), t.verdict .. tail_of(t, own)}
   end
-  return {head = {"", "min", "median", "spread", "compared"}, rows = out, left = {true, heads = true, [5] = true},
+  return {head = {"", "min", "median", "spread", "medians compared"}, rows = out, left = {true, heads = true, [5] = true},
     foot = how_text(c)}
 end
 

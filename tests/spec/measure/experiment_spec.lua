@@ -84,21 +84,31 @@ describe("nw.sweep", function()
   it("accepts times as results", function()
     local f = support.gemm(16):build {threads = 1}
     local r = nw.sweep {params = {n = {1}}, run = function() return f:time {reps = 3} end}
-    assert.is_true(r[1].min > 0)
+    assert.is_true(r[1].median > 0)
     local q = nw.sweep {params = {n = {1}}, run = function() return {time = f:time {reps = 3}} end}
-    assert.is_true(q[1].time > 0)
+    assert.is_true(q[1].time_median > 0)
+  end)
+
+  it("keeps the median of a time and no other statistic, and names it in each column", function()
+    local given = nw.timings {{min = 1e-3, median = 2e-3, samples = {1e-3, 2e-3, 2e-3, 2.1e-3}, machine = "here"}}[1]
+    nw.sweep {params = {n = {1}}, csv = csv, json = js, run = function() return given end}
+    assert.equal("n,machine,median,q1,q3,spread", support.read(csv):match "^[^\n]*")
+    assert.is_nil(json.decode(support.read(js))[1].min)
+    local r = nw.sweep {params = {n = {1}}, run = function() return {tiled = given} end}
+    assert.same({n = 1, machine = "here", tiled_median = 2e-3, tiled_q1 = 1e-3, tiled_q3 = 2e-3}, r[1])
+    assert.equal("n  tiled_median\n1  2 ms", tostring(r))
+    assert.falsy(tostring(nw.sweep {params = {n = {1}}, run = function() return given end}):find "min")
   end)
 
   it("writes units of times only in its printed table", function()
     local given = nw.timings {{median = 2e-3, samples = {1.9e-3, 2e-3, 2e-3, 2.1e-3}, machine = "here"}}[1]
     local text = tostring(nw.sweep {params = {n = {1}}, run = function() return given end})
     assert.truthy(text:find "2 ms")
-    assert.truthy(text:find "1.9 ms")
     assert.truthy(text:find "%d %%")
     local r = nw.sweep {params = {n = {1}}, run = function() return {tiled = given, min = 0.5} end}
-    assert.truthy(tostring(r):find "1.9 ms")
+    assert.truthy(tostring(r):find "2 ms")
     assert.truthy(tostring(r):find "0.5")
-    assert.equal(1.9e-3, r[1].tiled)
+    assert.equal(2e-3, r[1].tiled_median)
   end)
 
   it("says which arguments are valid", function()

@@ -404,7 +404,7 @@ describe("a table in a notebook", function()
   it("shows times and the comparison of several", function()
     local t = nw.timings {naive = {median = 2e-3, min = 1e-3, samples = {1e-3, 2e-3, 3e-3}, machine = "m"}, ["a<b"] = {median = 1}}
     local rows = cells(html(t))
-    assert.same({"", "min", "median", "spread", "compared"}, rows[1])
+    assert.same({"", "min", "median", "spread", "medians compared"}, rows[1])
     assert.equal("a&lt;b", rows[2][1])
     assert.equal("naive", rows[3][1])
     assert.truthy(html(t[1]):find "<table>")

@@ -88,11 +88,44 @@ describe("sweep:plot", function()
     assert.is_true(near(s[1].naive_q1, 0.96 * 64) and near(s[1].naive_q3, 1.04 * 64))
     local p = s:plot {y = {"naive", "tiled", "packed"}}
     local text = tostring(p)
-    assert.truthy(text:find("at n = 64: best packed, 15.6 s; not distinguishable from it: tiled", 1, true))
-    assert.truthy(text:find("at n = 100: best packed, 12.5 s\n", 1, true))
+    assert.truthy(text:find("at n = 64: best packed (median), 15.6 s; not distinguishable from it: tiled (median)", 1, true))
+    assert.truthy(text:find("at n = 100: best packed (median), 12.5 s\n", 1, true))
     assert.falsy(p.script:find "set logscale x")
     assert.equal(3, #block(p, "curve"))
     assert.falsy(tostring(s):find "_q1") -- the table omits the columns that only plots use
+  end)
+
+  it("names the statistic in the caption, the axis and the columns", function()
+    local p = two():plot {x = "tile", by = "threads"}
+    assert.truthy(tostring(p):find("Times are medians.", 1, true))
+    assert.truthy(p.script:find("set ylabel 'time, median'", 1, true))
+    assert.equal("time, median", p.columns[3])
+    local s = nw.sweep {params = {n = {64, 100}}, run = function(o) return {naive = around(o.n), count = o.n} end}
+    for _, y in ipairs {"naive", "naive_median"} do
+      local q = s:plot {x = "n", y = y}
+      assert.equal("naive (median)", q.columns[3])
+      assert.truthy(tostring(q):find("naive (median): 2 points", 1, true))
+      assert.truthy(q.script:find("set ylabel 'naive (median)'", 1, true))
+    end
+    assert.falsy(tostring(s:plot {x = "n", y = "count"}):find "median")
+    local map = nw.sweep({params = {n = {1, 2}, m = {1, 2}}, run = function(o) return around(o.n * o.m) end}):plot {style = "heat"}
+    assert.truthy(map.script:find("set cblabel 'time, median, s'", 1, true))
+    assert.equal("time, median", map.columns[3])
+  end)
+
+  it("does not compare predictions with measurements to find the best", function()
+    local s = nw.sweep {params = {n = {64, 100}}, run = function(p)
+      return {predicted = p.n / 10, naive = around(p.n), tiled = around(p.n / 4)}
+    end}
+    local text = tostring(s:plot {y = {"predicted", "naive", "tiled"}, unit = "s"})
+    assert.truthy(text:find("at n = 64: best tiled (median), 16 s\n", 1, true))
+    for _, best in ipairs {"min", "max"} do
+      local one = s:plot {y = {"predicted", "naive"}, unit = "s", best = best}
+      assert.falsy(tostring(one):find "best")
+      for _, row in ipairs(one.rows) do assert.is_nil(row[6]) end
+    end
+    assert.falsy(tostring(s:plot {y = "predicted", unit = "s"}):find "best") -- a number may be a prediction
+    assert.truthy(tostring(s:plot {y = "predicted", unit = "s", best = "min"}):find("best at n = 64", 1, true))
   end)
 
   it("uses a logarithmic axis only for values that are far apart", function()
@@ -184,7 +217,7 @@ describe("sweep:plot", function()
     bad("no point has these values", {where = {threads = 3}})
     bad("no parameter 'm'", {where = {m = 3}})
     bad("two parameters", {style = "heat", where = {threads = 1}})
-    bad("several columns cannot be combined with by", {x = "tile", y = {"median", "min"}, by = "threads"})
+    bad("several columns cannot be combined with by", {x = "tile", y = {"median", "spread"}, by = "threads"})
     bad("plot: y: expected at least one column", {x = "tile", by = "threads", y = {}})
     local three = nw.sweep {params = {a = {1, 2}, b = {1, 2}, c = {"x", "y"}}, run = function() return {v = 1, w = 2} end}
     fails("several values of c", "invalid", three.plot, three, {x = "a", by = "b", y = "v"})
