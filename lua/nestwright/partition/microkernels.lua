@@ -8,14 +8,17 @@ local marks = require "nestwright.partition.marks"
 local report = require "nestwright.show.report"
 local returning = require "nestwright.language.returning"
 local sizes = require "nestwright.language.sizes"
+local statistics = require "nestwright.measure.statistics"
 local strategies = require "nestwright.partition.strategies"
+local undisturbed = require "nestwright.measure.undisturbed"
 local written = require "nestwright.show.written"
 
 local microkernels = {}
 
-local FORMAT = 1 -- the version of the file's format
+local FORMAT = 2 -- the version of the file's format; the first version had minima
 local MANY = 5 -- the number of consecutive tiles that are measured, to find the time of each tile after the first
 local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and the number of turns
+local ENOUGH = 3 -- the least number of turns in which no other work disturbed a time; otherwise, the time is disturbed
 
 -- ---- the file
 
@@ -77,10 +80,11 @@ local function size_of(what, s, loop, given)
   return name, others
 end
 
-local function seconds_of(s, kernel, name, others, rounds)
-  others[name] = rounds
-  local arrays = inside.sized_arrays(s, sizes.named("microkernels", s, others))
-  return core.kernel_time(kernel, core.kernel_args(kernel, arrays), ROUNDS, 0.002).min
+local function time_of(run, kernel, rounds)
+  local s = run.schedule
+  run.others[run.size] = rounds
+  local arrays = inside.sized_arrays(s, sizes.named("microkernels", s, run.others))
+  return undisturbed.time(run.budget, kernel, core.kernel_args(kernel, arrays), ROUNDS, 0.002)
 end
 
 -- Returns a hash of the text of a program (FNV-1a, 64 bits), which is a short key.
@@ -114,7 +118,7 @@ end
 local function new_entry(run, k, field, ...)
   local s = run.schedule
   local key = hashed(table.concat({core.version(), core.schedule_print(s), others_text(run.others), ...}, " "))
-  local made = {kernel = k, field = field, key = key, rounds = {...}, least = {}}
+  local made = {kernel = k, field = field, key = key, rounds = {...}, clean = {}, other = {}}
   if run.o.again or not is_list(run.all[key], #made.rounds) then made.program = s:build {threads = 1} end
   return made
 end
@@ -158,11 +162,36 @@ local function entries_of(run, kernels)
   return list
 end
 
+local function push(lists, n, value)
+  lists[n] = lists[n] or {}
+  table.insert(lists[n], value)
+end
+
+-- Measures an entry in one turn. If other work disturbed one of its times, all count as disturbed, since they are compared.
 local function measure_once(run, entry)
+  local found, disturbed = {}, false
   for n, rounds in ipairs(entry.rounds) do
-    local t = seconds_of(run.schedule, entry.program, run.size, run.others, rounds)
-    entry.least[n] = math.min(t, entry.least[n] or math.huge)
+    local t = time_of(run, entry.program, rounds)
+    found[n], disturbed = t.median, disturbed or t.disturbed
   end
+  for n, seconds in ipairs(found) do push(disturbed and entry.other or entry.clean, n, seconds) end
+end
+
+local function medians(lists)
+  local out = {}
+  for n, list in ipairs(lists) do out[n] = statistics.median(list) end
+  return out
+end
+
+-- Keeps the medians of the undisturbed turns of an entry, if there are enough of these.
+local function keep(run, entry)
+  if entry.clean[1] and #entry.clean[1] >= ENOUGH then run.all[entry.key] = medians(entry.clean) end
+end
+
+-- Sets the times of an entry: those that are kept, also from an earlier call; otherwise the medians of the disturbed turns.
+local function settle(run, entry)
+  entry.disturbed = not is_list(run.all[entry.key], #entry.rounds)
+  entry.seconds = entry.disturbed and medians(entry.other) or run.all[entry.key]
 end
 
 -- Measures all programs in turn, several times, because a disturbance on a shared machine rarely affects all turns.
@@ -174,7 +203,8 @@ local function measure_all(run, list)
       if entry.program then measure_once(run, entry) end
     end
   end
-  for _, entry in ipairs(list) do if entry.program then run.all[entry.key] = entry.least end end
+  for _, entry in ipairs(list) do keep(run, entry) end
+  for _, entry in ipairs(list) do settle(run, entry) end
 end
 
 local FIELDS = {alone = "seconds", inside = "seconds_inside", pad = "seconds_pad", predicate = "seconds_predicate"}
@@ -184,13 +214,16 @@ local function first_and_more(one, many) return {first = one, more = math.max((m
 -- Returns copies of the kernels with their measured times.
 local function with_seconds(run, kernels, list)
   local of = {}
-  for n, k in ipairs(kernels) do of[k] = setmetatable({unsafe = run.marks[k].unsafe}, {__index = kernels[n]}) end
+  for n, k in ipairs(kernels) do
+    of[k] = setmetatable({unsafe = run.marks[k].unsafe, disturbed = false}, {__index = kernels[n]})
+  end
   for _, entry in ipairs(list) do
-    local k, t = of[entry.kernel], run.all[entry.key]
+    local k, t = of[entry.kernel], entry.seconds
+    k.disturbed = k.disturbed or entry.disturbed
     if FIELDS[entry.field] then k[FIELDS[entry.field]] = first_and_more(t[1], t[2]) end
   end
   for _, entry in ipairs(list) do
-    if entry.field == "guarded" then of[entry.kernel].seconds.guarded = run.all[entry.key][1] end
+    if entry.field == "guarded" then of[entry.kernel].seconds.guarded = entry.seconds[1] end
   end
   local out = {}
   for n, k in ipairs(kernels) do out[n] = of[k] end
@@ -199,12 +232,13 @@ end
 
 --- Measures kernels on a loop whose extent is a symbolic size. Returns copies of the kernels with two more fields. `seconds` has
 --- the times {first (of a single tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)}.
---- `seconds_inside` has the same times for tiles inside of the loops that o.around makes.
+--- `seconds_inside` has the same times for tiles inside of the loops that o.around makes. `disturbed` is true if other work
+--- disturbed one of these times.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()
   local run = {schedule = s, base = s:version(), loop = loop.name, size = size, others = others, o = o, all = (read_all(path)),
-    marks = {}}
+    marks = {}, budget = undisturbed.budget()}
   local out = returning.always(s, function()
     local list = entries_of(run, kernels)
     measure_all(run, list)
@@ -235,7 +269,8 @@ end
 local function with_mean(k, parts, key_of)
   local id, by = id_of(k), {}
   for _, part in ipairs(parts) do by[part.key] = part.of[id] end
-  local out = {at = function(values) return by[key_of(values)] end}
+  local out = {at = function(values) return by[key_of(values)] end, disturbed = false}
+  for _, part in ipairs(parts) do out.disturbed = out.disturbed or part.of[id].disturbed end
   for _, field in pairs(FIELDS) do out[field] = mean_times(parts, id, field) end
   return setmetatable(out, {__index = k})
 end
@@ -269,12 +304,14 @@ local function line_of(k)
   local line = HEAD:format(k.rows, strategies.name_of(k), written.seconds(t.first), written.seconds(t.more),
     t.guarded and written.seconds(t.guarded) or "-", written.seconds(t.more / k.rows),
     shared and written.seconds(shared.first) or "", shared and written.seconds(shared.more) or "")
-  return ((line .. (k.unsafe and "  unsafe: not judged" or "")):gsub("%s+$", ""))
+  local remarks = (k.disturbed and "  disturbed by other work" or "") .. (k.unsafe and "  unsafe: not judged" or "")
+  return ((line .. remarks):gsub("%s+$", ""))
 end
 
 local function text_of(list)
   local lines = {HEAD:format("rows", "kernel", "first tile", "next tile", "guarded", "time per row", "shared", "next tile")}
   for n, k in ipairs(list) do lines[n + 1] = line_of(k) end
+  lines[#lines + 1] = ("medians of %d turns, one thread"):format(TURNS)
   return table.concat(lines, "\n")
 end
 

@@ -70,9 +70,13 @@ return {install = function(nw)
     .. "energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if "
     .. "several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M "
     .. "= 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = "
-    .. "true: also measures the time of each strategy. threads: 1 by default. across: how several threads share the pieces, like "
+    .. "true: also measures the median time of each strategy. If other work disturbs a measurement by which the rows are "
+    .. "ranked, also "
+    .. "when it is repeated, the rows are ranked by the cost model, and the answer has disturbed = true. threads: 1 by default. "
+    .. "across: how several threads share the pieces, like "
     .. "`how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, code_bytes, "
-    .. "predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by "
+    .. "predicted and measured (medians; by shape; without a unit if learned), expected and seconds (their means), joules, "
+    .. "energies (by "
     .. "shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops "
     .. "that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule "
     .. "does not change; the tried programs are versions of it.", partition_auto)
@@ -119,5 +123,7 @@ return {install = function(nw)
     "Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as "
     .. "in s:partition_auto. The answer lists the kernels with their times: seconds (first: of one tile; more: of each following "
     .. "tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside (in the loops that `around` makes). A "
-    .. "time is the minimum of several runs on one thread. again = true: measures again.", measure)
+    .. "time is the median of several turns on one thread. again = true: measures again. A time that other work disturbed in too "
+    .. "many turns is not kept: the kernel then has its earlier time, or disturbed = true, and s:partition_auto does not use "
+    .. "it.", measure)
 end}

@@ -12,10 +12,11 @@ local microkernels = require "nestwright.partition.microkernels"
 local ranking = require "nestwright.partition.ranking"
 local returning = require "nestwright.language.returning"
 local strategies = require "nestwright.partition.strategies"
-
+local undisturbed = require "nestwright.measure.undisturbed"
+local RUNS = 5 -- the least number of samples of a time
 
 local function are_measured(kernels)
-  for _, k in ipairs(kernels) do if not k.seconds then return false end end
+  for _, k in ipairs(kernels) do if not k.seconds or k.disturbed then return false end end
   return true
 end
 
@@ -48,13 +49,15 @@ local function by_learned(c, cases)
   end)
 end
 
+-- Returns the median time for each shape, and true if other work disturbed one of these times.
 local function measured(c, kernel)
-  local out = {}
+  local out, disturbed = {}, nil
   for n, entry in ipairs(c.sizes) do
     local arrays = inside.sized_arrays(c.schedule, entry.values)
-    out[n] = core.kernel_time(kernel, core.kernel_args(kernel, arrays), 5, 0.002).min
+    local t = undisturbed.time(c.budget, kernel, core.kernel_args(kernel, arrays), RUNS, 0.002)
+    out[n], disturbed = t.median, disturbed or t.disturbed
   end
-  return out
+  return out, disturbed
 end
 
 local function expected(c, list) return distribution.mean(c.sizes, list) end
@@ -107,7 +110,7 @@ local function try(c, row)
   row.code_bytes, row.compile_ms = kernel.code_bytes, kernel.compile_ms
   predict(c, row)
   if c.measure then
-    row.measured = measured(c, kernel)
+    row.measured, row.disturbed = measured(c, kernel)
     row.seconds = expected(c, row.measured)
   end
   row.figure = figure(c, row)
@@ -142,11 +145,52 @@ local function before(a, b)
   return a.figure < b.figure
 end
 
-local function ranked(c, s)
-  c.base, c.name = s:version(), c.loop.name
-  if not are_measured(c.kernels) and c.cost == "kernels" then
-    c.kernels = microkernels.over("partition_auto", s, c.loop, c.kernels, c.around, c.sizes)
+-- Ranks by the cost model, because other work disturbed the measurements.
+local function fall_back(c) c.cost, c.disturbed = "model", true end
+
+-- Returns copies of the kernels without their times.
+local function unmeasured(kernels)
+  local out = {}
+  for n, k in ipairs(kernels) do
+    out[n] = setmetatable({seconds = false, seconds_inside = false, disturbed = false}, {__index = k})
   end
+  return strategies.sort(out)
+end
+
+-- Measures the kernels if needed. Times that other work disturbed are not used, also not to divide the loop into tiles.
+local function measure_kernels(c, s)
+  local kernels, disturbed = c.kernels, false
+  if c.cost == "kernels" and not are_measured(kernels) then
+    kernels = microkernels.over("partition_auto", s, c.loop, kernels, c.around, c.sizes)
+    if not are_measured(kernels) then fall_back(c) end
+  end
+  for _, k in ipairs(kernels) do disturbed = disturbed or k.disturbed end
+  c.kernels = disturbed and unmeasured(kernels) or kernels
+end
+
+-- If other work disturbed the times by which the rows are to be ranked, predicts the rows instead.
+local function predict_disturbed(c, list)
+  local any = false
+  for _, row in ipairs(list) do any = any or row.disturbed end
+  if c.cost ~= "measured" or not any then return end
+  fall_back(c)
+  for _, row in ipairs(list) do
+    if not row.refused then
+      local ok, problem = pcall(predict, c, row)
+      c.schedule:checkout(c.base)
+      if not ok then
+        if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
+        errors.fail("limit", "call it again when the machine is idle",
+          "partition_auto: other work disturbed the measurements, and there is no prediction: %s", problem.message)
+      end
+      row.figure = figure(c, row)
+    end
+  end
+end
+
+local function ranked(c, s)
+  c.base, c.name, c.budget = s:version(), c.loop.name, undisturbed.budget()
+  measure_kernels(c, s)
   local list = {}
   c.since, c.out_of_range = core.now(), {}
   for n, name in ipairs(c.names) do
@@ -155,7 +199,9 @@ local function ranked(c, s)
   end
   core.tell_progress()
   check_range(c)
+  predict_disturbed(c, list)
   table.sort(list, before)
+  list.disturbed = c.disturbed
   return ranking(list, c)
 end
 

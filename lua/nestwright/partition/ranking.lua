@@ -19,6 +19,7 @@ local HEAD = "%2s  %-10s %8s %9s %12s %12s %12s"
 local function remarks_of(row)
   local out = row.fits and "" or "  more code than code_limit"
   if row.intrinsics and (row.joules or row.modelled) then out = out .. "  intrinsics: priced as loops" end
+  if row.disturbed then out = out .. "  disturbed by other work" end
   return row.unsafe and out .. "  unsafe: not judged" or out
 end
 
@@ -38,8 +39,11 @@ local function line_of(n, row)
 end
 
 local function text_of(list)
-  local lines = {HEAD:format("", "strategy", "versions", "bytes", "predicted", "measured", "energy")}
+  local lines = {HEAD:format("", "strategy", "versions", "bytes", "predicted", "median", "energy")}
   for n, row in ipairs(list) do lines[#lines + 1] = line_of(n, row) end
+  if list.disturbed then
+    lines[#lines + 1] = "Other work disturbed the measurements, so the rows are ranked by the cost model."
+  end
   return table.concat(lines, "\n")
 end
 
@@ -95,6 +99,7 @@ local FIELDS = {
   {"expected", "number?",
     "An estimate: the weighted mean of `predicted`, in seconds or, for a learned model, as a score without a unit."},
   {"seconds", "number?", "The weighted mean of `measured`."},
+  {"disturbed", "boolean?", "True if other work disturbed the measurement, so rows are not ranked by it."},
   {"joules", "number?", "An estimate: the weighted mean of `energies`, if the cost model was used."},
   {"figure", "number", "The number by which rows are ranked: the smallest is best."},
   {"fits", "boolean", "True if the strategy has at most code_limit bytes of code."},

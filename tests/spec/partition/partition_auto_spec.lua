@@ -410,9 +410,114 @@ describe("nw.partition.pipeline", function()
   end)
 end)
 
+-- Calls f with a kernel_time whose records say whether other work disturbed them. It gets the number of the call.
+local function disturbed_if(is, f)
+  local core, calls = require "nestwright.core", 0
+  local kernel_time = core.kernel_time
+  core.kernel_time = function(...)
+    calls = calls + 1
+    local t = kernel_time(...)
+    t.disturbed = is(calls) or nil
+    if t.disturbed then t.median = 1e-9 end
+    return t
+  end
+  local ok, problem = pcall(f)
+  core.kernel_time = kernel_time
+  assert(ok, problem)
+end
+
+describe("a measurement that other work disturbed", function()
+  local budget = require "nestwright.measure.undisturbed".budget
+  local function without_patience(f)
+    local undisturbed = require "nestwright.measure.undisturbed"
+    undisturbed.budget = function() return {left = 0} end
+    local ok, problem = pcall(f)
+    undisturbed.budget = budget
+    assert(ok, problem)
+  end
+  local OPTIONS = {loop = "i", kernels = {kernel(4), kernel(1)}, cost = "measured", machine = "zen5", strategies = {"guard", "cut"}}
+
+  it("is repeated by s:partition_auto, which then ranks by medians", function()
+    local list
+    disturbed_if(function(n) return n % 2 == 1 end, function() list = product(13):partition_auto(OPTIONS) end)
+    assert.is_nil(list.disturbed)
+    for _, row in ipairs(list) do
+      assert.is_true(row.seconds > 1e-9 and not row.disturbed)
+      assert.equal(row.seconds, row.figure)
+    end
+    assert.truthy(tostring(list):find "predicted +median")
+  end)
+
+  it("that stays disturbed gives no verdict: s:partition_auto ranks by the prediction, and says so", function()
+    local list
+    without_patience(function()
+      disturbed_if(function(n) return n == 2 end, function() list = product(13):partition_auto(OPTIONS) end)
+    end)
+    assert.is_true(list.disturbed)
+    local disturbed = 0
+    for n, row in ipairs(list) do
+      disturbed = disturbed + (row.disturbed and 1 or 0)
+      assert.equal(row.expected, row.figure)
+      assert.is_true(n == 1 or row.figure >= list[n - 1].figure)
+    end
+    assert.equal(1, disturbed)
+    assert.truthy(tostring(list):find("Other work disturbed the measurements, so the rows are ranked by the cost model.", 1, true))
+    assert.truthy(tostring(list):find("disturbed by other work", 1, true))
+  end)
+
+  it("is not kept in the file of nw.microkernels, and s:partition_auto does not rank by it", function()
+    local state, script = support.temporary ".d", support.temporary ".lua"
+    support.write(script, [[
+      local nw, core = require "nestwright", require "nestwright.core"
+      require "nestwright.measure.undisturbed".budget = function() return {left = 0} end
+      local kernel_time, busy, factor = core.kernel_time, false, 1
+      core.kernel_time = function(...)
+        local t = kernel_time(...)
+        t.disturbed, t.median = busy or nil, factor * 1e-6
+        return t
+      end
+      local A = nw.placeholder({nw.size("M", {min = 0})}, "f32", "A")
+      local s = nw.schedule(nw.compute(A:shape(), function(i) return A(i) * 2 end, "C"))
+      local function unrolled(t, p) t:unroll(p.inner) end
+      local kernels = {{rows = 2, schedule = unrolled}, {rows = 1, schedule = unrolled}}
+      local function list(again)
+        return nw.microkernels {schedule = s, loop = "i", kernels = kernels, again = again}
+      end
+      busy, factor = true, 3
+      local first = list()
+      assert(first[1].disturbed and tostring(first):find "disturbed by other work")
+      for _, cost in ipairs {"kernels", "model"} do
+        local ranked = s:partition_auto {loop = "i", kernels = first, cost = cost, machine = "zen5", sizes = {M = 5}}
+        assert((ranked.disturbed or false) == (cost == "kernels"))
+        for _, row in ipairs(ranked) do assert(row.refused or row.modelled) end
+      end
+      busy, factor = false, 4
+      local second = list() -- the first times were not kept
+      assert(not second[1].disturbed and second[1].seconds.first == 4e-6)
+      factor = 8
+      assert(list()[1].seconds.first == 4e-6) -- the second times were
+      busy = true
+      local kept = list(true)
+      assert(not kept[1].disturbed and kept[1].seconds.first == 4e-6) -- and stay, rather than disturbed ones
+      busy = false
+      assert(list(true)[1].seconds.first == 8e-6)
+      print "good"
+    ]])
+    local text = support.run(("XDG_STATE_HOME=%s %s %s 2>&1"):format(state, support.program, script))
+    assert.truthy(text:find("good", 1, true), text)
+    os.execute(("rm -r %s %s"):format(state, script))
+  end)
+end)
+
 describe("nw.microkernels", function()
   local SCRIPT = [[
-    local nw = require "nestwright"
+    local nw, core = require "nestwright", require "nestwright.core"
+    local kernel_time = core.kernel_time
+    core.kernel_time = function(...) -- the machine of the test may be busy
+      local t = kernel_time(...)
+      t.disturbed = nil
+      return t
+    end
     local M = nw.size("M", {min = 0})
     local A = nw.placeholder({M}, "f32", "A")
     local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
