@@ -88,16 +88,20 @@ local function has_prediction(o, entry, n, most)
 end
 
 -- Returns the points of the kept entries of a sample (sample.kept), in the order in which the schedules were drawn. Also returns
--- the points without a prediction.
+-- the points without a prediction, and the number of entries that are left out because other work disturbed their measurement.
 local function points_of(m, o)
-  local out, unpriced = {}, {}
+  local out, unpriced, disturbed = {}, {}, 0
   for _, entry in ipairs((sample.kept(m))) do
-    local p = point_of(o, entry)
-    p.measured, p.halves = entry.seconds, entry.halves
-    table.insert(p.cost and out or unpriced, p)
+    if sample.is_disturbed(entry) then
+      disturbed = disturbed + 1
+    else
+      local p = point_of(o, entry)
+      p.measured, p.halves = entry.seconds, sample.halves(entry)
+      table.insert(p.cost and out or unpriced, p)
+    end
   end
   core.tell_progress()
-  return out, unpriced
+  return out, unpriced, disturbed
 end
 
 --- Returns the quality of guesses as one row of the table. The guesses are seconds or scores. Of scores, only the order matters.
@@ -162,7 +166,10 @@ local function text_of(a)
   if a.unpriced > 0 then
     out[#out + 1] = ("%s without a prediction, excluded: %s"):format(written.plural(a.unpriced, "schedule"), a.why)
   end
-  out[#out + 1] = ("measured on %s; predicted for %s"):format(a.measured_on, a.machine.name)
+  if a.disturbed > 0 then
+    out[#out + 1] = ("%s excluded: other work disturbed the measurement"):format(written.plural(a.disturbed, "schedule"))
+  end
+  out[#out + 1] = ("measured on %s, medians of seven rounds; predicted for %s"):format(a.measured_on, a.machine.name)
   return table.concat(out, "\n")
 end
 
@@ -198,23 +205,22 @@ end
 local function repeated(points)
   local a, b = {}, {}
   for n, p in ipairs(points) do
-    if not p.halves then return nil end
     a[n], b[n] = p.halves[1], p.halves[2]
   end
   return audit.figures(a, b, true)
 end
 
 local function of_sample(m, o)
-  local points, unpriced = points_of(m, o)
+  local points, unpriced, disturbed = points_of(m, o)
   if #points < 2 then
-    errors.fail("limit", unpriced[1] and unpriced[1].why, "audit: %d schedules of %s have a prediction; at least two are needed",
-      #points,
-      o.name)
+    errors.fail("limit", disturbed > 0 and "call it again when the machine is idle" or unpriced[1] and unpriced[1].why,
+      "audit: %d schedules of %s have a prediction and an undisturbed time; at least two are needed", #points, o.name)
   end
   local kept, rejected = sample.kept(m)
   local measured = column(points, "measured")
   local a = {kernel = o.name, seed = m.seed, threads = m.threads, points = points, drawn = #m.entries, rejected = rejected,
-    schedules = #kept, unpriced = #unpriced, why = unpriced[1] and unpriced[1].why, best = math.min(table.unpack(measured)),
+    schedules = #kept, unpriced = #unpriced, why = unpriced[1] and unpriced[1].why, disturbed = disturbed,
+    best = math.min(table.unpack(measured)),
     worst = math.max(table.unpack(measured)), measured_on = m.machine, machine = points[1].cost.machine,
     analytic = audit.figures(column(points, "predicted"), measured, true)}
   a.measured = repeated(points)
@@ -228,7 +234,7 @@ function audit.install(nw)
     "(options: {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, "
     .. "machine?: nw.machine|string|table, model?: nw.learner}): nw.report",
     "Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures "
-    .. "them in turn (the fastest of seven rounds), checks their results against those of the naive program, and predicts their "
+    .. "them in turn (the median of seven rounds), checks their results against those of the naive program, and predicts their "
     .. "times with s:cost. Schedules that are more than 20 times slower than the best, or that have no prediction, are rejected; "
     .. "drawing continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of "
     .. require "nestwright.measure.workloads".names .. ". file: keeps the measurements as JSON, also after an interrupt; the "
@@ -238,7 +244,8 @@ function audit.install(nw)
     .. "are predicted fastest, and best is the shortest of all. Fields: points (trace, measured and predicted in seconds, "
     .. "schedule, cost), analytic (the figures of s:cost), measured (the figures of "
     .. "one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, "
-    .. "unpriced; with a learned model also learned (its figures; each point then has its score as learned). a:outliers(n) gives "
+    .. "unpriced, disturbed (how many are excluded because other work disturbed their measurement; a file is completed by the next "
+    .. "call); with a learned model also learned (its figures; each point then has its score as learned). a:outliers(n) gives "
     .. "the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.",
     function(options)
       local o = settings(options)

@@ -4,12 +4,15 @@ local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
 local sampler = require "nestwright.learn.sampler"
+local statistics = require "nestwright.measure.statistics"
 local times = require "nestwright.measure.times"
 
 local sample = {}
 
 sample.SLOWEST = 20 -- schedules that take more than this factor times the best time are not used
 local ROUNDS = 7 -- the number of times that each schedule is measured; a round measures all schedules in turn
+local MOST_ROUNDS = 14 -- the most rounds, if other work disturbs some of them
+local LEAST = 4 -- the least number of undisturbed times of a schedule that is compared with its prediction
 local SAVED = 5 -- seconds between two writes of the file
 local MOST_DRAWN = 40 -- the largest number of schedules that are drawn for each requested schedule
 local LEAST_LIMIT, MOST_LIMIT = 0.05, 2 -- the smallest and the largest time limit of a first run, in seconds
@@ -29,12 +32,13 @@ function sample.save(m, path, quick) core.write_file("audit", path, text_of(m), 
 
 local function is_time(t) return type(t) == "number" and t > 0 and t < math.huge end
 
+-- In the files of older versions, entries have no list of times; such entries are measured again.
 local function is_entry(e)
   if type(e) ~= "table" or type(e.trace) ~= "string" then return false end
-  if e.seconds == nil then return true end
-  if not is_time(e.seconds) or math.type(e.rounds) ~= "integer" or e.rounds < 0 then return false end
-  if e.halves == nil then return e.rounds == 0 or e.rounds >= ROUNDS end
-  return type(e.halves) == "table" and is_time(e.halves[1]) and is_time(e.halves[2])
+  if e.seconds ~= nil and not is_time(e.seconds) then return false end
+  if type(e.times or {}) ~= "table" then return false end
+  for _, t in ipairs(e.times or {}) do if not is_time(t) then return false end end
+  return true
 end
 
 local function is_sample(m)
@@ -84,9 +88,23 @@ function sample.kept(m)
   return kept, #m.entries - #kept
 end
 
--- True if all kept entries are fully measured.
-local function are_measured(m)
-  for _, entry in ipairs((sample.kept(m))) do if entry.rounds < ROUNDS then return false end end
+local function rounds_of(entry) return #(entry.times or {}) end
+
+--- True if an entry has too few times that no other work disturbed, so that it must not be compared with its prediction.
+function sample.is_disturbed(entry) return rounds_of(entry) < LEAST end
+
+--- Returns the medians of the even and of the odd rounds of an entry. Their difference shows the noise of the measurements.
+function sample.halves(entry)
+  local halves = {{}, {}}
+  for n, t in ipairs(entry.times) do table.insert(halves[n % 2 + 1], t) end
+  return {statistics.median(halves[1]), statistics.median(halves[2])}
+end
+
+-- True if all kept entries are fully measured. tries: the number of rounds of each entry in this call.
+local function are_measured(m, tries)
+  for _, entry in ipairs((sample.kept(m))) do
+    if rounds_of(entry) < ROUNDS and (tries[entry] or 0) < MOST_ROUNDS then return false end
+  end
   return true
 end
 
@@ -99,7 +117,7 @@ local function enough(m, o)
   return n >= o.schedules
 end
 
-local function is_complete(m, o) return are_measured(m) and enough(m, o) end
+local function is_complete(m, o, tries) return are_measured(m, tries) and enough(m, o) end
 
 --- Returns the schedule of an entry. The legality of every step is checked again.
 function sample.schedule(entry, outputs) return naive(outputs):replay(entry.trace) end
@@ -157,7 +175,7 @@ local function try(run, entry, s)
   local seconds = attempt(entry, core.kernel_once, kernel, run.arguments, limit)
   if not seconds then return nil end
   check_results(run, entry)
-  entry.seconds, entry.rounds = seconds, 0
+  entry.seconds, entry.times = seconds, nil
   run.best = math.min(run.best, seconds)
   if seconds <= 1.5 * sample.SLOWEST * run.best then run.kernel[entry] = kernel end
 end
@@ -194,18 +212,18 @@ local function take_up(run)
         "audit: the file was made by another version of the sampler, or with another seed")
     end
     run.at = run.at + 1
-    if entry.seconds and entry.rounds < ROUNDS then try(run, entry, s) end
+    if entry.seconds and rounds_of(entry) < ROUNDS then try(run, entry, s) end
   end
 end
 
--- Records the least time of all rounds, and the least times of the even and of the odd rounds. The difference between the even and
--- the odd rounds shows the noise of the measurements.
+-- Adds the time of a round, unless other work disturbed it. The time of an entry is the median of its rounds.
 local function measure_once(run, entry)
-  local t, half = core.kernel_time(run.kernel[entry], run.arguments, 1).min, entry.rounds % 2 + 1
-  if entry.rounds == 0 then entry.seconds, entry.halves = t, {t, t} end
-  entry.seconds = math.min(entry.seconds, t)
-  entry.halves[half] = entry.rounds < 2 and t or math.min(entry.halves[half], t)
-  entry.rounds = entry.rounds + 1
+  local t = core.kernel_time(run.kernel[entry], run.arguments, 1)
+  run.tries[entry] = (run.tries[entry] or 0) + 1
+  if t.disturbed then return end
+  entry.times = entry.times or {}
+  table.insert(entry.times, t.median)
+  entry.seconds = statistics.median(entry.times)
 end
 
 -- True if an entry has a kernel. Builds the kernel if there is none yet. (If the best time turns out to be longer than at first, an
@@ -216,16 +234,17 @@ local function has_kernel(run, entry)
   return run.kernel[entry] ~= nil
 end
 
--- Measures all entries in turn, round by round; skips entries that turn out to be too slow.
+-- Measures all entries in turn, round by round; skips entries that turn out to be too slow, and those with enough times.
 local function measure(run)
-  for round = 1, ROUNDS do
+  for round = 1, MOST_ROUNDS do
+    if are_measured(run.m, run.tries) then break end
     local kept = sample.kept(run.m)
     for n, entry in ipairs(kept) do
       if n % 10 == 1 then
-        core.tell_progress(("measuring in turn: round %d of %d"):format(round, ROUNDS), (round - 1 + n / #kept) / ROUNDS,
-          run.since)
+        local part = math.min(1, (round - 1 + n / #kept) / ROUNDS)
+        core.tell_progress(("measuring in turn: round %d of %d"):format(round, math.max(round, ROUNDS)), part, run.since)
       end
-      if entry.rounds < round and has_kernel(run, entry) then measure_once(run, entry) end
+      if rounds_of(entry) < math.min(round, ROUNDS) and has_kernel(run, entry) then measure_once(run, entry) end
     end
     save_now_and_then(run)
   end
@@ -237,7 +256,7 @@ local function run_all(run)
     local before = run.at
     gather(run)
     measure(run)
-  until is_complete(run.m, run.o) or run.at == before and are_measured(run.m)
+  until is_complete(run.m, run.o, run.tries) or run.at == before and are_measured(run.m, run.tries)
 end
 
 -- Writes the measurements to the file, also after an error.
@@ -258,9 +277,9 @@ end
 --- schedules, seed, threads, file and counts.
 function sample.measure(nw, o)
   local m = o.file and core.file_stamp(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
-  if is_complete(m, o) then return m end
+  if is_complete(m, o, {}) then return m end
   local run = {nw = nw, o = o, m = m, sampler = sampler.new(o.outputs, m.seed), at = 0, best = sample.best(m), kernel = {},
-    since = core.now(), saved = core.now()}
+    tries = {}, since = core.now(), saved = core.now()}
   prepare(run)
   local ok, problem = pcall(run_all, run)
   finish(run, not ok and problem or nil)
