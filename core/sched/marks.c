@@ -33,7 +33,10 @@ static bool constant(nw_step *st, const nw_stmt *loop, int64_t *extent) {
 
 // ---- unroll
 
-enum { UNROLL_LIMIT = 4096 };
+enum {
+  UNROLL_LIMIT = 4096,
+  UNROLL_MANY = 256, // with more copies, compiling takes noticeably long
+};
 
 static double copies_on(const nw_path *path, const nw_stmt *loop) {
   double n = 1;
@@ -58,12 +61,17 @@ static bool unroll_whole(nw_step *st, nw_stmt *loop) {
   int64_t extent;
   if (!constant(st, loop, &extent)) return false;
   nw_blocks b = nw_blocks_below(st->scratch, loop);
+  double all = 0;
   for (int i = 0; i < b.n; i++) {
     nw_path path;
     nw_find(st->p, b.at[i]->id, &path);
     double copies = copies_on(&path, loop);
     if (copies > UNROLL_LIMIT) return refuse_code(st, loop, b.at[i], copies);
+    all += copies;
   }
+  if (all > UNROLL_MANY)
+    nw_step_note(st, "s:build will make %.0f copies of statements in unrolled loops, which may take seconds to compile",
+                 all);
   return set_mark(st, loop, NW_UNROLLED);
 }
 

@@ -63,28 +63,29 @@ typedef struct lines {
   double every, told; // every: seconds between two lines; told: how long the work had taken at the last line
 } lines;
 
+static void write_state(const char *what, double part, double seconds) {
+  fputs(what, stderr);
+  if (part >= 0) fprintf(stderr, ": %.0f %%", 100 * part);
+  fprintf(stderr, ", %.0f s", seconds);
+}
+
 // Used if there is no terminal: prints a line from time to time, to show that the work continues.
 static void tell_line(void *env, const char *what, double part, double seconds) {
   lines *l = env;
   if (!what) l->told = 0;
   if (!what || seconds < l->told + l->every) return;
   l->told = seconds;
-  if (part < 0)
-    fprintf(stderr, "%s, %.0f s\n", what, seconds);
-  else
-    fprintf(stderr, "%s: %.0f %%, %.0f s\n", what, 100 * part, seconds);
+  write_state(what, part, seconds);
+  fputc('\n', stderr);
   fflush(stderr);
 }
 
 // Used for a terminal: shows a line while the work lasts, and updates it.
 static void show(void *env, const char *what, double part, double seconds) {
   (void)env;
-  if (!what)
-    fputs("\r\033[K", stderr);
-  else if (part < 0)
-    fprintf(stderr, "\r%s, %.0f s\033[K", what, seconds);
-  else
-    fprintf(stderr, "\r%s: %.0f %%\033[K", what, 100 * part);
+  fputc('\r', stderr);
+  if (what) write_state(what, part, seconds);
+  fputs("\033[K", stderr); // erases the rest of a longer line, or all of it
   fflush(stderr);
 }
 
@@ -111,12 +112,17 @@ static lua_State *listening_thread(lua_State *L) {
   return thread;
 }
 
+// True if standard error is a terminal on which a line can be erased.
+static bool on_terminal(void) {
+  const char *term = getenv("TERM");
+  return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
 // Shows progress on standard error. `patience` is in seconds. If `patience` is negative, uses PATIENCE for a terminal
 // and QUIET for other outputs.
 static void show_progress(lua_State *L, double patience) {
   static const char told_key;
-  const char *term = getenv("TERM");
-  bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+  bool terminal = on_terminal();
   if (patience < 0) patience = terminal ? PATIENCE : QUIET;
   lines *told = lua_newuserdatauv(L, sizeof *told, 0);
   *told = (lines){.every = patience};
@@ -145,7 +151,13 @@ static int f_progress(lua_State *L) {
   return 0;
 }
 
+static int f_erases(lua_State *L) {
+  lua_pushboolean(L, on_terminal());
+  return 1;
+}
+
 const nwl_row nwl_program_rows[] = {
+    {"erases_lines", f_erases, "(): boolean", "True if standard error is a terminal on which a line can be erased."},
     {"tell_progress", f_progress, "(what?: string, part?: number, since?: number)",
      "Reports the progress of work that consists of many calls and began at time `since` (core.now()). A call without "
      "arguments reports that the work is done."},

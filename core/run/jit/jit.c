@@ -7,20 +7,10 @@
 #include <llvm-c/Orc.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm/Config/llvm-config.h>
 #include <stdio.h>
 #include <pthread.h>
 #include <stdlib.h>
-
-// LLVM's passes for each level. The schedule determines loops, vectors and registers, so LLVM only simplifies scalar
-// code. The last two pipelines are for comparison.
-static const char *const pipelines[NWO_LEVELS] = {
-    "function(sroa)",
-    "function(sroa,early-cse,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-reduce)",
-    "default<O2>",
-    "default<O3>",
-};
 
 void nwo_say(char *error, size_t n, const char *fmt, ...) {
   if (*error) return;
@@ -243,15 +233,6 @@ static nw_jit *jit_open(char *error, size_t n) {
 
 // ---- compiling
 
-static bool optimise_module(nwo_maker *maker, LLVMModuleRef m, int opt, char *error, size_t n) {
-  LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-  LLVMPassBuilderOptionsSetLoopVectorization(o, opt >= 2);
-  LLVMPassBuilderOptionsSetSLPVectorization(o, opt >= 2);
-  LLVMErrorRef e = LLVMRunPasses(m, pipelines[opt], nwo_machine(maker, opt), o);
-  LLVMDisposePassBuilderOptions(o);
-  return nwo_ok(e, "optimiser", error, n);
-}
-
 static bool verified(LLVMModuleRef m, char *error, size_t n) {
   char *message = NULL;
   bool bad = LLVMVerifyModule(m, LLVMReturnStatusAction, &message);
@@ -260,8 +241,8 @@ static bool verified(LLVMModuleRef m, char *error, size_t n) {
   return !bad;
 }
 
-LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, bool optimise, const char *name,
-                         char *error, size_t n) {
+LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, const char *name, char *error,
+                         size_t n) {
   nwo_maker *maker = nwo_maker_of(j, e->p->target);
   LLVMTargetMachineRef tm = nwo_machine(maker, opt);
   if (!tm) return nwo_say(error, n, "no code generator for %s", maker->triple), NULL;
@@ -271,9 +252,7 @@ LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt
   LLVMSetTarget(m, maker->triple);
   LLVMSetModuleDataLayout(m, layout);
   LLVMDisposeTargetData(layout);
-  bool good =
-      calls_allowed(j, m, error, n) && verified(m, error, n) && (!optimise || optimise_module(maker, m, opt, error, n));
-  if (good) return m;
+  if (calls_allowed(j, m, error, n) && verified(m, error, n)) return m;
   LLVMDisposeModule(m);
   return NULL;
 }
@@ -281,17 +260,15 @@ LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt
 static LLVMMemoryBufferRef compile_object(nw_jit *j, const nw_exec *e, int opt, const char *name, char *error,
                                           size_t n) {
   LLVMContextRef lc = LLVMContextCreate();
-  LLVMMemoryBufferRef object = NULL;
-  char *message = NULL;
-  LLVMModuleRef m = nwo_module(j, lc, e, opt, true, name, error, n);
-  if (m && LLVMTargetMachineEmitToMemoryBuffer(nwo_machine(&j->host, opt), m, LLVMObjectFile, &message, &object)) {
-    nwo_say(error, n, "code generator: %s", message);
-    object = NULL;
+  nwo_finish x = {&j->host, opt, nwo_module(j, lc, e, opt, name, error, n), .error = error, .n = n};
+  x.code = nwo_machine(x.maker, opt);
+  x.type = LLVMObjectFile;
+  if (x.module) {
+    nwo_finished(e, &x);
+    LLVMDisposeModule(x.module);
   }
-  LLVMDisposeMessage(message);
-  if (m) LLVMDisposeModule(m);
   LLVMContextDispose(lc);
-  return object;
+  return x.out;
 }
 
 // Takes ownership of the object.

@@ -67,9 +67,23 @@ struct nw_machine_code {
 
 nwo_maker *nwo_maker_of(nw_jit *j, const nw_target *t);
 LLVMTargetMachineRef nwo_machine(nwo_maker *m, int opt);
-// Builds the module of a program, optimised or not. NULL and a message on failure.
-LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, bool optimise, const char *name,
-                         char *error, size_t n);
+// Builds the module of a program. NULL and a message on failure.
+LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, const char *name, char *error,
+                         size_t n);
+
+typedef struct nwo_finish { // what is done with a module
+  nwo_maker *maker;
+  int opt;
+  LLVMModuleRef module;
+  LLVMTargetMachineRef code; // the generator; NULL if the module is only optimised
+  LLVMCodeGenFileType type;
+  LLVMMemoryBufferRef out; // the generated code; NULL on failure
+  char *error;
+  size_t n;
+  bool good;
+} nwo_finish;
+// Optimises the module and generates code. Reports the progress if this takes long. False and a message on failure.
+bool nwo_finished(const nw_exec *e, nwo_finish *x);
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what);
 char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
 // Sets the message, unless there is one already.

@@ -11,17 +11,23 @@ static char *own(char *llvm_string) {
   return s;
 }
 
-static char *assembly(nwo_maker *maker, LLVMModuleRef m, int opt) {
-  LLVMMemoryBufferRef b = NULL;
-  char *message = NULL;
-  LLVMSetTargetMachineAsmVerbosity(nwo_machine(maker, opt), true);
-  bool failed = LLVMTargetMachineEmitToMemoryBuffer(nwo_machine(maker, opt), m, LLVMAssemblyFile, &message, &b);
-  LLVMSetTargetMachineAsmVerbosity(nwo_machine(maker, opt), false);
-  if (failed) return own(message);
+static char *contents(LLVMMemoryBufferRef b) {
   nw_str s = {0};
   nw_str_addn(&s, LLVMGetBufferStart(b), LLVMGetBufferSize(b));
   LLVMDisposeMemoryBuffer(b);
   return nw_str_take(&s);
+}
+
+// Returns the optimised module, or its assembly.
+static char *optimised(const nw_exec *e, nwo_finish *x, bool as_asm) {
+  LLVMTargetMachineRef tm = nwo_machine(x->maker, x->opt);
+  if (!as_asm) return nwo_finished(e, x) ? own(LLVMPrintModuleToString(x->module)) : nw_xstrdup(x->error);
+  x->code = tm;
+  x->type = LLVMAssemblyFile;
+  LLVMSetTargetMachineAsmVerbosity(tm, true);
+  bool good = nwo_finished(e, x);
+  LLVMSetTargetMachineAsmVerbosity(tm, false);
+  return good ? contents(x->out) : nw_xstrdup(x->error);
 }
 
 // Returns a view: "llvm" is the optimised module, "llvm-plain" the module before optimisation, "asm" the assembly. NULL
@@ -31,11 +37,12 @@ char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what) {
   if (!plain && !as_asm && strcmp(what, "llvm")) return NULL;
   char error[512] = "", *text;
   LLVMContextRef lc = LLVMContextCreate();
-  LLVMModuleRef module = nwo_module(j, lc, e, opt, !plain, "kernel_entry", error, sizeof error);
+  LLVMModuleRef module = nwo_module(j, lc, e, opt, "kernel_entry", error, sizeof error);
+  nwo_finish x = {nwo_maker_of(j, e->p->target), opt, module, .error = error, .n = sizeof error};
   if (!module)
     text = nw_xstrdup(error);
   else
-    text = as_asm ? assembly(nwo_maker_of(j, e->p->target), module, opt) : own(LLVMPrintModuleToString(module));
+    text = plain ? own(LLVMPrintModuleToString(module)) : optimised(e, &x, as_asm);
   if (module) LLVMDisposeModule(module);
   LLVMContextDispose(lc);
   return text;
@@ -49,28 +56,24 @@ static LLVMTargetMachineRef library_machine(nwo_maker *m, int opt) {
                                  (LLVMCodeGenOptLevel)opt, LLVMRelocPIC, LLVMCodeModelSmall);
 }
 
-static char *emit_object(nwo_maker *maker, LLVMModuleRef module, int opt, size_t *size, char *error, size_t n) {
-  LLVMMemoryBufferRef b = NULL;
-  char *message = NULL, *data = NULL;
-  LLVMTargetMachineRef tm = library_machine(maker, opt);
-  if (LLVMTargetMachineEmitToMemoryBuffer(tm, module, LLVMObjectFile, &message, &b)) {
-    nwo_say(error, n, "code generator: %s", message);
-    LLVMDisposeMessage(message);
-  } else {
-    *size = LLVMGetBufferSize(b);
-    data = nw_xmalloc(*size + 1);
-    memcpy(data, LLVMGetBufferStart(b), *size);
-    LLVMDisposeMemoryBuffer(b);
+static char *emit_object(const nw_exec *e, nwo_finish *x, size_t *size) {
+  char *data = NULL;
+  x->code = library_machine(x->maker, x->opt);
+  x->type = LLVMObjectFile;
+  if (nwo_finished(e, x)) {
+    *size = LLVMGetBufferSize(x->out);
+    data = contents(x->out);
   }
-  LLVMDisposeTargetMachine(tm);
+  LLVMDisposeTargetMachine(x->code);
   return data;
 }
 
 char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n) {
   LLVMContextRef lc = LLVMContextCreate();
-  LLVMModuleRef module = nwo_module(j, lc, e, opt, true, entry, error, n);
-  char *data = module ? emit_object(nwo_maker_of(j, e->p->target), module, opt, size, error, n) : NULL;
-  if (module) LLVMDisposeModule(module);
+  nwo_finish x = {nwo_maker_of(j, e->p->target), opt, nwo_module(j, lc, e, opt, entry, error, n), .error = error,
+                  .n = n};
+  char *data = x.module ? emit_object(e, &x, size) : NULL;
+  if (x.module) LLVMDisposeModule(x.module);
   LLVMContextDispose(lc);
   return data;
 }

@@ -49,7 +49,7 @@ local function publish(kind, value, id)
   front.publish(kind, json.encode {data = bundle, metadata = metadata, transient = {display_id = id}})
 end
 
-rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.output",
+rows.define(methods, "output", "notebook", "update", "(self: nw.output, value: any): nw.output",
   "Replaces the output by another value; outside of a notebook, the new value is shown below.",
   function(output, value)
     output.value = value
@@ -164,7 +164,7 @@ local function draw(p, at_once)
     if p.output then p.output:update(progress_view(p)) else p.output = show(progress_view(p)) end
     if caught and display.partly then show_partly(caught) end
   elseif p.terminal then
-    io.stderr:write("\r", progress_text(p), at_once and "\n" or "")
+    io.stderr:write("\r", progress_text(p), "\27[K", at_once and "\n" or "") -- erases the rest of a longer line
   end
 end
 
@@ -195,15 +195,18 @@ local function step(p, n, note)
   return p
 end
 
-rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: nw.label): nw.progress",
+rows.define(progress_methods, "progress", "notebook", "step", "(self: nw.progress, n?: integer, note?: nw.label): nw.progress",
   "Advances the bar by one, or by n, up to the total. note: a short text about the current state.", step)
 
--- Returns a function that shows the progress of the core in a line, which disappears at the end.
+-- Returns a function that shows the progress of the core in an output. A front end cannot remove an output, and an empty one would
+-- leave a blank, so at the end the output says how long the work took.
 function work()
-  local output
+  local output, last
   return function(what, part, seconds)
-    local text = not what and "" or part < 0 and ("%s, %.0f s"):format(what, seconds) or ("%s: %.0f %%"):format(what, 100 * part)
-    if output then output:update(view.text(text)) elseif what then output = show(view.text(text)) end
+    local share = what and part >= 0 and (": %.0f %%"):format(100 * part) or ""
+    local text = what and ("%s%s, %.0f s"):format(what, share, seconds) or last
+    last = what and ("%s: done after %.0f s"):format(what, seconds)
+    if output then output:update(view.text(text)) else output = show(view.text(text)) end
     if not what then output = nil end
   end
 end
@@ -213,7 +216,7 @@ local function progress(total, title)
   if not n or n < 0 then errors.fail("invalid", nil, "progress: total: expected a number of steps, got %s", tostring(total)) end
   local p = setmetatable({total = n, done = 0, title = title or "", drawn = -math.huge}, progress_meta)
   errors.label("progress: title", p.title)
-  p.terminal = os.getenv "TERM" ~= nil
+  p.terminal = core.erases_lines()
   draw(p, n == 0)
   return p
 end
@@ -225,7 +228,7 @@ function display.ask(what, prompt, password)
 end
 
 local function install(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "notebook")
 
   define("display", "(value: any, options?: {id?: nw.label}): nw.output",
     "Shows a value immediately, while the cell is running; in a notebook it is shown as a picture or a table if possible. The "
