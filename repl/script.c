@@ -14,10 +14,13 @@ bool nwr_colour(int fd) {
   return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
+// The remarks are about the steps before the one that failed, so they come before the error.
 bool nwr_report(nwh *h, nwh_status status) {
   interrupted = status == NWH_INTERRUPTED;
   if (status == NWH_OK) return true;
-  char *text = nwh_error_text(h, nwr_colour(STDERR_FILENO));
+  char *text = nwh_error_text(h, nwr_colour(STDERR_FILENO)), *notes = nwh_notes(h);
+  if (notes) printf("%s\n", notes);
+  free(notes);
   fflush(stdout);
   fprintf(stderr, "%s\n", text ? text : "out of memory");
   free(text);
