@@ -84,7 +84,7 @@ static void complete(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   size_t at = cursor_of(m->content, code);
   int start = (int)at;
-  char **list = nwh_complete(k->host, code, (int)at, &start);
+  char **list = nwh_complete(k->host, code, (int)at, &start, NULL);
   json_t *matches = json_array();
   for (int i = 0; list && list[i]; i++) {
     json_array_append_new(matches, json_string(list[i]));

@@ -57,7 +57,7 @@ local function cells_of(p)
   return cells, width
 end
 
-rows.define(methods, "plot", "text", "(self: nw.plot): string",
+rows.define(methods, "plot", "pictures", "text", "(self: nw.plot): string",
   "The picture as text: its caption and the first rows of its data. This text is shown if no picture can be drawn.",
   function(p)
     local cells, width = cells_of(p)
@@ -86,7 +86,7 @@ local function file_of(p, format)
   return remarked(p, gnuplot.picture(p.script, format, p.size))
 end
 
-rows.define(methods, "plot", "save", "(self: nw.plot, path: string): nw.plot",
+rows.define(methods, "plot", "pictures", "save", "(self: nw.plot, path: string): nw.plot",
   "Writes the picture to a file: .svg, .png or .pdf; .csv for its data; .gp for a gnuplot script that contains the data.",
   function(p, path, ...)
     errors.expect("save: path", path, "string")
@@ -106,7 +106,7 @@ rows.define(methods, "plot", "save", "(self: nw.plot, path: string): nw.plot",
     errors.fail("invalid", "plot:save(\"picture.svg\")", "save: %s must end in .svg, .png, .pdf, .csv or .gp", path)
   end)
 
-rows.define(methods, "plot", "svg", "(self: nw.plot): string",
+rows.define(methods, "plot", "pictures", "svg", "(self: nw.plot): string",
   "The picture as SVG text of at most 500 kB, with its caption as the description. The SVG contains lines and text or, if they "
   .. "would be too large, an image.",
   function(p) return remarked(p, svg.small(p)) end)
@@ -124,7 +124,7 @@ local function bundle(p)
     {["image/png"] = size}
 end
 
-rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>, table",
+rows.define(methods, "plot", "pictures", "bundle", "(self: nw.plot): table<string, string>, table",
   "The picture for a notebook, by MIME type: text/html, an image; image/svg+xml; image/png, in base 64; and text/plain, the "
   .. "caption. The second result is its metadata. If nothing can be drawn, there is only text/plain, with the error and the text "
   .. "form.",
@@ -141,7 +141,7 @@ function plot.undrawn(p, err)
   return p:text() .. "\n\nnot drawn: " .. tostring(err)
 end
 
-rows.define(methods, "plot", "show", "(self: nw.plot)",
+rows.define(methods, "plot", "pictures", "show", "(self: nw.plot)",
   "Draws the picture on the terminal in the best way that the terminal supports: kitty's graphics, sixel, braille, or plain "
   .. "characters. The environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) overrides the choice. If the "
   .. "output is not a terminal, it prints the caption. The prompt draws a picture that is the value of a line; a notebook shows it "
@@ -153,7 +153,7 @@ rows.define(methods, "plot", "show", "(self: nw.plot)",
     io.stdout:flush()
   end)
 
-rows.define(methods, "plot", "window", "(self: nw.plot): nw.plot",
+rows.define(methods, "plot", "pictures", "window", "(self: nw.plot): nw.plot",
   "Shows the picture in a desktop window, which stays open: a window of gnuplot, or the desktop's viewer for SVG files.",
   function(p)
     require "nestwright.plots.window".open(p)

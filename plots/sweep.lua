@@ -289,14 +289,9 @@ local function all_numbers(values)
   return true
 end
 
-local function check_log(log)
-  if log == nil or log == "" or log == "x" or log == "y" or log == "xy" then return log end
-  fail(nil, "log must be 'x', 'y', 'xy' or '', not '%s'", tostring(log))
-end
-
 -- Raises an error if an option is given that the style does not use.
 local function check_fits(o, style)
-  local log = check_log(o.log)
+  local log = o.log
   if style == "heat" and o.by ~= nil then fail("style = 'lines'", "a heat map has no curves: by = '%s'", tostring(o.by)) end
   if style ~= "heat" and o.value ~= nil then fail("style = 'heat'", "value applies to heat maps only; write y = '%s'",
     tostring(o.value)) end
@@ -365,8 +360,6 @@ end
 --- Makes the picture. s: a sweep; o: the parsed options of sweep:plot. s.small: the small print, if the sweep was not measured;
 --- s.titles: titles of columns in the picture.
 function sweep.make(s, o)
-  if o.style ~= nil and not STYLES[o.style] then fail(nil, "style must be 'lines', 'bars' or 'heat', not '%s'",
-    tostring(o.style)) end
   local list = chosen(s, o.where)
   local is_heat = o.style == "heat" or o.style == nil and o.value ~= nil
   local d = is_heat and heat(s, o, list) or curves(s, o, list, o.style)

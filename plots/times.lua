@@ -98,9 +98,6 @@ local STYLES = {
 }
 
 local function style_of(list, name)
-  if name and not STYLES[name] and name ~= "steps" then
-    errors.fail("invalid", nil, "plot: style must be 'bars', 'points', 'speedup' or 'steps', not '%s'", tostring(name))
-  end
   local lo, hi = extent(list, "median", "median", "median")
   return name or (hi > FAR * lo and "points" or "bars")
 end

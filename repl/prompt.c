@@ -77,15 +77,16 @@ static void fit_to_word(int from, int word) {
 static char **attempt(const char *text, int start, int end) {
   char *code;
   int from;
+  bool files;
   (void)text;
   const char *before = pending_input ? pending_input : "";
   if (asprintf(&code, "%s%.*s", before, end, rl_line_buffer) < 0) return NULL;
   free_matches();
-  matches = nwh_complete(host, code, (int)strlen(code), &from);
+  matches = nwh_complete(host, code, (int)strlen(code), &from, &files);
   free(code);
-  if (!matches) return NULL; // without matches, readline completes names of files
+  rl_attempted_completion_over = matches || !files; // otherwise, readline completes names of files
+  if (!matches) return NULL;
   fit_to_word(from - (int)strlen(before), start);
-  rl_attempted_completion_over = 1;
   rl_completion_append_character = '\0';
   rl_completion_suppress_quote = 1;
   return rl_completion_matches(text, next_match);

@@ -350,7 +350,7 @@ static const nwl_row array_fields[] = {
     {"ndim", array_ndim, "integer", "The number of dimensions."},
     {NULL, NULL, NULL, NULL},
 };
-const nwl_class nwl_array_class = {"array", "nestwright.array", array_methods, array_fields, array_meta};
+const nwl_class nwl_array_class = {"array", "nestwright.array", "data", array_methods, array_fields, array_meta};
 
 // fences("off" | "after" | "before", align?)
 static int f_fences(lua_State *L) {

@@ -25,6 +25,7 @@ typedef struct nwl_row {
 typedef struct nwl_class {
   const char *name; // "tensor"; its metatable is registered as "nestwright.tensor"
   const char *metatable;
+  const char *topic; // the subject under which nw.help lists its methods and fields; NULL if it has none
   const nwl_row *methods, *fields;
   const luaL_Reg *meta;
 } nwl_class;

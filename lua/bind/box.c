@@ -214,9 +214,11 @@ static int no_such_field(lua_State *L) {
     for (lua_pushnil(L); lua_next(L, lua_upvalueindex(up)) && n < 256; lua_pop(L, 1)) words[n++] = lua_tostring(L, -2);
   }
   const char *near = nw_nearest(lua_tostring(L, 2), n, words);
-  if (near) lua_pushfstring(L, "did you mean '%s'?", near);
-  return nwl_fail(L, NW_EINVAL, near ? lua_tostring(L, -1) : NULL, "%s has no field or method '%s'", self,
-                  lua_tostring(L, 2));
+  if (near)
+    lua_pushfstring(L, "did you mean '%s'?", near);
+  else
+    lua_pushfstring(L, "nw.help(x), where x is %s, lists its methods and fields", self);
+  return nwl_fail(L, NW_EINVAL, lua_tostring(L, -1), "%s has no field or method '%s'", self, lua_tostring(L, 2));
 }
 
 // Looks up a key of an object. The upvalues are the methods, the fields (functions that are called with the object),

@@ -357,10 +357,11 @@ static int lua_fail(lua_State *L) {
 }
 
 static int lua_nearest(lua_State *L) {
-  const char *words[256], *word = luaL_tolstring(L, 1, NULL);
+  const char *word = luaL_tolstring(L, 1, NULL);
   nwl_table(L, 2, "words");
-  int n = 0;
-  for (int i = 1; n < 256 && lua_rawgeti(L, 2, i) == LUA_TSTRING; i++, lua_pop(L, 1)) words[n++] = lua_tostring(L, -1);
+  int n = 0, most = (int)lua_rawlen(L, 2);
+  const char **words = lua_newuserdatauv(L, (size_t)most * sizeof *words, 0);
+  for (; n < most && lua_rawgeti(L, 2, n + 1) == LUA_TSTRING; lua_pop(L, 1)) words[n++] = lua_tostring(L, -1);
   lua_pushstring(L, nw_nearest(word, n, words));
   return 1;
 }

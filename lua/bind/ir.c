@@ -192,8 +192,8 @@ static const nwl_row axis_fields[] = {
     {"var", axis_var, "nw.expr", "The index expression of the axis; arithmetic on the axis uses it."},
     {NULL, NULL, NULL, NULL},
 };
-const nwl_class nwl_expr_class = {"expr", "nestwright.expr", NULL, expr_fields, expr_meta};
-const nwl_class nwl_axis_class = {"axis", "nestwright.axis", NULL, axis_fields, axis_meta};
+const nwl_class nwl_expr_class = {"expr", "nestwright.expr", "expressions", NULL, expr_fields, expr_meta};
+const nwl_class nwl_axis_class = {"axis", "nestwright.axis", "definitions", NULL, axis_fields, axis_meta};
 
 // ---- functions
 

@@ -126,7 +126,7 @@ static int f_features(lua_State *L) {
   return 1;
 }
 
-const nwl_class nwl_learner_class = {"learner", "nestwright.learner", NULL, NULL, NULL};
+const nwl_class nwl_learner_class = {"learner", "nestwright.learner", "learning", NULL, NULL, NULL};
 
 const nwl_row nwl_learn_rows[] = {
     {"learn", f_learn,

@@ -114,4 +114,4 @@ static const nwl_row loop_fields[] = {
     {"alive", loop_alive, "boolean", "False if a step has replaced the loop."},
     {NULL, NULL, NULL, NULL},
 };
-const nwl_class nwl_loop_class = {"loop", "nestwright.loop", NULL, loop_fields, loop_meta};
+const nwl_class nwl_loop_class = {"loop", "nestwright.loop", "schedules", NULL, loop_fields, loop_meta};

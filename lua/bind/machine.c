@@ -282,7 +282,7 @@ static int f_state_dir(lua_State *L) {
   return 1;
 }
 
-const nwl_class nwl_machine_class = {.name = "machine", .metatable = "nestwright.machine"};
+const nwl_class nwl_machine_class = {.name = "machine", .metatable = "nestwright.machine", .topic = "hardware"};
 
 const nwl_row nwl_machine_rows[] = {
     {"machine_new", f_new, "(fields: table, sources?: table): nw.machine",

@@ -14,10 +14,12 @@ static const nwl_class *const classes[] = {
     &nwl_loop_class,   &nwl_array_class,   &nwl_kernel_class, &nwl_trace_class,    &nwl_refused_class,
     &nwl_visits_class, &nwl_machine_class, &nwl_target_class, &nwl_loopnest_class, &nwl_learner_class};
 
-static void push_row(lua_State *L, const nwl_row *r, const char *class, bool field) {
-  lua_createtable(L, 0, 5);
+static void push_row(lua_State *L, const nwl_row *r, const char *class, const char *topic, bool field) {
+  lua_createtable(L, 0, 6);
   lua_pushstring(L, class);
   lua_setfield(L, -2, "class");
+  lua_pushstring(L, topic);
+  lua_setfield(L, -2, "topic");
   lua_pushstring(L, r->name);
   lua_setfield(L, -2, "name");
   lua_pushstring(L, r->signature);
@@ -28,21 +30,22 @@ static void push_row(lua_State *L, const nwl_row *r, const char *class, bool fie
   lua_setfield(L, -2, "field");
 }
 
-static void add_rows(lua_State *L, const nwl_row *rows, const char *class, bool field) {
+static void add_rows(lua_State *L, const nwl_row *rows, const char *class, const char *topic, bool field) {
   for (; rows && rows->name; rows++) {
-    push_row(L, rows, class, field);
+    push_row(L, rows, class, topic, field);
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   }
 }
 
-// rows(): returns a row {class, name, signature, doc, field} for every function, method and field.
+// rows(): returns a row {class, topic, name, signature, doc, field} for every function, method and field. The functions
+// of the core have no topic; the Lua library gives topics to those that it offers.
 static int list_rows(lua_State *L) {
   lua_newtable(L);
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-    add_rows(L, classes[i]->methods, classes[i]->name, false);
-    add_rows(L, classes[i]->fields, classes[i]->name, true);
+    add_rows(L, classes[i]->methods, classes[i]->name, classes[i]->topic, false);
+    add_rows(L, classes[i]->fields, classes[i]->name, classes[i]->topic, true);
   }
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) add_rows(L, functions[i], "core", false);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) add_rows(L, functions[i], "core", NULL, false);
   return 1;
 }
 

@@ -181,7 +181,7 @@ static int nest_same(lua_State *L) {
 }
 
 static const luaL_Reg nest_meta[] = {{"__tostring", f_text}, {"__eq", nest_same}, {NULL, NULL}};
-const nwl_class nwl_loopnest_class = {"loopnest", "nestwright.loopnest", NULL, NULL, nest_meta};
+const nwl_class nwl_loopnest_class = {"loopnest", "nestwright.loopnest", "nests", NULL, NULL, nest_meta};
 
 const nwl_row nwl_nest_rows[] = {
     {"nest_parse", f_parse, "(text: string, names: string[], values: integer[], sizes?: string): nw.loopnest",

@@ -330,7 +330,8 @@ static const nwl_row kernel_fields[] = {
     {"cached", kernel_cached, "boolean", "True if the machine code came from the cache."},
     {NULL, NULL, NULL, NULL},
 };
-const nwl_class nwl_kernel_class = {"kernel", "nestwright.kernel", kernel_methods, kernel_fields, kernel_meta};
+const nwl_class nwl_kernel_class = {"kernel",       "nestwright.kernel", "kernels",
+                                    kernel_methods, kernel_fields,       kernel_meta};
 
 // ---- interpretation, and evaluation of a definition
 

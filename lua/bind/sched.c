@@ -342,7 +342,7 @@ static const nwl_row sched_methods[] = {
      "Returns true if parsing the text form of the program gives the same program."},
     {NULL, NULL, NULL, NULL},
 };
-const nwl_class nwl_schedule_class = {"schedule", "nestwright.schedule", sched_methods, NULL, sched_meta};
+const nwl_class nwl_schedule_class = {"schedule", "nestwright.schedule", "schedules", sched_methods, NULL, sched_meta};
 
 static int f_judge_question(lua_State *L) {
   char question = nw_judge_question(nwl_ctx(L));

@@ -179,7 +179,7 @@ static void push_arg(lua_State *L, const nw_arg *a) {
 }
 
 static void release_random(void *p) { nw_random_step_free(p); }
-static const nwl_class random_class = {"random_step", "nestwright.random_step", NULL, NULL, NULL};
+static const nwl_class random_class = {"random_step", "nestwright.random_step", NULL, NULL, NULL, NULL};
 
 int nwl_random_step(lua_State *L) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "self");

@@ -125,7 +125,7 @@ static const nwl_row fields[] = {
     {NULL, NULL, NULL, NULL},
 };
 static const luaL_Reg meta[] = {{"__eq", same}, {NULL, NULL}};
-const nwl_class nwl_target_class = {"target", "nestwright.target", methods, fields, meta};
+const nwl_class nwl_target_class = {"target", "nestwright.target", "hardware", methods, fields, meta};
 
 const nwl_row nwl_target_rows[] = {
     {"target", f_target, "(machine: nw.machine): nw.target", "Returns the target for a machine."},

@@ -60,7 +60,7 @@ static int f_reduction(lua_State *L) {
 // raises an error, the garbage collector frees the unfinished build.
 
 static void drop_build(void *p) { nw_build_drop(p); }
-const nwl_class nwl_build_class = {"build", "nestwright.build", NULL, NULL, NULL};
+const nwl_class nwl_build_class = {"build", "nestwright.build", NULL, NULL, NULL, NULL};
 
 static int f_compute_begin(lua_State *L) {
   const nw_expr *extent[NWL_MAX_DIMS];
@@ -221,7 +221,8 @@ static const nwl_row tensor_fields[] = {
     {"is_input", tensor_is_input, "boolean", "True for a placeholder."},
     {NULL, NULL, NULL, NULL},
 };
-const nwl_class nwl_tensor_class = {"tensor", "nestwright.tensor", tensor_methods, tensor_fields, tensor_meta};
+const nwl_class nwl_tensor_class = {"tensor",       "nestwright.tensor", "definitions",
+                                    tensor_methods, tensor_fields,       tensor_meta};
 
 const nwl_row nwl_te_rows[] = {
     {"size", f_size, "(name: string, min?: integer): nw.expr", "Makes a symbolic size whose value is at least `min`."},

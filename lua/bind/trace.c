@@ -116,7 +116,7 @@ static const nwl_row trace_methods[] = {
     {NULL, NULL, NULL, NULL},
 };
 static const luaL_Reg trace_meta[] = {{"__len", trace_length}, {"__tostring", trace_text}, {NULL, NULL}};
-const nwl_class nwl_trace_class = {"accesses", "nestwright.accesses", trace_methods, NULL, trace_meta};
+const nwl_class nwl_trace_class = {"accesses", "nestwright.accesses", "memory", trace_methods, NULL, trace_meta};
 
 const nwl_row nwl_trace_rows[] = {
     {"accesses_walked", f_walk, "(s: nw.schedule, walk: table, most: integer, caches?: table): nw.accesses",

@@ -6,8 +6,8 @@
 static void release_refused(void *p) { nw_refused_release(p); }
 static void release_visits(void *p) { nw_visits_free(p); }
 
-const nwl_class nwl_refused_class = {"refused", "nestwright.refused", NULL, NULL, NULL};
-const nwl_class nwl_visits_class = {"visits", "nestwright.visits", NULL, NULL, NULL};
+const nwl_class nwl_refused_class = {"refused", "nestwright.refused", NULL, NULL, NULL, NULL};
+const nwl_class nwl_visits_class = {"visits", "nestwright.visits", NULL, NULL, NULL, NULL};
 
 static const char programs_key; // registry key of a table that maps refusals, as weak keys, to their programs
 

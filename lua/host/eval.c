@@ -360,20 +360,23 @@ static char **take_list(lua_State *L) {
   return list;
 }
 
-char **nwh_complete(nwh *h, const char *text, int cursor, int *start) {
+char **nwh_complete(nwh *h, const char *text, int cursor, int *start, bool *files) {
   lua_State *L = h->L;
   int top = lua_gettop(L);
   char **list = NULL;
+  bool too = false;
   *start = cursor;
   if (push_service(h, "complete")) {
     lua_pushlstring(L, text, (size_t)cursor);
-    if (nwh_call(h, 1, 2) == NWH_OK && lua_istable(L, -2)) {
-      *start = (int)lua_tointeger(L, -1) - 1;
-      lua_pop(L, 1);
+    if (nwh_call(h, 1, 3) == NWH_OK && lua_istable(L, -3)) {
+      too = lua_toboolean(L, -1);
+      *start = (int)lua_tointeger(L, -2) - 1;
+      lua_pop(L, 2);
       list = take_list(L);
     }
   }
   lua_settop(L, top);
+  if (files) *files = too;
   return list;
 }
 

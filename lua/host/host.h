@@ -36,8 +36,9 @@ bool nwh_push_function(nwh *h, const char *module, const char *name);
 // Pops n values from the stack and formats them as the prompt does; heap. Returns NULL if there is nothing to show.
 char *nwh_display(nwh *h, int n, bool colour);
 // Returns the completions at `cursor`: a NULL-terminated heap list of heap strings, or NULL if there are none. A
-// completion replaces the text in [*start, cursor).
-char **nwh_complete(nwh *h, const char *text, int cursor, int *start);
+// completion replaces the text in [*start, cursor). *files (files may be NULL) is true if the name of a
+// file may be there too.
+char **nwh_complete(nwh *h, const char *text, int cursor, int *start, bool *files);
 char *nwh_inspect(nwh *h, const char *text); // help for a name or an expression; heap; NULL if it is unknown
 char *nwh_notes(nwh *h); // notes of the steps since the last call; heap; NULL if there are none
 

@@ -11,11 +11,11 @@ core.set_library(debug.getinfo(1, "S").source:match "^@(.*[/\\])" or "nestwright
 require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
 
-local offered = core.operations()
-for _, name in ipairs {
-  "variable", "dtypes", "promote", "peak_flops", "peak_vs_ports", "core_hz", "judge_question", "version",
-} do offered[#offered + 1] = name end
-rows.adopt(nw, core, offered)
+rows.adopt(nw, core, {
+  {topic = "expressions", names = core.operations()}, {topic = "expressions", names = {"variable", "dtypes", "promote"}},
+  {topic = "hardware", names = {"peak_flops", "peak_vs_ports", "core_hz"}},
+  {topic = "refusals", names = {"judge_question"}}, {topic = "notebook", names = {"version"}},
+})
 require "nestwright.language.language" (nw)
 require "nestwright.measure.data" (nw)
 require "nestwright.language.schedule" (nw)

@@ -69,14 +69,8 @@ local function recorded_levels(what, o)
   return core.cost_caches(m, o.threads)
 end
 
-local FEEDS = {full = false, misses = true}
-
 --- True if `feed` is 'misses', the default: each level then gets only the misses of the level before it.
-function caches.by_misses(what, feed)
-  local misses = FEEDS[feed or "misses"]
-  if misses ~= nil then return misses end
-  errors.fail("invalid", nil, "%s: feed must be 'misses' or 'full', not '%s'", what, tostring(feed))
-end
+function caches.by_misses(feed) return feed ~= "full" end
 
 --- Returns the caches that the options describe, {levels, line, misses, conflicts}. By default, they are those of this machine.
 function caches.of(what, o)
@@ -91,7 +85,7 @@ function caches.of(what, o)
   if #levels == 0 then
     errors.fail("invalid", "{levels = {{bytes = 32768, ways = 8}}}", "%s: there are no cache levels", what)
   end
-  local misses = caches.by_misses(what, o.feed)
+  local misses = caches.by_misses(o.feed)
   local size = caches.whole(what, o.line or line, "line")
   if size < 1 or size & (size - 1) ~= 0 then
     errors.fail("invalid", nil, "%s: line: %d bytes is not a power of two", what, size)

@@ -109,7 +109,7 @@ function cost.of(what, s, o)
   local walk = caches.walk(what, s, {sizes = o.sizes, version = o.version})
   local m = o.machine == nil and target.machine(core.schedule_target(s)) or machine.of(o.machine)
   walk.threads, walk.conflicts = threads_of(what, o.threads), o.conflicts ~= false
-  walk.full, walk.in_cache = not caches.by_misses(what, o.feed), o.in_cache
+  walk.full, walk.in_cache = not caches.by_misses(o.feed), o.in_cache
   local c = counted_for(s, walk, m)
   blame(c.loops)
   c.parallel = parallel_loop(c.loops)
@@ -232,6 +232,16 @@ end
 
 -- ---- sizes
 
+local curves = report.class "curve"
+
+rows.define(curves.methods, "curve", "costs", "plot",
+  "(self: nw.curve, options?: {y?: 'seconds'|'cycles'|'joules'|'misses', title?: nw.label}): nw.plot",
+  "Draws the predictions over the size. y: the column to draw, by default the seconds.",
+  function(c, options)
+    local how = errors.options("plot", options, {"y", "title"})
+    return require "nestwright.plots.cost".curve(c.rows, c.size, c.machine.name, how)
+  end)
+
 local function curve(s, options)
   if options == nil then
     errors.fail("invalid", "s:cost_curve{values = {64, 128, 256}}", "cost_curve: values are missing")
@@ -254,10 +264,7 @@ local function curve(s, options)
       joules = c.joules, misses = {}}
     for level, row in ipairs(c.levels) do list[n].misses[level] = row.misses end
   end
-  return report.new({rows = list, size = size}, text.curve(list, size), {plot = function(_, more)
-    local how = errors.options("plot", more, {"y", "title"})
-    return require "nestwright.plots.cost".curve(list, size, machine.of(o.machine).name, how)
-  end})
+  return curves.new({rows = list, size = size, machine = machine.of(o.machine)}, text.curve(list, size))
 end
 
 -- ---- the method
@@ -276,14 +283,14 @@ local function full(s, options)
     c.joules_ratio = c.measured_joules and c.measured_joules > 0 and c.joules / c.measured_joules or nil
   end
   if o.mca then c.mca = require "nestwright.measure.mca".of(s) end
-  return report.new(c, text.of(c), {cells = text.cells(c)})
+  return report.new(c, text.of(c), text.cells(c))
 end
 
 function cost.install(nw)
-  local method = rows.definer(rows.methods "schedule", "schedule")
+  local method = rows.definer(rows.methods "schedule", "schedule", "costs")
 
   method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer, "
-    .. "conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}): nw.report",
+    .. "conflicts?: boolean, feed?: 'misses'|'full', measure?: boolean|nw.array[], mca?: boolean}): nw.report",
     "Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is "
     .. "called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: "
     .. "values of symbolic sizes. threads: 1 by default, also if a loop is parallel; the answer says for how many threads it is "
@@ -307,13 +314,13 @@ function cost.install(nw)
     .. "measured); mca; machine.", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
-    .. "threads?: integer, conflicts?: boolean, feed?: string}): nw.report",
+    .. "threads?: integer, conflicts?: boolean, feed?: 'misses'|'full'}): nw.report",
     "Predicts the cost of a schedule for several values of one symbolic size (the first by default). The rows have size, cycles, "
     .. "seconds, bottleneck, flops, joules and misses by level. The method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} "
     .. "draws them.", curve)
 
   nw.cost = nw.cost or {}
-  rows.define(nw.cost, "cost", "price",
+  rows.define(nw.cost, "cost", "costs", "price",
     "(options: {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}): nw.report",
     "Computes the energy of counted events from a machine's energy table. The answer has a row for each name (name, count, pj, "
     .. "joules), and the sum. For an accelerator, the names of counts are 'mac', 'network', 'memory' and the names of its "

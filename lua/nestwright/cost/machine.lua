@@ -157,10 +157,10 @@ end
 function RECORD.__tostring(m) return text.plain(m) end
 function RECORD.__eq(a, b) return text.code(a) == text.code(b) end
 
-rows.define(methods, "machine", "fields", "(self: nw.machine): table[]",
+rows.define(methods, "machine", "hardware", "fields", "(self: nw.machine): table[]",
   "All fields of this kind of machine: path, value, unit, doc, source.", core.machine_list)
 
-rows.define(methods, "machine", "source", "(self: nw.machine, path: string): string",
+rows.define(methods, "machine", "hardware", "source", "(self: nw.machine, path: string): string",
   "The source of the value of a field: m:source \"ops.fma.latency\".",
   function(m, path)
     errors.expect("source: path", path, "string")
@@ -169,21 +169,20 @@ rows.define(methods, "machine", "source", "(self: nw.machine, path: string): str
       if f.path == path or f.path == path .. "[1]" then return f.source end
       paths[n] = f.path
     end
-    local near
-    for n = 1, #paths, 256 do near = near or core.nearest(path, {table.unpack(paths, n, math.min(n + 255, #paths))}) end
+    local near = core.nearest(path, paths)
     errors.fail("invalid", near and ("did you mean '%s'?"):format(near), "source: this machine has no field '%s'", path)
   end)
 
-rows.define(methods, "machine", "text", "(self: nw.machine): string",
+rows.define(methods, "machine", "hardware", "text", "(self: nw.machine): string",
   "The record as a Lua table that can be read back: write it to a file, edit it, and nw.machine \"that_file.lua\" gives the new "
   .. "record.",
   function(m) return text.code(m) end)
 
-rows.field("machine", "name", "string", "The name of the machine. All other fields of the record are read the same way: m.clock, "
-  .. "m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.")
+rows.field("machine", "hardware", "name", "string", "The name of the machine. All other fields of the record are read the same "
+  .. "way: m.clock, m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.")
 
 function machine.install(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "hardware")
 
   define("machine", "(machine?: string|table|nw.machine): nw.machine",
     "A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the "
@@ -198,7 +197,7 @@ function machine.install(nw)
   define("machines", "(): string[]", "The names of the machine records that nw.machine accepts.",
     function() return table.move(NAMES, 1, #NAMES, 1, {}) end)
 
-  define("machine_fields", "(kind?: string): nw.report",
+  define("machine_fields", "(kind?: 'cpu'|'gpu'|'accelerator'): nw.report",
     "The fields of machine records: of a 'cpu', a 'gpu' or an 'accelerator', or all of them. Each has a name, unit, default and "
     .. "meaning.",
     function(kind) return text.fields(kind) end)

@@ -1,7 +1,6 @@
 --- Prints machine records as tables with units and as Lua code that can be read back, and prints the list of their fields.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
-local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
 local written = require "nestwright.show.written"
 
@@ -228,9 +227,6 @@ end
 
 --- Returns a report that lists the fields of machine records. Its entries are the rows of the fields.
 function text.fields(kind)
-  if kind ~= nil and not KINDS[kind] then
-    errors.fail("invalid", nil, "machine_fields: kind must be 'cpu', 'gpu' or 'accelerator', not '%s'", tostring(kind))
-  end
   local out, list, about = {}, {}, nil
   for _, row in ipairs(core.machine_rows()) do
     if not kind or row.kinds & KINDS[kind] ~= 0 then

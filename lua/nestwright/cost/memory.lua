@@ -28,16 +28,11 @@ local function columns_of(s, o)
   return columns
 end
 
-local Y = {index = true, address = true, line = true, set = true}
-
 local function spacetime(s, options)
   local o = errors.options("spacetime", options, caches.options {"y", "level", "title", "before"})
   caches.check_schedule("spacetime", s)
   local cache, y, all = caches.of("spacetime", o), o.y or "index", o.level == "all"
   local level = all and 1 or caches.level("spacetime", cache, o.level)
-  if not Y[y] then
-    errors.fail("invalid", nil, "spacetime: y must be 'index', 'address', 'line' or 'set', not '%s'", tostring(y))
-  end
   return require "nestwright.plots.spacetime".make(columns_of(s, o), {y = y, level = level, all = all, cache = cache,
     sets = caches.sets(cache, level), threads = o.threads, machine = o.machine, sizes = o.sizes,
     title = errors.expect("spacetime: title", o.title or "space and time", "string")})
@@ -59,10 +54,10 @@ local function cache_sets(s, options)
     errors.expect("cache_sets: title", o.title or ("Sets of L%d"):format(level), "string"))
 end
 
-local COMMON = "sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer"
+local COMMON = "sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', threads?: integer"
 
 return function(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "memory")
 
   define("accesses", "(s: nw.schedule, options?: {most?: integer, arguments?: nw.array[], " .. COMMON .. "}): nw.accesses",
     "All memory accesses of the lowered schedule, in order. Small buffers of scope local stay in registers; their accesses are "
@@ -83,7 +78,7 @@ return function(nw)
       return core.accesses_walked(s, caches.walk("accesses", s, o), most, (o.levels or o.machine) and caches.of("accesses", o))
     end)
 
-  define("misses", "(s: nw.schedule, options?: {conflicts?: boolean, " .. COMMON .. "}): nw.report",
+  define("misses", "(s: nw.schedule, options?: {conflicts?: boolean, " .. COMMON .. "}): nw.misses",
     "Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU "
     .. "replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully "
     .. "associative; the caches of this machine by default. machine = \"zen5\": the caches of a machine record; only the part of "
@@ -102,7 +97,8 @@ return function(nw)
     end)
 
   define("spacetime",
-    "(s: nw.schedule, options?: {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, " .. COMMON
+    "(s: nw.schedule, options?: {y?: 'index'|'address'|'line'|'set', level?: integer|'all'|string, "
+    .. "before?: nw.schedule|integer, title?: nw.label, " .. COMMON
     .. "}): nw.plot",
     "The space-time diagram: one lane per tensor, one mark per access. The x axis is the time in accesses. Open marks are reads, "
     .. "filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). "

@@ -2,6 +2,7 @@
 local caches = require "nestwright.cost.caches"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
 
 local missed = {}
 
@@ -64,14 +65,16 @@ local function cells_of(cache, by_tensor)
     left = {true, heads = true}, foot = table.concat(levels, "; ") .. "; lines of " .. cache.line .. " bytes"}
 end
 
-local function plot_misses(m, options)
-  local o = errors.options("plot", options, {"by", "title"})
-  local by = o.by or "tensor"
-  if by ~= "tensor" and by ~= "loop" then
-    errors.fail("invalid", nil, "plot: by must be 'tensor' or 'loop', not '%s'", tostring(by))
-  end
-  return require "nestwright.plots.misses".make(m, by, errors.expect("plot: title", o.title or "Misses by " .. by, "string"))
-end
+local class = report.class "misses"
+
+rows.define(class.methods, "misses", "memory", "plot",
+  "(self: nw.misses, options?: {by?: 'tensor'|'loop', title?: nw.label}): nw.plot",
+  "Draws the misses of each level. by: 'tensor' (the default) or 'loop'.",
+  function(m, options)
+    local o = errors.options("plot", options, {"by", "title"})
+    local by = o.by or "tensor"
+    return require "nestwright.plots.misses".make(m, by, errors.expect("plot: title", o.title or "Misses by " .. by, "string"))
+  end)
 
 --- Returns a report of counts. `cache` is a result of caches.of. `extra` has more fields for the report, such as `foot`, the line
 --- below the table.
@@ -86,7 +89,7 @@ function missed.report(by_access, cache, extra)
   }
   local foot = extra and extra.foot
   for name, value in pairs(extra or {}) do if name ~= "foot" then fields[name] = value end end
-  return report.new(fields, text_of(cache, by_tensor, foot), {plot = plot_misses, cells = cells_of(cache, by_tensor)})
+  return class.new(fields, text_of(cache, by_tensor, foot), cells_of(cache, by_tensor))
 end
 
 return missed

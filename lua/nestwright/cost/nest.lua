@@ -139,7 +139,7 @@ end
 
 return function(nw)
   nw.nest = {}
-  local define, method = rows.definer(nw.nest, "nest"), rows.definer(methods, "loopnest")
+  local define, method = rows.definer(nw.nest, "nest", "nests"), rows.definer(methods, "loopnest", "nests")
 
   define("parse", "(text: string, params?: table|string): nw.loopnest",
     "Reads a loop nest from its text: arrays, loops with affine bounds, ifs, and statements. Each reference is an access. "
@@ -167,14 +167,14 @@ return function(nw)
     function(nest) return view.new(function() return core.nest_text(nest) end) end)
 
   method("accesses", "(self: nw.loopnest, options?: {most?: integer, levels?: table[], line?: integer, machine?: any, "
-    .. "feed?: string, threads?: integer, thread?: integer}): nw.accesses",
+    .. "feed?: 'misses'|'full', threads?: integer, thread?: integer}): nw.accesses",
     "All accesses in order, as nw.accesses lists those of a schedule. most: the largest number of accesses, one million by "
     .. "default.",
     accesses)
 
-  method("misses", "(self: nw.loopnest, options?: {levels?: table[], line?: integer, machine?: any, feed?: string, "
+  method("misses", "(self: nw.loopnest, options?: {levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', "
     .. "conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, "
-    .. "thread?: integer}): nw.report",
+    .. "thread?: integer}): nw.misses",
     "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model "
     .. "is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, "
     .. "conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = "
@@ -183,8 +183,8 @@ return function(nw)
     .. "thread whose accesses are counted, as a number from 0; it has its own caches. The answer has the fields of nw.misses, "
     .. "and accesses, touched (the lines that the model requested), exact and error.", misses)
 
-  method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, "
-    .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.report",
+  method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: 'misses'|'full', conflicts?: boolean, "
+    .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.bound",
     "A lower bound of the nest's time on a machine. It is the longest of several times: for each level, the cycles to move the "
     .. "bytes of its misses; and the cycles of the operations in the text at the machine's peak rate. (With combine = 'ecm', "
     .. "transfers that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, "

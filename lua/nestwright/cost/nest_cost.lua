@@ -5,6 +5,7 @@ local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
 local rates = require "nestwright.cost.rates"
 local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
 local text = require "nestwright.cost.cost_text"
 
 local nest_cost = {}
@@ -74,10 +75,10 @@ end
 -- ---- energy
 
 local function energy_of(work, traffic, m)
-  local rows = {}
+  local list = {}
   local function add(name, unit, count, pj, memory)
     if count > 0 and pj > 0 then
-      rows[#rows + 1] = {name = name, unit = unit, count = count, pj = pj, joules = count * pj * 1e-12, memory = memory}
+      list[#list + 1] = {name = name, unit = unit, count = count, pj = pj, joules = count * pj * 1e-12, memory = memory}
     end
   end
   for _, op in ipairs(work.operations) do
@@ -89,12 +90,12 @@ local function energy_of(work, traffic, m)
     add(t.name .. " read", "byte", t.read, level.read_pj, true)
     add(t.name .. " written", "byte", t.written, level.write_pj, true)
   end
-  return rows
+  return list
 end
 
-local function joules_of(rows, memory)
+local function joules_of(list, memory)
   local sum = 0
-  for _, row in ipairs(rows) do if memory == nil or row.memory == memory then sum = sum + row.joules end end
+  for _, row in ipairs(list) do if memory == nil or row.memory == memory then sum = sum + row.joules end end
   return sum
 end
 
@@ -105,6 +106,14 @@ local function flops_of(work)
   for _, op in ipairs(work.operations) do sum = sum + op.count end
   return sum
 end
+
+local class = report.class "bound"
+local missed_of = setmetatable({}, {__mode = "k"}) -- the count of misses of each record
+
+rows.define(class.methods, "bound", "nests", "plot",
+  "(self: nw.bound, options?: {by?: 'tensor'|'loop', title?: nw.label}): nw.plot",
+  "Draws the misses of each level, as the method plot of nw.misses does. by: 'tensor' (the default) or 'loop'.",
+  function(c, options) return missed_of[c]:plot(options) end)
 
 --- Returns the cost record of a nest. missed: the result of n:misses for the caches of the machine; conflicts: true if conflict
 --- misses are distinguished.
@@ -122,8 +131,8 @@ function nest_cost.of(nest, missed, record, conflicts)
     c[field] = missed[field]
   end
   c.levels, c.caches, c.conflicts = missed.total, missed.levels, conflicts or false
-  local function plot(_, options) return missed:plot(options) end
-  return report.new(c, text.nest(c), {plot = plot, cells = text.nest_cells(c)})
+  missed_of[c] = missed
+  return class.new(c, text.nest(c), text.nest_cells(c))
 end
 
 local OPTIONS = {"machine", "feed", "conflicts", "simulate", "exact", "budget"}

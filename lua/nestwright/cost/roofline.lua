@@ -317,7 +317,8 @@ end
 
 return {
   install = function(nw)
-    rows.define(nw, "nw", "roofline", "(what: nw.schedule|table, options?: {threads?: integer, opt?: integer, limit?: number, "
+    rows.define(nw, "nw", "costs", "roofline",
+      "(what: nw.schedule|table, options?: {threads?: integer, opt?: integer, limit?: number, "
       .. "rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, "
       .. "roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: nw.label}): nw.plot",
       "The roofline: operations per second over operations per byte, under the measured limits of this machine (nw.roofs). "

@@ -5,7 +5,7 @@ local guard = require "nestwright.language.guard"
 local rows = require "nestwright.language.rows"
 
 local function fields(class, list)
-  for _, field in ipairs(list) do rows.field(class, table.unpack(field)) end
+  for _, field in ipairs(list) do rows.field(class, "refusals", table.unpack(field)) end
 end
 
 fields("error", {

@@ -206,8 +206,19 @@ local function misspelt(why)
   end
 end
 
+-- Returns the words that a type lists.
+local function literals(t)
+  local found = {}
+  for _, one in ipairs(t.kind == "union" and t.of or {t}) do
+    if one.kind == "literal" then found[#found + 1] = one.text end
+  end
+  return found
+end
+
 -- Returns a hint if the value is a common mistake.
 local function hint_for(t, value)
+  local near = type(value) == "string" and core.nearest(value, literals(t))
+  if near then return ("did you mean '%s'?"):format(near) end
   local class = getmetatable(value)
   if has(t, "nw.expr") and class == core.classes.tensor then return ("read an element of it: %s(i, ...)"):format(value.name) end
   if has(t, "nw.expr") and type(value) == "boolean" then

@@ -86,7 +86,7 @@ local function log(s, options)
     local notes = n > 1 and line[n - 1].notes
     if notes then out[#out + 1] = "   -- " .. notes:gsub("\n", "; ") end
   end
-  return report.new(line, table.concat(out, "\n"), {cells = {head = head, rows = in_table, left = {[2] = true, [6] = true}}})
+  return report.new(line, table.concat(out, "\n"), {head = head, rows = in_table, left = {[2] = true, [6] = true}})
 end
 
 -- ---- trees as text
@@ -145,9 +145,6 @@ local function find_line(text, fragment, what)
 end
 
 local function why(s, line, what)
-  if what ~= nil and what ~= "loops" and what ~= "lowered" then
-    errors.fail("invalid", "loops or lowered", "why: there is no such view as '%s'", tostring(what))
-  end
   local lowered = what == "lowered"
   if type(line) == "string" then
     line = find_line(lowered and core.schedule_lowered(s) or core.schedule_show(s, "plain"), line, what)
@@ -166,7 +163,7 @@ local function unsafe(s, f, ...)
 end
 
 return function()
-  local method = rows.definer(rows.methods "schedule", "schedule")
+  local method = rows.definer(rows.methods "schedule", "schedule", "schedules")
 
   method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table, threads?: integer}): nw.report",
     "The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and "
@@ -180,7 +177,7 @@ return function()
   method("tree", "(self: nw.schedule): nw.report",
     "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below "
     .. "the node that contains it. All nodes have kind and text; some also have name, mark, stream or unsafe.", tree)
-  method("why", "(self: nw.schedule, line: integer|string, view?: string): nw.report",
+  method("why", "(self: nw.schedule, line: integer|string, view?: 'loops'|'lowered'): nw.report",
     "The steps that made a line of s:show(). The line is given by its number or a part of its text. The steps are listed for the "
     .. "loop, its mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show "
     .. "\"lowered\".", why)

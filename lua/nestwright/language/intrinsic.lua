@@ -110,7 +110,7 @@ local function xsmm_gemm(nw, spec)
 end
 
 return function(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "tensorizing")
   define("intrinsic", "(spec: {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, "
     .. "library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}): nw.intrinsic",
     "Registers external code for a small computation, for use by s:tensorize. args: the tensors of one compute with constant "
@@ -123,9 +123,9 @@ return function(nw)
     .. "results are correct.",
     intrinsic)
   nw.xsmm = {}
-  rows.define(nw.xsmm, "xsmm", "available", "(): boolean", "True if this build has libxsmm.",
+  rows.define(nw.xsmm, "xsmm", "tensorizing", "available", "(): boolean", "True if this build has libxsmm.",
     function() return core.xsmm_library() ~= nil end)
-  rows.define(nw.xsmm, "xsmm", "gemm",
+  rows.define(nw.xsmm, "xsmm", "tensorizing", "gemm",
     "(spec: {m: integer, n: integer, k: integer, dtype?: string, accumulate?: boolean}): nw.intrinsic",
     "Registers libxsmm's small matrix product C[m, n] += A[m, k]*B[k, n], of f32 or f64, with any leading dimensions; with "
     .. "accumulate = false it computes C[m, n] = A[m, k]*B[k, n].", function(spec) return xsmm_gemm(nw, spec) end)

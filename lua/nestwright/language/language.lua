@@ -126,7 +126,7 @@ local NAME, NAMED = "name?: string|{name?: string}", "dtype?: string|{dtype?: st
 local AXES = "...: nw.axis|nw.axis[]"
 
 return function(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "definitions")
 
   define("size", "(name: string, options?: integer|{min?: integer, multiple?: integer}): nw.expr",
     "A symbolic size. It is at least `min` (1 by default) and a multiple of `multiple`. Kernels check these facts when they are "
@@ -229,8 +229,9 @@ return function(nw)
       return core.scan(o.name or "S", as_list(o.init), as_list(o.update), as_list(o.state))
     end)
 
+  local convert = rows.definer(nw, "nw", "expressions")
   for _, dtype in ipairs(core.dtypes()) do
-    define(dtype, ("(x: %s): nw.expr"):format(EXPRESSION), ("x as %s; short for nw.cast(x, %q)."):format(dtype, dtype),
+    convert(dtype, ("(x: %s): nw.expr"):format(EXPRESSION), ("x as %s; short for nw.cast(x, %q)."):format(dtype, dtype),
       function(x) return core.cast(x, dtype) end)
   end
 end

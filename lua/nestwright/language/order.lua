@@ -174,7 +174,7 @@ local function picture(what, title)
 end
 
 return function(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "memory")
 
   define("order", SIGNATURE,
     "The order in which the instances of a stage are visited, computed from the program. The picture is a grid of the stage's "
@@ -196,7 +196,7 @@ return function(nw)
     return table.concat(parts, "\n  ")
   end
   core.refusal.__index = {}
-  rows.define(core.refusal.__index, "refusal", "plot", "(self: nw.refusal, options?: {title?: nw.label}): nw.plot",
+  rows.define(core.refusal.__index, "refusal", "refusals", "plot", "(self: nw.refusal, options?: {title?: nw.label}): nw.plot",
     "The two conflicting instances among their neighbours, at the smallest sizes that fail: the order in which they are visited "
     .. "now, and the order after the step (dashed). The arrow goes from the instance that must come first to the instance that "
     .. "depends on it. A refusal without two instances, such as one for structure or capacity, cannot be drawn; then the call "

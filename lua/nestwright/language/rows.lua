@@ -1,5 +1,5 @@
---- The table of all public functions, with a row for each. Rows from C and from Lua have the same form: {class, name, signature,
---- doc, field}. Help, completion and the reference are made from the rows.
+--- The table of all public functions, with a row for each. Rows from C and from Lua have the same form: {class, topic, name,
+--- signature, doc, field}. Help, completion and the reference are made from the rows.
 local rows = {}
 
 local core = require "nestwright.core"
@@ -9,6 +9,7 @@ local list = {}
 local of_value = setmetatable({}, {__mode = "k"})
 
 local function add(row, value)
+  assert(type(row.topic) == "string", row.name)
   list[#list + 1] = row
   if type(value) == "function" then of_value[value] = row end
 end
@@ -27,26 +28,27 @@ function rows.written(fn) return written[fn] or fn end
 --- Defines the public function target[name] with its row, against which its arguments are checked.
 ---@param target table
 ---@param class string   "nw" for a function of the module; the class for a method
+---@param topic string   the subject under which nw.help lists it
 ---@param name string
 ---@param signature string   as LuaLS has it: "(a: nw.array, b?: integer): number"
 ---@param doc string
 ---@param fn function
 ---@param own? boolean   the function checks its arguments itself, because they may be written in more ways than the signature shows
-function rows.define(target, class, name, signature, doc, fn, own)
-  local row = {class = class, name = name, signature = signature, doc = doc, field = false}
+function rows.define(target, class, topic, name, signature, doc, fn, own)
+  local row = {class = class, topic = topic, name = name, signature = signature, doc = doc, field = false}
   target[name] = guarded(row, fn, own)
   add(row, target[name])
 end
 
 --- Adds the row of a field.
 ---@param kind string   its type, as LuaLS has it
-function rows.field(class, name, kind, doc)
-  add({class = class, name = name, signature = kind, doc = doc, field = true}, nil)
+function rows.field(class, topic, name, kind, doc)
+  add({class = class, topic = topic, name = name, signature = kind, doc = doc, field = true}, nil)
 end
 
---- Returns a function that adds rows of one class to one table.
-function rows.definer(target, class)
-  return function(name, signature, doc, fn) rows.define(target, class, name, signature, doc, fn) end
+--- Returns a function that adds rows of one class and topic to one table.
+function rows.definer(target, class, topic)
+  return function(name, signature, doc, fn) rows.define(target, class, topic, name, signature, doc, fn) end
 end
 
 -- These functions check their arguments in C, which is faster: users call them in loops over elements.
@@ -64,22 +66,28 @@ local function adopt_member(row)
   add(row, methods[row.name])
 end
 
---- Defines the public functions of the binding.
-function rows.adopt(target, module, names)
+--- Defines the public functions of the binding, and the methods and fields of its classes.
+---@param offered {topic: string, names: string[]}[]
+function rows.adopt(target, module, offered)
   local by_name = {}
   for _, row in ipairs(module.rows()) do
     if row.class == "core" then by_name[row.name] = row else adopt_member(row) end
   end
-  for _, name in ipairs(names) do
-    local row = by_name[name]
-    row.class = "nw"
-    target[name] = guarded(row, module[name])
-    add(row, target[name])
+  for _, some in ipairs(offered) do
+    for _, name in ipairs(some.names) do
+      local row = by_name[name]
+      row.class, row.topic = "nw", some.topic
+      target[name] = guarded(row, module[name])
+      add(row, target[name])
+    end
   end
 end
 
---- Returns all rows, in the order of definition.
-function rows.all() return list end
+--- Returns all rows, in the order of definition. Loads the module of pictures, which is otherwise loaded with the first picture.
+function rows.all()
+  require "nestwright.plots.plot"
+  return list
+end
 
 --- Returns the row of a function, or nil.
 function rows.of(value) return of_value[value] end
@@ -87,7 +95,7 @@ function rows.of(value) return of_value[value] end
 --- Returns the rows whose name, or "class.name", is `name`.
 function rows.named(name)
   local found = {}
-  for _, row in ipairs(list) do
+  for _, row in ipairs(rows.all()) do
     if row.name == name or row.class .. "." .. row.name == name then found[#found + 1] = row end
   end
   return found

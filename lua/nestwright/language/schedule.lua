@@ -111,11 +111,6 @@ end
 local function show_view(s, what, ...)
   if what == nil or what == "loops" then return show_loops(s, true) end
   if type(what) == "table" then return view.text(require "nestwright.cost.costs_shown".nest(s, what)) end
-  if not show[what] then
-    local near = type(what) == "string" and core.nearest(what, VIEWS)
-    errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "views are " .. table.concat(VIEWS, ", "),
-      "show: there is no view '%s'", tostring(what))
-  end
   return view.text(show[what](s, ...))
 end
 
@@ -168,10 +163,10 @@ local function read_saved(path)
 end
 
 return function(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "schedules")
   local methods = rows.methods "schedule"
-  local method = rows.definer(methods, "schedule")
-  local stage_method = rows.definer(stage_methods, "stage")
+  local method = rows.definer(methods, "schedule", "schedules")
+  local stage_method = rows.definer(stage_methods, "stage", "schedules")
 
   define("schedule", "(...: nw.tensor|nw.tensor[]|{target?: string|table|nw.machine|nw.target}): nw.schedule",
     "A schedule that computes these outputs (a list is accepted too). It starts as the naive program. Its methods are steps; each "
@@ -180,12 +175,12 @@ return function(nw)
   nw.create_schedule = nw.schedule
 
   for _, p in ipairs(primitives) do
-    rows.define(methods, "schedule", p.name, steps.signature(p), steps.doc(p), step_method(p), true)
+    rows.define(methods, "schedule", "steps", p.name, steps.signature(p), steps.doc(p), step_method(p), true)
     stage_methods[p.name] = guard.guarded(p.name, "(self: nw.stage)", forward(p), true)
   end
 
-  method("show", "(self: nw.schedule, what?: string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, "
-    .. "measured?: boolean}, pass?: string): nw.view",
+  method("show", "(self: nw.schedule, what?: '" .. table.concat(VIEWS, "'|'")
+    .. "'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}, pass?: string): nw.view",
     "The loop nest, with the changes of the last step marked; or another view: " .. table.concat(VIEWS, ", ") .. ". For "
     .. "'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost "
     .. "beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, "
@@ -205,14 +200,9 @@ return function(nw)
         return require "nestwright.notebook.nests".beside(text, a and "version " .. a or "before the step", version_text(s, b))
       end)
     end)
-  method("trace", "(self: nw.schedule, format?: string): string",
+  method("trace", "(self: nw.schedule, format?: 'lua'|'json'): string",
     "The steps as Lua code that can be run again, or as 'json'. Automatic choices are written as the values that were chosen.",
-    function(s, format)
-      if format ~= nil and format ~= "json" and format ~= "lua" then
-        errors.fail("invalid", nil, "trace: the format is 'lua' or 'json', not '%s'", tostring(format))
-      end
-      return core.schedule_trace(s, format)
-    end)
+    function(s, format) return core.schedule_trace(s, format) end)
   method("loops", "(self: nw.schedule, stage?: nw.stage|nw.tensor|string): nw.loop[]",
     "The loops of one stage or of all stages, outermost first.",
     function(s, stage) return core.schedule_loops(s, steps.is_stage(stage) and stage.name or stage) end)
@@ -231,7 +221,7 @@ return function(nw)
   method("load", "(self: nw.schedule, path: string): nw.schedule",
     "Applies the steps of a saved schedule. Each step is judged again, so the computation may have another shape.",
     function(s, path) return s:replay(read_saved(path).trace) end)
-  method("check", "(self: nw.schedule): string",
+  rows.define(methods, "schedule", "kernels", "check", "(self: nw.schedule): string",
     "Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes "
     .. "get small values, such as 0, 1, primes, and sizes near those of the tiles; constant sizes keep their values. If the sizes "
     .. "are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random "
@@ -258,6 +248,5 @@ return function(nw)
 
   target.install(nw)
 
-  package.loaded["nestwright.inside"] = {signature = signature, known = known, on_note = on_note, note = note,
-    views = VIEWS}
+  package.loaded["nestwright.inside"] = {signature = signature, known = known, on_note = on_note, note = note}
 end

@@ -44,13 +44,13 @@ function target.check(s, what)
 end
 
 function target.install(nw)
-  rows.define(nw, "nw", "target", "(machine?: string|table|nw.machine|nw.target): nw.target",
+  rows.define(nw, "nw", "hardware", "target", "(machine?: string|table|nw.machine|nw.target): nw.target",
     "A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in "
     .. "nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) "
     .. "repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show \"asm\") "
     .. "and linked (f:export), but not run here: nw.target \"aarch64\".", target.of)
 
-  rows.define(rows.methods "schedule", "schedule", "retarget",
+  rows.define(rows.methods "schedule", "schedule", "hardware", "retarget",
     "(self: nw.schedule, machine: string|table|nw.machine|nw.target): nw.schedule",
     "A new schedule of the same computation for another target, with the steps up to the current version. Each step is judged "
     .. "again under the limits of that target; an error names the step that is refused.",
@@ -60,9 +60,9 @@ function target.install(nw)
     end)
 
   core.classes.schedule.__fields.target = core.schedule_target
-  rows.field("schedule", "target", "nw.target", "The target that the schedule is made for.")
+  rows.field("schedule", "hardware", "target", "nw.target", "The target that the schedule is made for.")
   TARGET.__fields.machine = target.machine
-  rows.field("target", "machine", "nw.machine", "The record of the machine.")
+  rows.field("target", "hardware", "machine", "nw.machine", "The record of the machine.")
   TARGET.__tostring = function(t) return ("target %s: %s"):format(t.name, target.machine(t).about) end
 end
 

@@ -175,7 +175,8 @@ end
 
 -- ---- the record
 
-local methods = {}
+local class = report.class "audit"
+local define = rows.definer(class.methods, "audit", "learning")
 
 local function few(a, n)
   if n == nil then return 5 end
@@ -185,7 +186,8 @@ end
 -- Returns the absolute value of log(predicted / measured).
 local function miss(p) return math.abs(math.log(p.predicted / p.measured)) end
 
-function methods.outliers(a, n)
+define("outliers", "(self: nw.audit, n?: integer): nw.report",
+  "The n schedules (5 by default) whose predictions differ most from their measurements, each with its steps.", function(a, n)
   local order = table.move(a.points, 1, #a.points, 1, {})
   table.sort(order, function(p, q) return miss(p) > miss(q) end)
   local out, lines = table.move(order, 1, few(a, n), 1, {}), {}
@@ -194,12 +196,14 @@ function methods.outliers(a, n)
       written.times(p.predicted / p.measured), p.trace)
   end
   return report.new(out, table.concat(lines, "\n"))
-end
+end)
 
-function methods.plot(a, options)
-  local o = errors.options("plot", options, {"title"})
-  return require "nestwright.plots.scatter".make(a, o.title)
-end
+define("plot", "(self: nw.audit, options?: {title?: nw.label}): nw.plot",
+  "Draws the predicted times over the measured times.",
+  function(a, options)
+    local o = errors.options("plot", options, {"title"})
+    return require "nestwright.plots.scatter".make(a, o.title)
+  end)
 
 -- Returns how well one half of the measurements predicts the other half. No prediction can be better than this.
 local function repeated(points)
@@ -225,14 +229,14 @@ local function of_sample(m, o)
     analytic = audit.figures(column(points, "predicted"), measured, true)}
   a.measured = repeated(points)
   if o.model then a.learned = audit.figures(learned(points, o.model), measured, false) end
-  return report.new(a, text_of(a), {cells = cells_of(a), outliers = methods.outliers, plot = methods.plot})
+  return class.new(a, text_of(a), cells_of(a))
 end
 
 function audit.install(nw)
   nw.cost = nw.cost or {}
-  rows.define(nw.cost, "cost", "audit",
+  rows.define(nw.cost, "cost", "learning", "audit",
     "(options: {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, "
-    .. "machine?: nw.machine|string|table, model?: nw.learner}): nw.report",
+    .. "machine?: nw.machine|string|table, model?: nw.learner}): nw.audit",
     "Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures "
     .. "them in turn (the median of seven rounds), checks their results against those of the naive program, and predicts their "
     .. "times with s:cost. Schedules that are more than 20 times slower than the best, or that have no prediction, are rejected; "

@@ -330,7 +330,7 @@ local function describe()
 end
 
 function learn.install(nw)
-  local define, method = rows.definer(nw.cost, "cost"), rows.definer(rows.methods "learner", "learner")
+  local define, method = rows.definer(nw.cost, "cost", "learning"), rows.definer(rows.methods "learner", "learner", "learning")
 
   define("train", "(audits: table): nw.learner",
     "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. The model is gradient-boosted trees (XGBoost, "

@@ -175,7 +175,7 @@ local function busy(what, kernel, ...)
   local r = {seconds = shown.seconds, min = over.min, median = over.median, within = shown.within, idle = shown.idle,
     idle_low = over.low, idle_high = over.high, threads = shown.threads, loops = shown.loops,
     records = records_of(shown.log), reps = reps, fastest = o.fastest, taken = taken(shown.threads), machine = times.machine()}
-  return report.new(r, text_of(r), {cells = cells_of(r)})
+  return report.new(r, text_of(r), cells_of(r))
 end
 
 -- Returns the timeline. A thread without work has a lane too. The idle time is computed as in f:busy, which does not count time
@@ -204,10 +204,11 @@ local function split(...)
 end
 
 return function(nw)
-  local kernel_method = rows.definer(rows.methods "kernel", "kernel")
-  local schedule_method = rows.definer(rows.methods "schedule", "schedule")
+  local kernel_method = rows.definer(rows.methods "kernel", "kernel", "timing")
+  local schedule_method = rows.definer(rows.methods "schedule", "schedule", "timing")
 
-  rows.define(nw, "nw", "timeline", "(records: {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label, "
+  rows.define(nw, "nw", "timing", "timeline",
+    "(records: {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label, "
     .. "[string]: any}[], options?: {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, "
     .. "lanes?: nw.label[], from?: number, to?: number, small?: nw.label}): nw.plot",
     "Draws a timeline. It has one lane per thread or stage, and one bar per record, from the record's start to its end in seconds. "

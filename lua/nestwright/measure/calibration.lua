@@ -172,7 +172,7 @@ local function calibrate(options)
 end
 
 function calibration.install(nw)
-  rows.define(nw, "nw", "calibrate", "(options?: {keep?: boolean}): nw.report",
+  rows.define(nw, "nw", "hardware", "calibrate", "(options?: {keep?: boolean}): nw.report",
     "Measures this machine for nw.machine(): the clock; instructions per cycle and latencies by class and width; functions such "
     .. "as exp; accesses that cross lines; branches; gathers; latency and bytes per cycle of each cache, the usable part of the "
     .. "last cache, and memory; the cost of threads. It takes some seconds. Each figure is the lower quartile of short undisturbed "

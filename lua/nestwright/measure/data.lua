@@ -141,7 +141,7 @@ local function check_array(what, value)
 end
 
 return function(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "data")
   core.classes.array.__tostring, core.classes.array.__cells = to_string, cells
   core.classes.array.__len = function(array) return array:shape()[1] or 0 end
 

@@ -236,9 +236,9 @@ local function sweep(options)
   return setmetatable(found, {__name = "nestwright.sweep", __index = index, __tostring = to_string, __cells = cells_of})
 end
 
-rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: string, y?: string|string[], by?: string, "
-  .. "value?: string, style?: string, where?: table, log?: string, unit?: nw.label, "
-  .. "best?: string|boolean, title?: nw.label}): nw.plot",
+rows.define(sweep_methods, "sweep", "timing", "plot", "(self: nw.sweep, options?: {x?: string, y?: string|string[], by?: string, "
+  .. "value?: string, style?: 'lines'|'bars'|'heat', where?: table, log?: 'x'|'y'|'xy'|'', unit?: nw.label, "
+  .. "best?: 'min'|'max'|boolean, title?: nw.label}): nw.plot",
   "Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by "
   .. "default the first. y: the column to draw, or several; by default the median of times. The name of a time stands for its "
   .. "median. by: one curve for each value of another parameter. In a heat map x and y are parameters, and value is the column. "
@@ -255,7 +255,7 @@ rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: str
   end)
 
 return function(nw)
-  rows.define(nw, "nw", "sweep",
+  rows.define(nw, "nw", "timing", "sweep",
     "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}): nw.sweep",
     "Calls run(point) for every combination of the lists in params, and collects the results, one row per point. With csv or "
     .. "json, rows are written to a file after every point, and points already in the file are not run again. Other points "

@@ -43,7 +43,7 @@ function joules.of(f, least, root)
 end
 
 function joules.install(nw)
-  rows.define(nw, "nw", "joules", "(f: fun(), options?: {least?: number, root?: string}): nw.report",
+  rows.define(nw, "nw", "timing", "joules", "(f: fun(), options?: {least?: number, root?: string}): nw.report",
     "Measures the energy of a call of f with the energy counters of the CPU's packages and of their memory (RAPL, through the "
     .. "kernel's powercap). f is called repeatedly for `least` seconds (by default 0.2). The energy of other processes is "
     .. "included. The answer has joules, memory (joules; nil if it is not counted), seconds, runs, watts. It is an error if the "

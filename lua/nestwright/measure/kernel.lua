@@ -231,7 +231,6 @@ local function outputs_list(what, outputs)
 end
 
 local SCHEDULE_TIME = with_conditions {"threads", "opt", "cache", "reps", "min_seconds", "warmup"}
-local KERNEL_VIEWS = {lowered = true, llvm = true, asm = true, c = true, versions = true}
 
 local function asm(kernel, options)
   local o = errors.options("asm", options, {"loop"})
@@ -247,9 +246,9 @@ local function asm(kernel, options)
 end
 
 return function(nw)
-  local define = rows.definer(nw, "nw")
-  local schedule_method = rows.definer(rows.methods "schedule", "schedule")
-  local kernel_method = rows.definer(rows.methods "kernel", "kernel")
+  local define = rows.definer(nw, "nw", "kernels")
+  local schedule_method = rows.definer(rows.methods "schedule", "schedule", "kernels")
+  local kernel_method = rows.definer(rows.methods "kernel", "kernel", "kernels")
 
   schedule_method("build",
     "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[], "
@@ -270,7 +269,7 @@ return function(nw)
       return kernel
     end)
 
-  schedule_method("time", "(self: nw.schedule, ...: nw.array|table): nw.time",
+  rows.define(rows.methods "schedule", "schedule", "timing", "time", "(self: nw.schedule, ...: nw.array|table): nw.time",
     "Builds and times the schedule. If no inputs are given, they are random. The last argument may be a table of options of build "
     .. "and of f:time.",
     function(s, ...)
@@ -281,7 +280,8 @@ return function(nw)
       return time_kernel(s:build {threads = o.threads, opt = o.opt, cache = o.cache}, table.unpack(given, 1, given.n + 1))
     end)
 
-  kernel_method("time", "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer, "
+  rows.define(rows.methods "kernel", "kernel", "timing", "time",
+    "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer, "
     .. conditions.TYPES .. "}): nw.time",
     "Measures the kernel on these tensors, or on random inputs if none are given. The answer has min, median, spread, samples "
     .. "(all in seconds of wall-clock time), reps, threads and machine. spread, over the median: the interquartile range of the "
@@ -291,14 +291,11 @@ return function(nw)
     .. "arrays), offset, cold, clock (seconds that were subtracted from each cold call), cpus, huge_bytes (on huge pages) of "
     .. "mapped_bytes, and all of them as text in conditions.", time_kernel)
 
-  kernel_method("show", "(self: nw.kernel, what?: string): nw.view",
+  kernel_method("show", "(self: nw.kernel, what?: 'lowered'|'llvm'|'asm'|'c'|'versions'): nw.view",
     "The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': the decision tree over the sizes that determines "
     .. "which of its versions a call runs.",
     function(kernel, what)
       what = what or "lowered"
-      if not KERNEL_VIEWS[what] then
-        errors.fail("invalid", "views are lowered, llvm, asm, c, versions", "show: there is no view '%s'", tostring(what))
-      end
       local text = core.kernel_text(kernel, what)
       return view.text(what == "asm" and assembly.shown(text) or text)
     end)
@@ -317,7 +314,7 @@ return function(nw)
       (about.threads or 0) > 0 and count(about.threads, "thread") or "all cores", kernel.compile_ms)
   end
 
-  define("compare", "(kernels: table, ...: nw.array): nw.comparison",
+  rows.define(nw, "nw", "timing", "compare", "(kernels: table, ...: nw.array): nw.comparison",
     "Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
     .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. Lua does not keep the order of such names; "
     .. "nw.compare{{\"naive\", f}, {\"tiled\", g}} keeps the order in which they are written. base: the kernel that the others are "

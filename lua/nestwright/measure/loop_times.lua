@@ -107,7 +107,8 @@ local function text_of(cells)
 end
 
 function loop_times.install()
-  rows.define(rows.methods "schedule", "schedule", "loop_times", "(self: nw.schedule, ...: nw.array|{threads?: integer, opt?: "
+  rows.define(rows.methods "schedule", "schedule", "timing", "loop_times",
+    "(self: nw.schedule, ...: nw.array|{threads?: integer, opt?: "
     .. "integer, reps?: integer, sizes?: table}): nw.report",
     "Measures the time of each loop of the lowered program. The program is compiled with a clock around each loop; what the clocks "
     .. "cost is measured and subtracted. A loop whose executions are too short for a clock is not timed: its time is in the loop "
@@ -125,7 +126,7 @@ function loop_times.install()
       local r = loop_times.measure("loop_times", s, given, o)
       r.loops, r.by_id = distinct(r), nil
       local cells = table_of(r)
-      return report.new(r, text_of(cells), {cells = cells})
+      return report.new(r, text_of(cells), cells)
     end)
 end
 

@@ -176,15 +176,10 @@ local function threads_of(what, value)
   errors.fail("range", nil, "%s: threads must be a number from 1 to 1024, not %s", what, tostring(value))
 end
 
-local function loop_of(value)
-  for _, loop in ipairs {"write", table.unpack(LOOPS)} do if value == loop then return loop end end
-  errors.fail("invalid", nil, "bandwidth: loop must be 'read', 'copy', 'triad' or 'write', not '%s'", tostring(value))
-end
-
 function roofs.install(nw)
-  local define = rows.definer(nw, "nw")
+  local define = rows.definer(nw, "nw", "costs")
 
-  define("bandwidth", "(bytes: integer, options?: {loop?: string, threads?: integer}): number, number[]",
+  define("bandwidth", "(bytes: integer, options?: {loop?: 'read'|'copy'|'triad'|'write', threads?: integer}): number, number[]",
     "The bytes per second that a loop over this many bytes of memory reads and writes on this machine. Returns the best of a "
     .. "dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM; only the bytes "
     .. "of the arrays in the loop are counted. threads: 1 by default; each thread has its own part of the memory.",
@@ -193,7 +188,7 @@ function roofs.install(nw)
       if math.type(bytes) ~= "integer" or bytes < 1 then
         errors.fail("range", nil, "bandwidth: bytes must be a whole number above 0, not %s", tostring(bytes))
       end
-      local samples = core.bandwidth(loop_of(o.loop or "read"), bytes, threads_of("bandwidth", o.threads or 1))
+      local samples = core.bandwidth(o.loop or "read", bytes, threads_of("bandwidth", o.threads or 1))
       return math.max(table.unpack(samples)), samples
     end)
 

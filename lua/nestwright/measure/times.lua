@@ -284,12 +284,12 @@ function comparison_meta.__tostring(c)
   return table.concat(out, "\n")
 end
 
-rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): number",
+rows.define(time_methods, "time", "timing", "gflops", "(self: nw.time, flop: number): number",
   "Billions of operations per second in the median run. flop: the operations of one run, 2*M*N*K for a matrix product.",
   function(t, flop) return errors.expect("gflops: flop", flop, "number") / t.median / 1e9 end)
 
-rows.define(comparison_methods, "comparison", "plot",
-  "(self: nw.comparison, options?: {style?: string, title?: nw.label}): nw.plot",
+rows.define(comparison_methods, "comparison", "timing", "plot",
+  "(self: nw.comparison, options?: {style?: 'bars'|'points'|'speedup'|'steps', title?: nw.label}): nw.plot",
   "Draws the times, one row each, in the given order. Each row shows the median, the middle half and the fastest time. style: "
   .. "'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first time; "
   .. "'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one time is more than 20 times another. "
@@ -308,7 +308,8 @@ function times.labelled(what, entry)
   return setmetatable(t, time_meta)
 end
 
-rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: string, title?: nw.label}): nw.plot",
+rows.define(time_methods, "time", "timing", "plot",
+  "(self: nw.time, options?: {style?: 'bars'|'points'|'speedup'|'steps', title?: nw.label}): nw.plot",
   "Draws the time as a comparison with one entry; nw.timings draws several times.",
   function(t, options)
     local name = t.label or t.what or "time"
@@ -326,7 +327,7 @@ local function timings(list)
 end
 
 function times.install(nw)
-  rows.define(nw, "nw", "timings", "(times: table): nw.comparison",
+  rows.define(nw, "nw", "timing", "timings", "(times: table): nw.comparison",
     "Collects separately measured times in one list to print and plot: nw.timings{naive = t1, tiled = t2, base = \"naive\"}, or "
     .. "nw.timings{{\"naive\", t1}, {\"tiled\", t2}} to keep the order in which they are written. An "
     .. "entry is an answer of s:time, or numbers measured elsewhere, in seconds: {median = 0.0012, min = 0.0011, samples = "

@@ -137,7 +137,8 @@ function versions.times(what, s, line, given, o)
 end
 
 function versions.install()
-  rows.define(rows.methods "schedule", "schedule", "time_steps", "(self: nw.schedule, ...: nw.array|table): nw.comparison",
+  rows.define(rows.methods "schedule", "schedule", "timing", "time_steps",
+    "(self: nw.schedule, ...: nw.array|table): nw.comparison",
     "Measures every version from the naive program to the current one, in turn as nw.compare does, to show the effect of each "
     .. "step. If no inputs are given, they are random. The last argument may be a table of options: threads, opt; limit: seconds "
     .. "that one run may take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: "

@@ -316,7 +316,7 @@ local function interact(spec, options)
 end
 
 return function(nw)
-  rows.define(nw, "nw", "interact",
+  rows.define(nw, "nw", "notebook", "interact",
     "(spec: table, options?: {button?: nw.label|table, release?: boolean, start?: table})",
     "Shows controls for the arguments of a function in a notebook; the results and output of the function follow the controls. "
     .. "Example: nw.interact{tile = {8, 16, 32}, function(tile) ... end}. A list of numbers gets a slider. Another list gets "

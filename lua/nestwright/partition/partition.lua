@@ -54,11 +54,11 @@ local function names_text()
 end
 
 return {install = function(nw)
-  rows.define(rows.methods "schedule", "schedule", "partition_auto",
+  rows.define(rows.methods "schedule", "schedule", "partitioning", "partition_auto",
     "(self: nw.schedule, options: {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], "
-    .. "cost?: string, model?: nw.learner|{predict: function, [string]: any}, objective?: string, code_limit?: integer, "
-    .. "sizes?: table, measure?: boolean, "
-    .. "machine?: any, threads?: integer, across?: string}): nw.ranking",
+    .. "cost?: 'kernels'|'model'|'measured'|'learned', model?: nw.learner|{predict: function, [string]: any}, "
+    .. "objective?: 'cycles'|'energy'|'edp'|'size', code_limit?: integer, sizes?: table, measure?: boolean, "
+    .. "machine?: any, threads?: integer, across?: 'fused'|'apart'}): nw.ranking",
     "Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = "
     .. "function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and "
     .. "piece.inner are its loops, piece:loop \"k\" is its copy of the loop k, piece:loops() are all loops around it. name: "
@@ -82,18 +82,18 @@ return {install = function(nw)
     .. "does not change; the tried programs are versions of it.", partition_auto)
 
   nw.partition = {}
-  rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: nw.loop|string): integer",
+  rows.define(nw.partition, "partition", "partitioning", "conditions", "(s: nw.schedule, loop?: nw.loop|string): integer",
     "The number of conditions (if, select, masks) in the lowered program of a schedule, or in one of its loops. A main piece has "
     .. "no conditions. loop: the name of a loop of s:show \"lowered\", or a loop of s.", conditions)
 
-  rows.define(nw.partition, "partition", "parallel",
-    "(s: nw.schedule, loops: (nw.loop|string)[], options?: {how?: string}): nw.loop, ...",
+  rows.define(nw.partition, "partition", "partitioning", "parallel",
+    "(s: nw.schedule, loops: (nw.loop|string)[], options?: {how?: 'fused'|'apart'}): nw.loop, ...",
     "Runs consecutive pieces in parallel threads. loops: their outermost loops, in order, the main piece first. how = "
     .. "'fused' (the default): s:create_fused_loop makes one loop of all pieces. Each thread runs the next iteration as soon as it "
     .. "is free; larger iterations come first, so no thread waits while there is work in a tail. how = 'apart': each piece is a "
     .. "parallel loop, and all threads wait at its end. Returns the parallel loops.", together)
 
-  rows.define(nw.partition, "partition", "pipeline",
+  rows.define(nw.partition, "partition", "partitioning", "pipeline",
     "(s: nw.schedule, loop: nw.loop|string, options?: {machine?: any, sizes?: table}): nw.report",
     "Describes, by the cost model, a loop whose iterations overlap (s:double_buffer, s:prefetch) on a machine. It gives the "
     .. "interval (the cycles from the start of one iteration to the start of the next), what limits the interval, the parts of an "
@@ -101,7 +101,7 @@ return {install = function(nw)
     .. "bottleneck, rounds (iterations), parts (loop, cycles, bottleneck), alone (the parts one after the other), prologue, "
     .. "epilogue.", pipeline.report)
 
-  rows.define(nw.partition, "partition", "pipelined",
+  rows.define(nw.partition, "partition", "partitioning", "pipelined",
     "(s: nw.schedule, loop: nw.loop|string, options: {tensor?: any, stage?: any, machine?: any, sizes?: table}): nw.report",
     "Pipelines a loop according to a machine's latencies. tensor: fetches this tensor before its use (s:prefetch). stage: "
     .. "computes this stage, which is inside the loop, in advance (s:double_buffer). The distance is ceil(latency "
@@ -111,13 +111,13 @@ return {install = function(nw)
     .. "(iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of "
     .. "symbolic sizes.", pipelined)
 
-  rows.define(nw.partition, "partition", "tvm_like",
+  rows.define(nw.partition, "partition", "partitioning", "tvm_like",
     "(s: nw.schedule, loop: nw.loop|string, kernel: table, options?: {partition_const_loop?: boolean}): nw.schedule",
     "Tiles a loop as TVM's te.split and its pass LoopPartition do (src/tir/transforms/loop_partition.cc): guarded tiles, "
     .. "scheduled by the kernel. If the extent is not constant, or partition_const_loop is true, one interval without guards is "
     .. "cut out afterwards. It serves as a baseline for measurements.", tvm_like)
 
-  rows.define(nw, "nw", "microkernels",
+  rows.define(nw, "nw", "tensorizing", "microkernels",
     "(options: {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, "
     .. "again?: boolean}): nw.report",
     "Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as "

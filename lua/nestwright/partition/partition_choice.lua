@@ -13,18 +13,8 @@ local choice = {}
 local AUTO = "partition_auto"
 local OPTIONS = {"loop", "kernels", "around", "strategies", "cost", "model", "objective", "code_limit", "sizes", "measure",
   "machine", "threads", "across"}
-local COSTS = {kernels = true, model = true, measured = true, learned = true}
-local OBJECTIVES = {cycles = true, energy = true, edp = true, size = true}
 
 -- ---- values
-
-local function one_of(what, value, known)
-  if known[value] then return value end
-  local names = {}
-  for name in pairs(known) do names[#names + 1] = name end
-  table.sort(names)
-  errors.fail("invalid", nil, "%s: %s: '%s' is not one of %s", AUTO, what, tostring(value), table.concat(names, ", "))
-end
 
 local function flag(what, name, value)
   if value ~= nil then errors.expect(("%s: %s"):format(what, name), value, "boolean") end
@@ -71,7 +61,7 @@ local function check_threads(c, o)
   if c.threads == 1 and o.across then
     errors.fail("invalid", "{threads = 2, across = \"fused\"}", "%s: across needs more than one thread", AUTO)
   end
-  if c.threads > 1 then c.across = strategies.how(AUTO .. ": across", o.across or "fused") end
+  if c.threads > 1 then c.across = o.across or "fused" end
   if c.threads > 1 and c.cost == "kernels" then
     errors.fail("invalid", "{cost = \"model\"}", "%s: cost = 'kernels' has times for one thread only", AUTO)
   end
@@ -90,8 +80,8 @@ function choice.of(s, options)
   c.threads = caches.whole(AUTO, o.threads or 1, "threads")
   if c.threads < 1 then errors.fail("range", nil, "%s: threads: %d is less than one", AUTO, c.threads) end
   c.kernels = strategies.kernels(AUTO, o.kernels)
-  c.cost = one_of("cost", o.cost or (c.threads > 1 and "model" or "kernels"), COSTS)
-  c.objective = one_of("objective", o.objective or "cycles", OBJECTIVES)
+  c.cost = o.cost or (c.threads > 1 and "model" or "kernels")
+  c.objective = o.objective or "cycles"
   c.code_limit = code_limit(o.code_limit)
   c.measure = flag(AUTO, "measure", o.measure) or c.cost == "measured"
   c.sizes, c.varied = distribution.of(AUTO, s, o.sizes)

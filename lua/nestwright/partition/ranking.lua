@@ -60,7 +60,7 @@ local function usable(list, which)
     type(which) == "string" and ("'%s'"):format(which) or tostring(which))
 end
 
-local define = rows.definer(class.methods, "ranking")
+local define = rows.definer(class.methods, "ranking", "partitioning")
 
 define("take", "(self: nw.ranking, which?: integer|string): integer[]",
   "Moves the schedule to the program that a strategy made, so that it can be viewed and changed. which: the number of the row (1 "
@@ -109,7 +109,7 @@ local FIELDS = {
   {"intrinsics", "boolean?",
   "True if some tiles of the strategy are intrinsics; the cost model prices them as the loops that they replace."},
 }
-for _, field in ipairs(FIELDS) do rows.field("ranked", table.unpack(field)) end
+for _, field in ipairs(FIELDS) do rows.field("ranked", "partitioning", table.unpack(field)) end
 
 --- Makes the table from sorted rows and the options of the call.
 return function(list, c)

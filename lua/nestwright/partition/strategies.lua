@@ -145,17 +145,10 @@ end
 
 local HOWS = {fused = fuse, apart = mark_each}
 
---- Checks the option `how` for sharing pieces among threads.
-function strategies.how(what, how)
-  if HOWS[how] then return how end
-  errors.fail("invalid", nil, "%s: how: expected 'apart' (one parallel loop per piece) or 'fused' (one for all), got '%s'", what,
-    tostring(how))
-end
-
 --- Makes the loops of consecutive pieces parallel: each loop separately, or all of them fused into one loop. Returns the parallel
 --- loops. If a step is refused, the schedule does not change.
-function strategies.share_out(what, s, loops, how)
-  return returning.on_error(s, HOWS[strategies.how(what, how)], s, loops)
+function strategies.share_out(s, loops, how)
+  return returning.on_error(s, HOWS[how], s, loops)
 end
 
 -- Returns the outermost loops of all nests from the first piece to the last, in order, without repetitions. Nests between the
@@ -174,7 +167,7 @@ end
 
 local function into_threads(x)
   local roots = x.across and roots_of(x) or {}
-  if #roots > 0 then strategies.share_out("partition", x.schedule, roots, x.across) end
+  if #roots > 0 then strategies.share_out(x.schedule, roots, x.across) end
 end
 
 -- ---- versions

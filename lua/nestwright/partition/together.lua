@@ -9,5 +9,5 @@ return function(s, loops, options)
   local list = {}
   for n, loop in ipairs(errors.expect("parallel: loops", loops, "table")) do list[n] = strategies.loop("parallel", s, loop) end
   if #list == 0 then errors.fail("invalid", "{\"i_o\", \"i.tail\"}", "parallel: loops is empty") end
-  return table.unpack(strategies.share_out("parallel", s, list, o.how or "fused"))
+  return table.unpack(strategies.share_out(s, list, o.how or "fused"))
 end

@@ -61,7 +61,7 @@ local function kernel(nw, spec)
 end
 
 return {install = function(nw)
-  rows.define(nw.xsmm, "xsmm", "kernel",
+  rows.define(nw.xsmm, "xsmm", "tensorizing", "kernel",
     "(spec: {rows: integer, columns?: string, sum?: string, dtype?: string}): table",
     "A tile of `rows` iterations that libxsmm's small matrix product computes, for the kernels of s:partition_auto and "
     .. "nw.microkernels: {rows, name = 'libxsmm', whole = true, schedule, inside}. columns and sum: the other two loops of the "

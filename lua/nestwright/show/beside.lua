@@ -122,7 +122,7 @@ local function beside(columns, options)
 end
 
 return function(nw)
-  rows.define(nw, "nw", "beside", "(columns: any[][], options?: {most?: integer}): nw.view",
+  rows.define(nw, "nw", "notebook", "beside", "(columns: any[][], options?: {most?: integer}): nw.view",
     "Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, "
     .. "tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Without "
     .. "HTML, columns that are too wide together are shown one below the other.", beside)

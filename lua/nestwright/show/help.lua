@@ -1,4 +1,4 @@
---- Makes help texts from the rows of functions and fields.
+--- Makes help texts from the rows of functions and fields. The topics are the values of the column `topic` of the rows.
 local core = require "nestwright.core"
 local rows = require "nestwright.language.rows"
 local view = require "nestwright.show.view"
@@ -9,7 +9,11 @@ local TITLES = {
   {"expr", "Fields of an expression"}, {"array", "Methods and fields of data"}, {"kernel", "Methods of a kernel"},
   {"output", "Methods of an output of nw.display"}, {"progress", "Methods of a progress bar"},
   {"time", "Methods of a time record"}, {"comparison", "Methods of a comparison of times, nw.compare and nw.timings"},
-  {"sweep", "Methods of a sweep"}, {"machine", "Methods and fields of a machine record"},
+  {"sweep", "Methods of a sweep"}, {"plot", "Methods of a picture"},
+  {"misses", "Methods of a count of misses, nw.misses and n:misses"}, {"curve", "Methods of a curve of s:cost_curve"},
+  {"bound", "Methods of the cost of a nest, n:cost"}, {"audit", "Methods of an audit of nw.cost.audit"},
+  {"lesson", "Methods of the answer of s:explain"},
+  {"machine", "Methods and fields of a machine record"},
   {"target", "Methods and fields of a target"},
   {"accesses", "Methods of an access list of nw.accesses"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
   {"cost", "Functions of nw.cost"}, {"partition", "Functions of nw.partition"},
@@ -52,8 +56,49 @@ end
 --- Returns the signature and the doc of a row.
 function help.describe(row) return help.usage(row) .. "\n" .. help.wrap(row.doc, 100, "  ") end
 
+-- Returns the topics of all rows, sorted by name, and the rows of each topic.
+local function topics()
+  local list, of = {}, {}
+  for _, row in ipairs(rows.all()) do
+    if not of[row.topic] then
+      of[row.topic] = {}
+      list[#list + 1] = row.topic
+    end
+    table.insert(of[row.topic], row)
+  end
+  table.sort(list)
+  return list, of
+end
+
+-- Returns the name of a row as one writes it, without arguments: nw.sum, schedule:split, loop.name.
+local function written(row)
+  if MODULES[row.class] then return MODULES[row.class] .. row.name end
+  return row.class .. (row.field and "." or ":") .. row.name
+end
+
+local LINE = 132 -- the largest number of letters of a line about a row
+
+-- Returns the first sentence of a text. It is cut if it has more letters than `most`.
+local function sentence(text, most)
+  local first = (text .. " "):match "^(.-[^.]%.)%s" or text
+  if #first <= most then return first end
+  return first:sub(1, most - 3):match "^(.*)%s" .. " ..."
+end
+
+-- Returns a line about each row of a topic.
+local function about(list)
+  local lines, width = {}, 0
+  for _, row in ipairs(list) do width = math.max(width, #written(row)) end
+  for n, row in ipairs(list) do
+    lines[n] = ("  %-" .. width .. "s  %s"):format(written(row), sentence(row.doc, LINE - width - 4))
+  end
+  table.sort(lines)
+  return table.concat(lines, "\n")
+end
+
 local function overview()
-  local out = {}
+  local out = {"Topics: nw.help \"timing\" lists the functions of this topic, with one line each",
+    help.wrap(table.concat(topics(), " "), 100, "  ")}
   for _, title in ipairs(TITLES) do
     local names, seen = {}, {}
     for _, row in ipairs(rows.all()) do
@@ -78,10 +123,18 @@ local function search(word)
   return found
 end
 
-local function names()
-  local list = {}
-  for n, row in ipairs(rows.all()) do list[n] = row.name end
+--- Returns the words for which nw.help has a text: the topics, and the names of all rows.
+function help.words()
+  local list = topics()
+  for _, row in ipairs(rows.all()) do list[#list + 1] = row.name end
   return list
+end
+
+--- True if nw.help has a text for a name.
+function help.knows(name)
+  local last = name:match "[^.:]*$"
+  for _, word in ipairs(help.words()) do if word == last then return true end end
+  return false
 end
 
 -- Returns all rows of one class.
@@ -98,6 +151,12 @@ local function class_of(what)
   end
   local meta = debug.getmetatable(what)
   return type(meta) == "table" and tostring(rawget(meta, "__name")):match "^nestwright%.(.*)$" or nil
+end
+
+--- True if nw.help lists the methods and fields of a value.
+function help.is_object(value)
+  local class = class_of(value)
+  return class ~= nil and rows_of(class)[1] ~= nil
 end
 
 -- Returns the text for a value: all functions of a module, or the members of an object's class.
@@ -127,23 +186,21 @@ function help.text(what)
   if row then return help.describe(row) end
   if type(what) ~= "string" then return of_value(what) end
   if #what > LONGEST then return "no name is this long; nw.help() lists everything" end
-  local found = {}
+  local found, _, of = {}, topics()
+  if of[what] then return ("%s: nw.help \"name\" describes one of these\n%s"):format(what, about(of[what])) end
   for _, match in ipairs(meant(what)) do found[#found + 1] = help.describe(match) end
   if #found > 0 then return table.concat(found, "\n") end
-  local near = search(what)
-  if #near == 0 then
-    local nearest = core.nearest(what, names())
-    return ("nothing is named '%s'; %s"):format(what,
-      nearest and ("did you mean '%s'?"):format(nearest) or "nw.help() lists everything")
-  end
-  return ("nothing is named '%s'; these mention it:\n  "):format(what) .. table.concat(near, "\n  ")
+  local near, mentioned = core.nearest(what, help.words()), search(what)
+  local hint = near and ("did you mean '%s'?"):format(near) or "nw.help() lists everything"
+  local text = ("nothing is named '%s'; %s"):format(what, hint)
+  return #mentioned == 0 and text or ("%s\nthese mention it:\n  %s"):format(text, table.concat(mentioned, "\n  "))
 end
 
 --- Adds nw.help; called by init.
 local function install(nw)
-  rows.define(nw, "nw", "help", "(what?: any): nw.view",
-    "nw.help() lists everything; nw.help \"split\" or nw.help(nw.sum) describes one thing. nw.help(s), where s is an object, lists "
-    .. "the object's methods and fields.",
+  rows.define(nw, "nw", "notebook", "help", "(what?: any): nw.view",
+    "nw.help() lists everything; nw.help \"timing\" lists the functions of a topic with one line each; nw.help \"split\" or "
+    .. "nw.help(nw.sum) describes one thing. nw.help(s), where s is an object, lists the object's methods and fields.",
     function(what) return view.text(core.shown_text(help.text(what))) end)
 end
 

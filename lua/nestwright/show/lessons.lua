@@ -66,12 +66,15 @@ local function locations(s, stage)
   return report.new(places, table.concat(aligned(lines, ""), "\n"))
 end
 
-local function plot(lesson, options) return lesson.refusal:plot(options) end
+local class = report.class "lesson"
+
+rows.define(class.methods, "lesson", "refusals", "plot", "(self: nw.lesson, options?: {title?: nw.label}): nw.plot",
+  "Draws the conflict, as refusal:plot() does.", function(lesson, options) return lesson.refusal:plot(options) end)
 
 return function()
-  local method = rows.definer(rows.methods "schedule", "schedule")
+  local method = rows.definer(rows.methods "schedule", "schedule", "refusals")
 
-  method("explain", "(self: nw.schedule): nw.report",
+  method("explain", "(self: nw.schedule): nw.lesson",
     "Shows what would go wrong with the step that was just refused. It runs the program with this step in the interpreter, on "
     .. "small whole numbers, and shows the two iterations now and after the step, and the wrong value beside the right one. "
     .. "Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, "
@@ -79,7 +82,7 @@ return function()
     .. "refusal; and the method plot, which draws the conflict like refusal:plot().",
     function(s)
       local text, how, visible = core.explain(s)
-      return report.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s), plot = plot}, text)
+      return class.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s)}, text)
     end)
   method("moves", "(self: nw.schedule, loop: nw.loop|string): nw.report",
     "The legal steps at a loop: every primitive is tried there with sensible arguments. Fields: legal, undecided and refused, "

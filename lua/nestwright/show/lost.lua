@@ -2,6 +2,7 @@
 local blanks = require "nestwright.show.blanks"
 local complete = require "nestwright.show.complete"
 local core = require "nestwright.core"
+local help = require "nestwright.show.help"
 
 local lost = {}
 
@@ -46,6 +47,7 @@ local function of_path(code, path)
   if not word or before == "" and is_set(code, word) then return nil end
   local known = near(word, value)
   local hint = known and ("; did you mean '%s'?"):format(before == "" and known or before .. "." .. known)
+    or help.is_object(value) and ("; nw.help(%s) lists its methods and fields"):format(before)
   if before ~= "" then return ("nil: %s has no field %s%s"):format(before, word, hint or "") end
   return ("nil: %s was never given a value%s"):format(word, hint or "")
 end

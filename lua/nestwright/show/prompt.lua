@@ -172,6 +172,8 @@ function prompt.error_text(err, traceback, colour)
   local text = plain(err)
   if type(err) == "string" and err:find("global 'nw'", 1, true) then
     text = text .. '\n  hint: a script begins with local nw = require "nestwright"'
+  elseif type(err) == "string" and err:find("a nil value (method '", 1, true) then
+    text = text .. "\n  hint: nw.help(x) lists the methods of an object x"
   end
   if traceback then
     local rest = traceback:gsub("\n$", "")

@@ -1,38 +1,32 @@
 --- A report is a result with fields and a text. Printing, concatenation and string methods use the text.
 local report = {}
 
-local meta = {__name = "nestwright.report"}
 local texts = setmetatable({}, {__mode = "k"})
-local methods = setmetatable({}, {__mode = "k"})
+local cells_of = setmetatable({}, {__mode = "k"})
 
---- Makes the table `fields` a report and returns it. `text` is its text. `own` has its methods by name. If the text shows a table,
---- own.cells is this table in the form that html.table takes.
-function report.new(fields, text, own)
-  texts[fields], methods[fields] = text:gsub("\n$", ""), own
-  return setmetatable(fields, meta)
-end
+local function to_string(self) return texts[self] end
+local function cells(self) return cells_of[self] end
+local function joined(a, b) return tostring(a) .. tostring(b) end
 
-function meta.__tostring(self) return texts[self] end
-function meta.__cells(self) return methods[self] and methods[self].cells end
-function meta.__concat(a, b) return tostring(a) .. tostring(b) end
-
-function meta.__index(self, key)
-  local own = methods[self]
-  if own and own[key] and key ~= "cells" then return own[key] end
-  local method = string[key]
-  return method and function(_, ...) return method(texts[self], ...) end
-end
-
---- Returns a class of reports whose methods have rows: {methods, new(fields, text)}.
+--- Returns a class of reports: {methods, new}. Each method has a row. new(fields, text, cells) makes the table `fields` a report
+--- and returns it. `text` is its text. If the text shows a table, `cells` is this table in the form that html.table takes.
 function report.class(name)
-  local own = {}
-  local class_meta = {__name = "nestwright." .. name, __methods = own, __fields = {}, __tostring = meta.__tostring,
-    __concat = meta.__concat, __index = meta.__index}
-  local function new(fields, text)
-    texts[fields], methods[fields] = text, own
-    return setmetatable(fields, class_meta)
+  local methods = {}
+  local meta = {__name = "nestwright." .. name, __methods = methods, __fields = {}, __tostring = to_string, __cells = cells,
+    __concat = joined}
+  function meta.__index(self, key)
+    if methods[key] then return methods[key] end
+    local method = string[key]
+    return method and function(_, ...) return method(texts[self], ...) end
   end
-  return {methods = own, new = new}
+  local function new(fields, text, table_of)
+    texts[fields], cells_of[fields] = text:gsub("\n$", ""), table_of
+    return setmetatable(fields, meta)
+  end
+  return {methods = methods, new = new}
 end
+
+--- Makes a report without methods.
+report.new = report.class "report".new
 
 return report

@@ -376,7 +376,8 @@ describe("cost", function()
       assert.truthy(p.caption:find("Predicted for round, not measured", 1, true))
     end
     if support.have_gnuplot() then support.picture(c:plot {y = "cycles"}) end
-    support.fails("^plot: y must be .*, not 'joy'", "invalid", function() c:plot {y = "joy"} end)
+    support.fails("^plot: options.y: expected 'seconds', 'cycles', 'joules' or 'misses', got 'joy'", "invalid",
+      function() c:plot {y = "joy"} end)
     support.fails("^cost_curve: values is empty", "invalid", function() s:cost_curve {values = {}, machine = round_machine()} end)
     support.fails("^cost_curve: this schedule has no symbolic size", "invalid", function()
       nw.schedule(matmul(4, 4, 4)):cost_curve {values = {1}}
@@ -458,6 +459,6 @@ describe("cost", function()
     assert.equal(full.levels[1].asked, full.levels[2].asked)
     assert.equal(misses.levels[1].misses, misses.levels[2].asked)
     assert.equal(misses.levels[1].misses, full.levels[1].misses)
-    support.fails("feed must be 'misses' or 'full', not 'most'", "invalid", s.cost, s, {feed = "most"})
+    support.fails("feed: expected 'misses' or 'full', got 'most'", "invalid", s.cost, s, {feed = "most"})
   end)
 end)

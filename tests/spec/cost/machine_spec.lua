@@ -276,6 +276,6 @@ describe("nw.machine_fields", function()
       assert.truthy(text:find(part, 1, true), part)
     end
     assert.falsy(tostring(nw.machine_fields "cpu"):find("gpu.sms", 1, true))
-    fails("kind must be 'cpu'", nw.machine_fields, "dsp")
+    fails("kind: expected 'cpu', 'gpu' or 'accelerator', got 'dsp'", nw.machine_fields, "dsp")
   end)
 end)

@@ -176,6 +176,6 @@ for i in 0..N:
     fails("is not a CPU", "invalid", gemm.cost, gemm, {machine = "t4"})
     fails("there is no machine 'zen6'", "invalid", gemm.cost, gemm, {machine = "zen6"})
     fails("unknown option 'levels'", "invalid", gemm.cost, gemm, {levels = {}})
-    fails("feed must be", "invalid", gemm.cost, gemm, {feed = "half"})
+    fails("feed: expected 'misses' or 'full'", "invalid", gemm.cost, gemm, {feed = "half"})
   end)
 end)

@@ -287,7 +287,7 @@ describe("nw.roofs", function()
       assert.is_true(best > 0)
       assert.equal(best, math.max(table.unpack(samples)))
     end
-    fails("loop must be 'read'", "invalid", nw.bandwidth, 100, {loop = "scale"})
+    fails("loop: expected 'read', 'copy', 'triad' or 'write', got 'scale'", "invalid", nw.bandwidth, 100, {loop = "scale"})
     fails("bytes must be a whole number", "range", nw.bandwidth, 0)
     fails("bytes: expected a whole number, got 1.5", "invalid", nw.bandwidth, 1.5)
     fails("not enough memory", "limit", nw.bandwidth, 1 << 60)

@@ -284,7 +284,7 @@ describe("comparison:plot", function()
 
   it("says which arguments are valid", function()
     local c = nw.timings {around(1)}
-    fails("style must be 'bars', 'points', 'speedup' or 'steps'", "invalid", c.plot, c, {style = "pie"})
+    fails("style: expected 'bars', 'points', 'speedup' or 'steps', got 'pie'", "invalid", c.plot, c, {style = "pie"})
     fails("did you mean 'style'", "invalid", c.plot, c, {stile = "bars"})
     fails("title", "invalid", c.plot, c, {title = 3})
     local many = {}

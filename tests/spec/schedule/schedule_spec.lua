@@ -343,7 +343,7 @@ describe("views", function()
     s:split("i", 8)
     assert.truthy(tostring(s:show "trace"):find 's:split%("i", 8%)')
     assert.truthy(tostring(s:show "log"):find "split")
-    fails("no view 'lowerd'\ndid you mean 'lowered'", "invalid", function() s:show "lowerd" end)
+    fails("got 'lowerd'\ndid you mean 'lowered'", "invalid", function() s:show "lowerd" end)
     fails("show: what: expected a string or a table of options, got a number", "invalid", function() s:show(3) end)
   end)
 

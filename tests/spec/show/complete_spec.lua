@@ -96,6 +96,46 @@ describe("completion", function()
     assert.same({}, (candidates 'test_nw.placeholder({8, 8}, "f32", "f'))
   end)
 
+  it("offers the names of machines", function()
+    local all = nw.machines()
+    table.sort(all)
+    for _, text in ipairs {'test_schedule:cost{machine = "', 'test_nw.target "', 'test_nw.machine("', 'test_schedule:retarget "',
+      'test_nw.misses(test_schedule, {machine = "', 'nw.schedule(C, {target = "', 'test_schedule:show{cost = true, machine = "'} do
+      local list, _, files = complete.complete(text)
+      assert.same(all, list, text)
+      assert.is_falsy(files, text)
+    end
+    assert.same({"zen5"}, (candidates 'test_nw.target "z'))
+  end)
+
+  it("offers the values of options with a fixed set of values, and no names of files there", function()
+    for text, want in pairs {
+      ['test_schedule:cost{feed = "'] = {"full", "misses"},
+      ['test_nw.spacetime(test_schedule, {y = "'] = {"address", "index", "line", "set"},
+      ['test_nw.bandwidth(1024, {loop = "'] = {"copy", "read", "triad", "write"},
+      ['test_schedule:trace "'] = {"json", "lua"},
+      ['unknown:plot{style = "b'] = {"bars"},
+      ['test_nw.machine_fields "'] = {"accelerator", "cpu", "gpu"},
+      ['test_schedule:partition_auto{objective = "e'] = {"edp", "energy"},
+      ['test_schedule:cost{feed = "zzz'] = {},
+      ['test_schedule:parallel "zzz'] = {},
+    } do
+      local list, _, files = complete.complete(text)
+      assert.same(want, list, text)
+      assert.is_falsy(files, text)
+    end
+  end)
+
+  it("leaves names of files to strings that may be one", function()
+    for _, text in ipairs {'test_schedule:save "x', 'test_nw.load "', 'test_nw.sweep{csv = "', 'io.open "', '"'} do
+      local list, _, files = complete.complete(text)
+      assert.same({}, list, text)
+      assert.is_true(files, text)
+    end
+    assert.is_falsy((select(3, complete.complete "nosuch")))
+    assert.is_falsy((select(3, complete.complete "nosuch.thing")))
+  end)
+
   it("offers nothing inside a long string", function()
     assert.same({}, (candidates "x = [[\n  wh"))
     assert.same({}, (candidates "x = [==[ ]]\n  wh"))

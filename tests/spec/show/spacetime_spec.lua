@@ -190,7 +190,7 @@ describe("nw.spacetime", function()
 
   it("says what it cannot show", function()
     local s = support.gemm(4, 4, 4)
-    fails("y must be 'index'", "invalid", nw.spacetime, s, {y = "time"})
+    fails("y: expected 'index', 'address', 'line' or 'set', got 'time'", "invalid", nw.spacetime, s, {y = "time"})
     fails("there is no level 2", "invalid", nw.spacetime, s, {levels = SMALL, level = 2})
     fails("unknown option", "invalid", nw.spacetime, s, {x = 1})
     fails("expected a schedule", "invalid", nw.spacetime, 1)

@@ -1,0 +1,160 @@
+--- Finds the words that an argument or an option of a call may be, for completion. They come from the types in the rows. Where a
+--- type does not list them, they come from the schedule, or from the name of the parameter.
+local blanks = require "nestwright.show.blanks"
+local calls = require "nestwright.show.calls"
+local core = require "nestwright.core"
+local help = require "nestwright.show.help"
+local inside = require "nestwright.inside"
+local rows = require "nestwright.language.rows"
+local signature = require "nestwright.language.signature"
+local steps = require "nestwright.language.steps"
+
+local arguments = {}
+
+local MOST_NAME = 200 -- the largest number of bytes of a name
+
+-- ---- types
+
+-- Calls f with a type and with all types inside it.
+local function each(t, f)
+  f(t)
+  for _, one in ipairs(t.kind == "union" and t.of or {}) do each(one, f) end
+  for _, field in ipairs(t.kind == "fields" and t.of or {}) do each(field.type, f) end
+  if t.kind == "list" then each(t.item, f) end
+end
+
+-- Returns the alternatives of a type, of which a list is one with the alternatives of its items.
+local function alternatives(t, out)
+  out = out or {}
+  if t.kind == "list" then return alternatives(t.item, out) end
+  if t.kind ~= "union" then out[#out + 1] = t return out end
+  for _, one in ipairs(t.of) do alternatives(one, out) end
+  return out
+end
+
+-- ---- words of a schedule
+
+local function add(found, list)
+  for _, word in ipairs(list) do found[word] = true end
+end
+
+local function add_loops(found, s, stage)
+  for _, loop in ipairs(core.schedule_loops(s, stage)) do found[loop.name] = true end
+end
+
+local function add_branches(found, s)
+  for _, entry in ipairs(core.schedule_log(s)) do
+    if entry.branch then found[entry.branch] = true end
+  end
+end
+
+-- The words for types and for names of parameters. s: the schedule, or nil; stage: the name of the stage s[C], or nil.
+local OF_TYPE = {
+  ["nw.loop"] = function(found, s, stage) if s then add_loops(found, s, stage) end end,
+  ["nw.stage"] = function(found, s) if s then add(found, core.schedule_stages(s)) end end,
+}
+local function add_machines(found) add(found, package.loaded.nestwright.machines()) end
+local OF_NAME = {
+  dtype = function(found) add(found, core.dtypes()) end,
+  machine = add_machines,
+  target = add_machines,
+  tensor = function(found, s)
+    for _, input in ipairs(s and inside.signature(s).inputs or {}) do found[input.name] = true end
+  end,
+  version = function(found, s) if s then add_branches(found, s) end end,
+}
+OF_NAME.versions = OF_NAME.version
+
+-- The words for methods whose parameters do not show them.
+local OF_METHOD = {loop = add_loops, diff = add_branches}
+
+-- ---- the parameter at the cursor
+
+local function schedule_of(value)
+  if steps.is_stage(value) then return value.schedule, value.name end
+  if debug.getmetatable(value) == core.classes.schedule then return value end
+end
+
+-- Returns the rows of the called function, or of all functions with its name if the function is not known.
+local function rows_of(call)
+  local row = rows.of(call.value)
+  return row and {row} or rows.named(call.name)
+end
+
+-- True if the parameter is a stage, which a method of s[C] does not take.
+local function is_stage(param)
+  local stage, loop = false, false
+  for _, t in ipairs(alternatives(param.type)) do stage, loop = stage or t.name == "nw.stage", loop or t.name == "nw.loop" end
+  return stage and not loop
+end
+
+-- Returns the parameters as they are written in the call, without those before the colon.
+local function written(row, call, stage)
+  local list = signature.parameters(row.signature)
+  if call.method and list[1] and list[1].name == "self" then table.remove(list, 1) end
+  if stage and list[1] and is_stage(list[1]) then table.remove(list, 1) end
+  return list
+end
+
+-- Returns the option with this name in a list of parameters.
+local function option(params, name)
+  local found
+  for _, param in ipairs(params) do
+    each(param.type, function(t)
+      for _, field in ipairs(t.kind == "fields" and t.of or {}) do if field.name == name then found = found or field end end
+    end)
+  end
+  return found
+end
+
+local function parameter(row, call, stage, before)
+  local params, key = written(row, call, stage), blanks.right(before):sub(-MOST_NAME):match "([%a_]+)%s*=$"
+  if key then return option(params, key) end
+  local place = calls.place(before)
+  local last = params[#params]
+  return params[place] or last and last.name == "..." and last or nil
+end
+
+local PATHS = {path = true, file = true, csv = true, json = true, library = true} -- the parameters that are names of files
+
+--- Returns the set of the words that may be in a string at the end of the text `before`, which is an argument or an option of a
+--- call. The second result is true if the name of a file may be there.
+function arguments.words(call, before)
+  local found, known, files = {}, false, false
+  if call.name == "help" then add(found, help.words()) end
+  local s, stage = schedule_of(call.on)
+  for _, row in ipairs(rows_of(call)) do
+    local param = row.signature:find "^%(" and parameter(row, call, stage, before)
+    if param then
+      known, files = true, files or PATHS[param.name] == true
+      for _, t in ipairs(alternatives(param.type)) do
+        if t.kind == "literal" then found[t.text] = true elseif OF_TYPE[t.name] then OF_TYPE[t.name](found, s, stage) end
+      end
+      if OF_NAME[param.name] then OF_NAME[param.name](found, s) end
+    end
+  end
+  if s and OF_METHOD[call.name] then OF_METHOD[call.name](found, s, stage) end
+  return found, files or not known
+end
+
+-- ---- names of options
+
+--- Returns the set of the names of a call's options. A step also accepts its parameters by name.
+function arguments.options(call)
+  local found = {}
+  for _, p in ipairs(schedule_of(call.on) and core.primitives() or {}) do
+    for _, param in ipairs(p.name == call.name and p.params or {}) do
+      if param.kind ~= "list" then found[param.name] = true end
+    end
+  end
+  for _, row in ipairs(rows_of(call)) do
+    for _, param in ipairs(row.field and {} or signature.parameters(row.signature)) do
+      each(param.type, function(t)
+        for _, field in ipairs(t.kind == "fields" and t.of or {}) do found[field.name] = true end
+      end)
+    end
+  end
+  return found
+end
+
+return arguments
