@@ -103,6 +103,29 @@ class Cells(KernelTest):
         _, out = self.run_cell("p:step(8)")
         self.assertIn("3 of 10 are done; 8 more are too many", dict(out)["error"]["evalue"])
 
+    def test_a_finished_progress_line_leaves_no_blank(self):
+        _, out = self.run_cell("local core = require 'nestwright.core' core.tell_progress('counting', 0.5, core.now() - 7) "
+                               "core.tell_progress()")
+        shown = [c["data"]["text/plain"] for kind, c in out if kind in ("display_data", "update_display_data")]
+        self.assertEqual(shown, ["counting: 50 %, 7 s", "counting: done after 7 s"])
+
+    def test_a_long_compile_shows_its_progress(self):
+        _, out = self.run_cell(SHOWN + """
+            t = nw.schedule(nw.compute({2000}, function(j)
+              return nw.exp(A(0, 0) * j) * nw.tanh(A(1, 1) * j) + nw.erf(A(2, 2) * j)
+            end, 'J'))
+            t:unroll 'j'
+            f = t:build {cache = false}""", timeout=100)
+        shown = [c["data"]["text/plain"] for kind, c in out if kind in ("display_data", "update_display_data")]
+        self.assertRegex(shown[0], "^compiling J, 1 s$")
+        self.assertRegex(shown[-1], "^compiling J: done after [0-9]+ s$")
+        self.assertIn("note: s:build will make 2000 copies", text_of(out))
+
+    def test_remarks_of_steps_come_before_the_error_that_follows_them(self):
+        _, out = self.run_cell(SHOWN + " s:split('i', 3) error 'later'")
+        self.assertEqual([kind for kind in types(out) if kind != "execute_input"], ["stream", "error"])
+        self.assertIn("note: 3 does not divide 8", text_of(out))
+
     def test_user_expressions_are_evaluated(self):
         reply, _ = self.run_cell("a = 3", user_expressions={"twice": "2*a", "wrong": "nope()", "half": "("})
         answers = reply["user_expressions"]
@@ -397,6 +420,13 @@ class Requests(KernelTest):
         for cursor in (-5, 10 ** 9, 0):
             self.assertEqual(self.answer("complete_request", {"code": code, "cursor_pos": cursor})["status"], "ok")
         self.assertEqual(self.answer("complete_request", {})["status"], "ok")
+
+    def test_completion_offers_machines_and_the_values_of_options(self):
+        self.run_cell(SHOWN)
+        for code, some in (("s:cost{machine = \"zen", ["zen5"]), ("nw.target \"aar", ["aarch64"]),
+                           ("s:cost{feed = \"", ["full", "misses"]), ("s:cost{mach", ["machine = "]), ("s:cost{feed = \"x", [])):
+            reply = self.answer("complete_request", {"code": code, "cursor_pos": len(code)})
+            self.assertEqual(reply["matches"], some, code)
 
     def test_completion_runs_no_code(self):
         self.run_cell("t = setmetatable({}, {__index = function() ran = true end})")

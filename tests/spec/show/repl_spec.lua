@@ -295,7 +295,26 @@ describe("the prompt", function()
     start "NO_COLOR=1"
     assert.truthy(send("nw.zer\t({2})"):find "f32%[2%]")
     send "A = nw.placeholder({64}, 'f32', 'A') s = nw.schedule(nw.compute({64}, function(rows) return A(rows) end, 'T'))"
-    assert.truthy(send("s:spl\t('ro\t', {fac\t8})"):find "for rows_o in 0%.%.8")
+    assert.truthy(send("s:spl\t('ro\t', {par\t8})"):find "for rows_o in 0%.%.8")
+  end)
+
+  it("offers no names of files in a string with a fixed set of values, or for a name", function()
+    start "NO_COLOR=1"
+    send "A = nw.placeholder({64}, 'f32', 'A') s = nw.schedule(nw.compute({64}, function(i) return A(i) end, 'T'))"
+    assert.truthy(send("s:cost({machine = 'CMake\t'})"):find "there is no machine 'CMake'")
+    assert.truthy(send("s:cost({machine = 'zen\t'}).machine.name"):find '\n"zen5"\r')
+    assert.truthy(send("s:cost({feed = 'CMake\t'})"):find "got 'CMake'")
+    assert.truthy(send("'CMakeP\t' -- in a string that may be a file"):find '\n"CMakePresets.json')
+    assert.truthy(send("CMakeP\t"):find "CMakeP was never given a value")
+  end)
+
+  it("shows remarks of steps before the error that follows them", function()
+    start "NO_COLOR=1"
+    send "A = nw.placeholder({64}, 'f32', 'A') s = nw.schedule(nw.compute({64}, function(i) return A(i) end, 'T'))"
+    local shown = send "s:split('i', 5) error 'later'"
+    local note, problem = shown:find "note: 5 does not divide 64", shown:find "repl%[%d+%]:1: later"
+    assert.truthy(note and problem and note < problem, shown)
+    assert.is_nil(send("1 + 1"):find "note:")
   end)
 
   it("shows help", function()
