@@ -344,7 +344,7 @@ describe("views", function()
     assert.truthy(tostring(s:show "trace"):find 's:split%("i", 8%)')
     assert.truthy(tostring(s:show "log"):find "split")
     fails("got 'lowerd'\ndid you mean 'lowered'", "invalid", function() s:show "lowerd" end)
-    fails("show: what: expected a string or a table of options, got a number", "invalid", function() s:show(3) end)
+    fails("show: what: expected 'loops', 'full', .* or a table of options, got a number", "invalid", function() s:show(3) end)
   end)
 
   it("keep showing the version for which they were made", function()
