@@ -235,7 +235,7 @@ describe("s:why()", function()
       support.fails("^why: line: expected a whole number or a string, got a " .. got, "invalid", function() s:why(bad) end)
     end
     support.fails("^why: line: expected a whole number or a string, got nil", "invalid", function() s:why() end)
-    support.fails("^why: there is no such view as 'asm'", "invalid", function() s:why(1, "asm") end)
+    support.fails("^why: view: expected 'loops' or 'lowered', got 'asm'", "invalid", function() s:why(1, "asm") end)
   end)
 end)
 
