@@ -83,13 +83,13 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
----Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default, also if a loop is parallel; the answer says for how many threads it is computed. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed; it names the CPU and LLVM's model of it, which may be that of another CPU. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, carried: the cycles from an iteration to the next one through the longest chain of dependent updates, or 0, parallel, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; the numbers of lines asked (requested), hits, misses, cold, capacity, conflict, written_back; exact, a boolean; error, a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
----@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}
+---Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed; it names the CPU and LLVM's model of it, which may be that of another CPU. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; the numbers of lines asked (requested), hits, misses, cold, capacity, conflict, written_back; exact, a boolean; error, a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
+---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, feed?: 'misses'|'full', measure?: boolean|nw.array[], mca?: boolean}
 ---@return nw.report
 function schedule:cost(options) end
 
 ---Predicts the cost of a schedule for several values of one symbolic size (the first by default). The rows have size, cycles, seconds, bottleneck, flops, joules and misses by level. The method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} draws them.
----@param options {values: integer[], size?: string, sizes?: table, machine?: any, threads?: integer, conflicts?: boolean, feed?: string}
+---@param options {values: integer[], size?: string, sizes?: table, machine?: any, threads?: integer, conflicts?: boolean, feed?: 'misses'|'full'}
 ---@return nw.report
 function schedule:cost_curve(options) end
 
@@ -123,7 +123,7 @@ function schedule:diff(a, b) end
 function schedule:double_buffer(stage, ahead) end
 
 ---Shows what would go wrong with the step that was just refused. It runs the program with this step in the interpreter, on small whole numbers, and shows the two iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is nothing to run, for example because the step is refused for its structure; refusal; and the method plot, which draws the conflict like refusal:plot().
----@return nw.report
+---@return nw.lesson
 function schedule:explain() end
 
 ---Splits a loop after a statement inside it: the first nest runs up to and including that statement, the second runs the rest. Loops in between are split too. Storage that both nests use is moved outside the loop. loop: the loop. after: the stage or the inner loop that ends the first nest. Example: s:fission("i", {after = X})
@@ -214,8 +214,8 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 function schedule:partition(loop, options) end
 
----Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name: distinguishes kernels with the same number of rows. whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the function `inside` of a kernel then schedules a piece in these loops. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: one version for each number of remaining iterations, with the tiles that run them in the least measured time; these tiles may also replace the last full tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last vector runs under a mask; in a tile of rows, the last row is read again for each missing row, and only rows that exist are stored. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the median time of each strategy. If other work disturbs a measurement by which the rows are ranked, also when it is repeated, the rows are ranked by the cost model, and the answer has disturbed = true. threads: 1 by default. across: how several threads share the pieces, like `how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (medians; by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
----@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: string, model?: nw.learner|{predict: function, [string]: any}, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
+---Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name: distinguishes kernels with the same number of rows. whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the function `inside` of a kernel then schedules a piece in these loops. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: one version for each number of remaining iterations, with the tiles that run them in the least measured time; these tiles may also replace the last full tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last vector runs under a mask; in a tile of rows, the last row is read again for each missing row, and only rows that exist are stored. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the time of each strategy. threads: 1 by default. across: how several threads share the pieces, like `how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
+---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: 'kernels'|'model'|'measured'|'learned', model?: nw.learner|{predict: function, [string]: any}, objective?: 'cycles'|'energy'|'edp'|'size', code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: 'fused'|'apart'}
 ---@return nw.ranking
 function schedule:partition_auto(options) end
 
@@ -316,7 +316,7 @@ function schedule:set_scope(tensor, scope) end
 function schedule:shift(loop, begin) end
 
 ---The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. For 'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. measured = true: also the measured time of each loop, as in s:loop_times, with random inputs.
----@param what? string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
+---@param what? 'loops'|'full'|'lowered'|'llvm'|'asm'|'c'|'log'|'trace'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
 ---@param pass? string
 ---@return nw.view
 function schedule:show(what, pass) end
@@ -397,7 +397,7 @@ function schedule:time_steps(...) end
 function schedule:timeline(...) end
 
 ---The steps as Lua code that can be run again, or as 'json'. Automatic choices are written as the values that were chosen.
----@param format? string
+---@param format? 'lua'|'json'
 ---@return string
 function schedule:trace(format) end
 
@@ -454,7 +454,7 @@ function schedule:version() end
 
 ---The steps that made a line of s:show(). The line is given by its number or a part of its text. The steps are listed for the loop, its mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show "lowered".
 ---@param line integer|string
----@param view? string
+---@param view? 'loops'|'lowered'
 ---@return nw.report
 function schedule:why(line, view) end
 
@@ -607,7 +607,7 @@ function kernel:export(path) end
 function kernel:params() end
 
 ---The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': the decision tree over the sizes that determines which of its versions a call runs.
----@param what? string
+---@param what? 'lowered'|'llvm'|'asm'|'c'|'versions'
 ---@return nw.view
 function kernel:show(what) end
 
@@ -647,7 +647,7 @@ local time = {}
 function time:gflops(flop) end
 
 ---Draws the time as a comparison with one entry; nw.timings draws several times.
----@param options? {style?: string, title?: nw.label}
+---@param options? {style?: 'bars'|'points'|'speedup'|'steps', title?: nw.label}
 ---@return nw.plot
 function time:plot(options) end
 
@@ -655,17 +655,89 @@ function time:plot(options) end
 local comparison = {}
 
 ---Draws the times, one row each, in the given order. Each row shows the median, the middle half and the fastest time. style: 'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first time; 'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one time is more than 20 times another. Times that are not distinguishable from the first are hatched; brackets join times that are not distinguishable from each other.
----@param options? {style?: string, title?: nw.label}
+---@param options? {style?: 'bars'|'points'|'speedup'|'steps', title?: nw.label}
 ---@return nw.plot
 function comparison:plot(options) end
 
 ---@class nw.sweep
 local sweep = {}
 
----Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by default the first. y: the column to draw, or several; by default the median of times. The name of a time stands for its median. by: one curve for each value of another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values that are not distinguishable from it, are marked for each curve or, with several columns, at each x. Columns of numbers, which may be predictions, are not compared with measured times. best: 'min' (the default for measured times), 'max' or false. Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic axes; by default they are used for powers of two and for values of very different size. unit: the unit of the column; 's' for seconds.
----@param options? {x?: string, y?: string|string[], by?: string, value?: string, style?: string, where?: table, log?: string, unit?: nw.label, best?: string|boolean, title?: nw.label}
+---Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by default the first. y: the column to draw, or several; by default the median of times. by: one curve for each value of another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values that are not distinguishable from it, are marked for each curve or, with several columns, at each x. best: 'min' (the default for times), 'max' or false. Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic axes; by default they are used for powers of two and for values of very different size. unit: the unit of the column; 's' for seconds.
+---@param options? {x?: string, y?: string|string[], by?: string, value?: string, style?: 'lines'|'bars'|'heat', where?: table, log?: 'x'|'y'|'xy'|'', unit?: nw.label, best?: 'min'|'max'|boolean, title?: nw.label}
 ---@return nw.plot
 function sweep:plot(options) end
+
+---@class nw.plot
+local plot = {}
+
+---The picture for a notebook, by MIME type: text/html, an image; image/svg+xml; image/png, in base 64; and text/plain, the caption. The second result is its metadata. If nothing can be drawn, there is only text/plain, with the error and the text form.
+---@return table<string, string>, table
+function plot:bundle() end
+
+---Writes the picture to a file: .svg, .png or .pdf; .csv for its data; .gp for a gnuplot script that contains the data.
+---@param path string
+---@return nw.plot
+function plot:save(path) end
+
+---Draws the picture on the terminal in the best way that the terminal supports: kitty's graphics, sixel, braille, or plain characters. The environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) overrides the choice. If the output is not a terminal, it prints the caption. The prompt draws a picture that is the value of a line; a notebook shows it as nw.display does.
+function plot:show() end
+
+---The picture as SVG text of at most 500 kB, with its caption as the description. The SVG contains lines and text or, if they would be too large, an image.
+---@return string
+function plot:svg() end
+
+---The picture as text: its caption and the first rows of its data. This text is shown if no picture can be drawn.
+---@return string
+function plot:text() end
+
+---Shows the picture in a desktop window, which stays open: a window of gnuplot, or the desktop's viewer for SVG files.
+---@return nw.plot
+function plot:window() end
+
+---@class nw.misses
+local misses = {}
+
+---Draws the misses of each level. by: 'tensor' (the default) or 'loop'.
+---@param options? {by?: 'tensor'|'loop', title?: nw.label}
+---@return nw.plot
+function misses:plot(options) end
+
+---@class nw.curve
+local curve = {}
+
+---Draws the predictions over the size. y: the column to draw, by default the seconds.
+---@param options? {y?: 'seconds'|'cycles'|'joules'|'misses', title?: nw.label}
+---@return nw.plot
+function curve:plot(options) end
+
+---@class nw.bound
+local bound = {}
+
+---Draws the misses of each level, as the method plot of nw.misses does. by: 'tensor' (the default) or 'loop'.
+---@param options? {by?: 'tensor'|'loop', title?: nw.label}
+---@return nw.plot
+function bound:plot(options) end
+
+---@class nw.audit
+local audit = {}
+
+---The n schedules (5 by default) whose predictions differ most from their measurements, each with its steps.
+---@param n? integer
+---@return nw.report
+function audit:outliers(n) end
+
+---Draws the predicted times over the measured times.
+---@param options? {title?: nw.label}
+---@return nw.plot
+function audit:plot(options) end
+
+---@class nw.lesson
+local lesson = {}
+
+---Draws the conflict, as refusal:plot() does.
+---@param options? {title?: nw.label}
+---@return nw.plot
+function lesson:plot(options) end
 
 ---@class nw.machine
 ---@field name string The name of the machine. All other fields of the record are read the same way: m.clock, m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.
@@ -741,7 +813,6 @@ function ranking:take(which) end
 
 ---@class nw.ranked
 ---@field code_bytes integer Bytes of machine code of all versions.
----@field disturbed boolean? True if other work disturbed the measurement, so rows are not ranked by it.
 ---@field expected number? An estimate: the weighted mean of `predicted`, in seconds or, for a learned model, as a score without a unit.
 ---@field figure number The number by which rows are ranked: the smallest is best.
 ---@field fits boolean True if the strategy has at most code_limit bytes of code.
@@ -777,7 +848,7 @@ function learner:save(path) end
 local loopnest = {}
 
 ---All accesses in order, as nw.accesses lists those of a schedule. most: the largest number of accesses, one million by default.
----@param options? {most?: integer, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer, thread?: integer}
+---@param options? {most?: integer, levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', threads?: integer, thread?: integer}
 ---@return nw.accesses
 function loopnest:accesses(options) end
 
@@ -786,13 +857,13 @@ function loopnest:accesses(options) end
 function loopnest:arrays() end
 
 ---A lower bound of the nest's time on a machine. It is the longest of several times: for each level, the cycles to move the bytes of its misses; and the cycles of the operations in the text at the machine's peak rate. (With combine = 'ecm', transfers that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, latencies and registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the references, and other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; counted: true if these counts are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
----@param options? {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer}
----@return nw.report
+---@param options? {machine?: nw.machine|string|table, feed?: 'misses'|'full', conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer}
+---@return nw.bound
 function loopnest:cost(options) end
 
 ---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead of an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: the thread whose accesses are counted, as a number from 0; it has its own caches. The answer has the fields of nw.misses, and accesses, touched (the lines that the model requested), exact and error.
----@param options? {levels?: table[], line?: integer, machine?: any, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
----@return nw.report
+---@param options? {levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
+---@return nw.misses
 function loopnest:misses(options) end
 
 ---The values of the nest's parameters, by name.
@@ -864,7 +935,7 @@ function nw.abs(x) end
 
 ---All memory accesses of the lowered schedule, in order. Small buffers of scope local stay in registers; their accesses are not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its outcome, a hit or a miss. threads: the number of threads; only the accesses of the first thread are listed. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
 ---@param s nw.schedule
----@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
+---@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', threads?: integer}
 ---@return nw.accesses
 function nw.accesses(s, options) end
 
@@ -899,7 +970,7 @@ function nw.argmin(term, ...) end
 
 ---The bytes per second that a loop over this many bytes of memory reads and writes on this machine. Returns the best of a dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM; only the bytes of the arrays in the loop are counted. threads: 1 by default; each thread has its own part of the memory.
 ---@param bytes integer
----@param options? {loop?: string, threads?: integer}
+---@param options? {loop?: 'read'|'copy'|'triad'|'write', threads?: integer}
 ---@return number, number[]
 function nw.bandwidth(bytes, options) end
 
@@ -921,7 +992,7 @@ function nw.bool(x) end
 
 ---How full each set of a cache level is over time, and how many different lines of each set are accessed in each part of the time. Where the number of lines exceeds the ways of the set, lines are evicted before they are used again. A stride of a large power of two maps all accesses to a few sets. Rows: column (the part of the time), set, held (lines in the set), asked (different lines accessed).
 ---@param s nw.schedule
----@param options? {level?: integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
+---@param options? {level?: integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', threads?: integer}
 ---@return nw.plot
 function nw.cache_sets(s, options) end
 
@@ -1058,7 +1129,7 @@ function nw.ge(a, b) end
 ---@return nw.expr
 function nw.gt(a, b) end
 
----nw.help() lists everything; nw.help "split" or nw.help(nw.sum) describes one thing. nw.help(s), where s is an object, lists the object's methods and fields.
+---nw.help() lists everything; nw.help "timing" lists the functions of a topic with one line each; nw.help "split" or nw.help(nw.sum) describes one thing. nw.help(s), where s is an object, lists the object's methods and fields.
 ---@param what? any
 ---@return nw.view
 function nw.help(what) end
@@ -1149,7 +1220,7 @@ function nw.lt(a, b) end
 function nw.machine(machine) end
 
 ---The fields of machine records: of a 'cpu', a 'gpu' or an 'accelerator', or all of them. Each has a name, unit, default and meaning.
----@param kind? string
+---@param kind? 'cpu'|'gpu'|'accelerator'
 ---@return nw.report
 function nw.machine_fields(kind) end
 
@@ -1168,7 +1239,7 @@ function nw.max(a, ...) end
 ---@return nw.expr
 function nw.maximum(...) end
 
----Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as in s:partition_auto. The answer lists the kernels with their times: seconds (first: of one tile; more: of each following tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside (in the loops that `around` makes). A time is the median of several turns on one thread. again = true: measures again. A time that other work disturbed in too many turns is not kept: the kernel then has its earlier time, or disturbed = true, and s:partition_auto does not use it.
+---Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as in s:partition_auto. The answer lists the kernels with their times: seconds (first: of one tile; more: of each following tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside (in the loops that `around` makes). A time is the minimum of several runs on one thread. again = true: measures again.
 ---@param options {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, again?: boolean}
 ---@return nw.report
 function nw.microkernels(options) end
@@ -1186,8 +1257,8 @@ function nw.minimum(...) end
 
 ---Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully associative; the caches of this machine by default. machine = "zen5": the caches of a machine record; only the part of each cache that s:cost assumes to be available is used. feed: 'misses' (each level sees only the misses of the level before it) or 'full' (every level sees every access). threads: the number of threads; only the first thread is simulated, with its own caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: records with level, asked (requested), hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} draws the misses.
 ---@param s nw.schedule
----@param options? {conflicts?: boolean, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
----@return nw.report
+---@param options? {conflicts?: boolean, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', threads?: integer}
+---@return nw.misses
 function nw.misses(s, options) end
 
 ---a ~= b, as an expression.
@@ -1269,7 +1340,7 @@ function nw.reduce_axis(extent, name) end
 
 ---Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully associative. The rows have tensor, `from` and `to` (bytes), and count; in the row of lines that are accessed for the first time, `from` and `to` are empty. The distances are exact, for all accesses.
 ---@param s nw.schedule
----@param options? {title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
+---@param options? {title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', threads?: integer}
 ---@return nw.plot
 function nw.reuse(s, options) end
 
@@ -1340,7 +1411,7 @@ function nw.size(name, options) end
 
 ---The space-time diagram: one lane per tensor, one mark per access. The x axis is the time in accesses. Open marks are reads, filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). level = 'all' shows instead the level in which the data was found. Above, brackets show the loops with the number of each iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: the number of threads; each thread has its own lanes. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save "x.svg" writes the picture. More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.
 ---@param s nw.schedule
----@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
+---@param options? {y?: 'index'|'address'|'line'|'set', level?: integer|'all'|string, before?: nw.schedule|integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', threads?: integer}
 ---@return nw.plot
 function nw.spacetime(s, options) end
 
@@ -1355,7 +1426,7 @@ function nw.sqrt(x) end
 ---@return nw.expr
 function nw.sum(term, ...) end
 
----Calls run(point) for every combination of the lists in params, and collects the results, one row per point. With csv or json, rows are written to a file after every point, and points already in the file are not run again. Other points in the file are kept, unless keep = false. A file that is not the result of a sweep over these parameters is refused. A parameter value is a number, a text, a boolean or a list of these; a result is a number, a text, a boolean or a time, which is kept as its median and its quartiles: {tiled = f:time()} gives the columns tiled_median, tiled_q1 and tiled_q3. A refused point gets an error column.
+---Calls run(point) for every combination of the lists in params, and collects the results, one row per point. With csv or json, rows are written to a file after every point, and points already in the file are not run again. Other points in the file are kept, unless keep = false. A file that is not the result of a sweep over these parameters is refused. A parameter value is a number, a text, a boolean or a list of these; a result is a number, a text, a boolean or a time. A refused point gets an error column.
 ---@param options {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}
 ---@return nw.sweep
 function nw.sweep(options) end
@@ -1455,9 +1526,9 @@ function nw.nest.read(path, params) end
 
 nw.cost = {}
 
----Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures them in turn (the median of seven rounds), checks their results against those of the naive program, and predicts their times with s:cost. Schedules that are more than 20 times slower than the best, or that have no prediction, are rejected; drawing continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps the measurements as JSON, also after an interrupt; the next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and the loss t/best - 1, where t is the shortest measured time among the 1 or 5 schedules that are predicted fastest, and best is the shortest of all. Fields: points (trace, measured and predicted in seconds, schedule, cost), analytic (the figures of s:cost), measured (the figures of one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, unpriced, disturbed (how many are excluded because other work disturbed their measurement; a file is completed by the next call); with a learned model also learned (its figures; each point then has its score as learned). a:outliers(n) gives the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.
+---Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures them in turn (the fastest of seven rounds), checks their results against those of the naive program, and predicts their times with s:cost. Schedules that are more than 20 times slower than the best, or that have no prediction, are rejected; drawing continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps the measurements as JSON, also after an interrupt; the next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and the loss t/best - 1, where t is the shortest measured time among the 1 or 5 schedules that are predicted fastest, and best is the shortest of all. Fields: points (trace, measured and predicted in seconds, schedule, cost), analytic (the figures of s:cost), measured (the figures of one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, unpriced; with a learned model also learned (its figures; each point then has its score as learned). a:outliers(n) gives the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.
 ---@param options {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, machine?: nw.machine|string|table, model?: nw.learner}
----@return nw.report
+---@return nw.audit
 function nw.cost.audit(options) end
 
 ---The features of a schedule that a learned model sees: a list of {name, unit, doc}, with value if a schedule is given. The schedule is compiled for this, since some features describe the code that this host's compiler made.
@@ -1492,7 +1563,7 @@ function nw.partition.conditions(s, loop) end
 ---Runs consecutive pieces in parallel threads. loops: their outermost loops, in order, the main piece first. how = 'fused' (the default): s:create_fused_loop makes one loop of all pieces. Each thread runs the next iteration as soon as it is free; larger iterations come first, so no thread waits while there is work in a tail. how = 'apart': each piece is a parallel loop, and all threads wait at its end. Returns the parallel loops.
 ---@param s nw.schedule
 ---@param loops (nw.loop|string)[]
----@param options? {how?: string}
+---@param options? {how?: 'fused'|'apart'}
 ---@return nw.loop, ...
 function nw.partition.parallel(s, loops, options) end
 
