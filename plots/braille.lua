@@ -11,7 +11,6 @@ local braille = {}
 local WIDTH, HEIGHT = 8, 16 -- pixels of a character
 local SPECK = 14 -- an isolated grey dot with fewer drawn pixels is a remainder of a letter
 local BELOW = 6 -- pixels that are kept below the panels, for ticks
-local PRINT = 9 -- font size of small print
 local WIDEST, NARROWEST = 120, 40 -- the largest and the smallest number of columns
 
 local GLYPHS = {[0] = "·", "+", "×", "*", "□", "■", "○", "●", "△", "▲", "▽", "▼", "◇", "◆", "⬠", "⬟"}
@@ -158,6 +157,12 @@ local function mark_of(t, marks)
   end
 end
 
+-- True for small print, which has its own size and colour.
+local function is_print(t)
+  return t.size == figure.PRINT.size and ("#%02x%02x%02x"):format(t.colour.red * 255 // 1, t.colour.green * 255 // 1,
+    t.colour.blue * 255 // 1) == figure.PRINT.colour
+end
+
 -- Groups words by place: the title, the panels with their axes, the key below them, and the small print.
 local function sorted(texts, marks, from, to)
   local title, panels, key, print, below = {}, {}, {}, {}, {}
@@ -165,7 +170,7 @@ local function sorted(texts, marks, from, to)
   for _, t in ipairs(texts) do
     local mark = t.y > to and mark_of(t, below)
     if mark then key[#key + 1] = {mark = mark, text = t.text}
-    elseif t.y > to and t.size <= PRINT then print[#print + 1] = t.text
+    elseif t.y > to and is_print(t) then print[#print + 1] = t.text
     elseif t.y < from then title[#title + 1] = t.text
     else panels[#panels + 1] = t
     end

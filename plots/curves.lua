@@ -2,15 +2,16 @@
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local sweep = require "nestwright.plots.sweep"
 local written = require "nestwright.show.written"
 
 local curves = {}
 
-local LEFT, HEIGHT, UNDER, STRIP = 100, 340, 58, 16 -- pixels; STRIP is the height of a row of refused points
+local LEFT, HEIGHT, STRIP = 100, 340, 16 -- pixels; STRIP is the height of a row of refused points
 local MOST, NAME = 12, 28 -- the largest number of series, and of characters of a name
-local CHARACTER, LINE = 6.6, 15 -- pixels: the width of a character, and the height of a line
+local SMALL, LINE = 10, 15 -- pixels: the size of a font, and the height of a line
 local FAR = 8 -- the axis is logarithmic if the largest value exceeds the smallest by this factor
 local MARKS = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10, 2, 3} -- gnuplot's shapes, filled ones first
 local FILLS = {"solid 0.75", "pattern 4", "pattern 1", "solid 0.25", "pattern 5", "pattern 2", "pattern 6", "pattern 7"}
@@ -41,7 +42,7 @@ local function x_tics(values, place)
   local tics, last = {}, -math.huge
   for _, v in ipairs(values) do
     local text = sweep.text(v)
-    local at, room = place(v), CHARACTER * #text + 12
+    local at, room = place(v), fit.width(text, figure.TICK) + 12
     if at - last >= room then
       tics[#tics + 1] = ("'%s' %.9g"):format(text, v)
       last = at
@@ -87,14 +88,15 @@ end
 -- Returns the commands for an axis on which the values are evenly spaced, with their names below.
 local function group_axis(d, wide)
   local out, step = {("set xrange [0.4:%d.6]; unset xtics"):format(#d.values)}, wide / #d.values
-  local long = 0
-  for _, v in ipairs(d.values) do long = math.max(long, utf8.len(written.shortened(sweep.text(v), NAME))) end
-  local turned = CHARACTER * long + 8 > step
-  for n, v in ipairs(d.values) do
-    out[#out + 1] = ("set label %s at first %d, graph -0.04 %s noenhanced font ',10'"):format(
-      gnuplot.quote(written.shortened(sweep.text(v), NAME)), n, turned and "right rotate by 35" or "center")
+  local names = {}
+  for n, v in ipairs(d.values) do names[n] = written.shortened(sweep.text(v), NAME) end
+  local long = fit.widest(names, SMALL)
+  local turned = long + 8 > step
+  for n, name in ipairs(names) do
+    out[#out + 1] = ("set label %s at first %d, graph -0.04 %s noenhanced font ',%d'"):format(gnuplot.quote(name), n,
+      turned and "right rotate by 35" or "center", SMALL)
   end
-  return table.concat(out, "\n"), turned and CHARACTER * long * 0.6 or 0
+  return table.concat(out, "\n"), turned and long * 0.6 or 0
 end
 
 local function y_range(d)
@@ -150,7 +152,7 @@ local function line_parts(f, d, n, s, parts)
     parts[#parts + 1] = how:format(f:data(band, "band"), colour)
     parts[#parts + 1] = ("%s %s lw 1 lc rgb '%s' notitle"):format(f:data(bars, "halves"), figure.UPRIGHT, colour)
   end
-  parts[#parts + 1] = ("%s using 1:2 with linespoints lw 1.8 dt %d pt %d ps 1 lc rgb '%s' notitle"):format(f:data(line, "curve"),
+  parts[#parts + 1] = ("%s using 1:2 with linespoints lw 1.8 dt %d pt %d ps 0.7 lc rgb '%s' notitle"):format(f:data(line, "curve"),
     (n - 1) % 5 + 1, MARKS[n], colour)
 end
 
@@ -198,7 +200,7 @@ local function ring_part(f, d, parts)
   local name = f:data(rings, "best")
   for kind, how in ipairs {"lw 2 dt 1", "lw 1 dt 1"} do
     parts[#parts + 1] = ("%s using 1:($3 == %d ? $2 : NaN) with points pt %d ps %g %s lc rgb '#000000' notitle"):format(name, kind,
-      kind == 1 and 6 or 4, kind == 1 and 2.2 or 2, how)
+      kind == 1 and 6 or 4, kind == 1 and 1.6 or 1.5, how)
   end
 end
 
@@ -262,14 +264,14 @@ end
 local function end_labels(f, d, top, right, lo, hi, log)
   for _, e in ipairs(ends_of(d, lo, hi, log)) do
     f:line(right - 8, top + e.at, right + 10, top + e.y, ("nohead lw 0.7 lc rgb '%s'"):format(colour_of(e.n)))
-    f:text(right + 14, top + e.y, e.name, {size = 10, colour = colour_of(e.n)})
+    f:text(right + 14, top + e.y, e.name, {size = SMALL, colour = colour_of(e.n)})
   end
 end
 
 local function bar_key(d)
   local out = {}
   for n, s in ipairs(d.series) do
-    out[n] = {text = written.shortened(s.name, NAME), pt = ({5, 4, 4, 5})[(n - 1) % 4 + 1], colour = colour_of(n)}
+    out[n] = {text = written.shortened(s.name, NAME), fill = FILLS[(n - 1) % #FILLS + 1], colour = colour_of(n)}
   end
   return out
 end
@@ -278,9 +280,9 @@ end
 
 local function margin(d)
   if d.style == "bars" or #d.series == 1 then return 30 end
-  local long = 0
-  for _, s in ipairs(d.series) do long = math.max(long, utf8.len(written.shortened(s.name, NAME))) end
-  return 30 + CHARACTER * long
+  local names = {}
+  for n, s in ipairs(d.series) do names[n] = written.shortened(s.name, NAME) end
+  return 30 + fit.widest(names, SMALL)
 end
 
 local MARK = {best = "best", alike = "not distinguishable from the best"}
@@ -376,7 +378,7 @@ function curves.make(d)
   f:key(entries_of(d))
   local small = d.small .. (has_spread(d) and " Bands and bars show the middle half of the times." or "")
   about[#about + 1] = small
-  local script, size = f:finish(UNDER + under, small)
+  local script, size = f:finish(figure.AXIS + under, small)
   return {caption = table.concat(about, "\n"), columns = {d.x, "series", d.column, "q1", "q3", "note"}, rows = rows_of(d),
     script = script, size = size}
 end

@@ -1,6 +1,7 @@
 --- Makes a figure: panels under one title, placed at given pixels, with small print at the foot. Each panel sets its own gnuplot
 --- state.
 local errors = require "nestwright.language.errors"
+local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local written = require "nestwright.show.written"
 
@@ -25,22 +26,16 @@ figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
 
 figure.TITLE = 44 -- pixels for the title
 figure.GAP = 16
-local FOOT = 22 -- pixels for a line of small print
-local CHARACTER, SMALL = 6.8, 5.4 -- pixels of a character in normal and in small print
-
-local TITLE_MOST = 115 -- the largest number of characters of a title
-
---- Shortens a text to this many characters.
-function figure.shortened(text, most)
-  if not utf8.len(text) or utf8.len(text) <= most then return text end
-  return text:sub(1, utf8.offset(text, most) - 1) .. "…"
-end
+figure.AXIS = 62 -- pixels below a panel for the labels of its ticks and the name of its axis
+figure.TICK = 13 -- the size of the font of ticks and names of axes, in pixels, in all formats
+figure.PRINT = {size = 10, colour = "#666666"} -- the small print
+local FOOT, SIDE = 18, 20 -- pixels: the height of a line of small print, and its distance from the sides
+local HEAD, ENTRY = 14, 12 -- the sizes of the fonts of the title and of the key, in pixels
 
 --- Returns a new figure. o: {title, width in pixels (by default 1000)}. Its field `bottom` is the lower edge of all items that have
 --- been placed so far.
 function figure.new(o)
-  local title = figure.shortened(errors.label("title", o.title), TITLE_MOST)
-  return setmetatable({title = title, width = o.width or 1000, bottom = figure.TITLE, right = 0,
+  return setmetatable({title = errors.label("title", o.title), width = o.width or 1000, bottom = figure.TITLE, right = 0,
     panels = {}, blocks = {}, drawn = {}}, meta)
 end
 
@@ -101,9 +96,14 @@ function methods:panel(rect, commands, parts)
   self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
 end
 
+local MOST_WIDTH = 1000 -- the largest width that a figure gets because of its title
+
+--- Returns the pixels that a title needs. A longer title is shortened.
+function figure.title_width(title) return math.min(MOST_WIDTH, math.ceil(fit.width(title, HEAD)) + 2 * SIDE) end
+
 --- Sets the width of the figure so that its contents and title fit. The width is at least `least` pixels.
 function methods:fit(least)
-  self.width = math.ceil(math.max(least, self.right + 24, 8.2 * utf8.len(self.title) + 40))
+  self.width = math.ceil(math.max(least, self.right + 24, figure.title_width(self.title)))
 end
 
 local function placed(f, p, height)
@@ -116,7 +116,7 @@ end
 --- (by default 11), colour, boxed (on a white box), upright}.
 function methods:text(x, y, text, o)
   o = o or {}
-  if (o.align or "left") == "left" then self.right = math.max(self.right, x + CHARACTER * utf8.len(text)) end
+  if (o.align or "left") == "left" then self.right = math.max(self.right, x + fit.width(text, o.size or 11)) end
   self.drawn[#self.drawn + 1] = function(height)
     return ("set label %s at screen %.5f, screen %.5f %s noenhanced front font ',%d' textcolor rgb '%s'%s%s"):format(
       gnuplot.quote(text), x / self.width, 1 - y / height, o.align or "left", o.size or 11, o.colour or figure.colour.black,
@@ -159,60 +159,52 @@ end
 --- colour distinguishes it from other entries.
 function methods:key(entries) self.entries = entries end
 
-local KEY_ROW = 20 -- pixels of a row of the key
+local KEY_ROW, MARK = 20, 38 -- pixels: the height of a row of the key; the width of a mark with the gaps beside it
 
 -- Returns the labels of the key with their points, and the number of rows. A row is filled before the next row begins.
 local function key_labels(f)
-  local out, x, row = {}, 20, 1
+  local out, x, row = {}, SIDE, 1
   for _, e in ipairs(f.entries or {}) do
-    local width = 34 + CHARACTER * utf8.len(e.text)
-    if x > 20 and x + width > f.width - 10 then x, row = 20, row + 1 end
-    out[#out + 1] = {x = x + 8, row = row, entry = e}
+    local text = fit.shortened(e.text, f.width - 2 * SIDE - MARK, ENTRY)
+    local width = MARK + fit.width(text, ENTRY)
+    if x > SIDE and x + width > f.width - SIDE then x, row = SIDE, row + 1 end
+    out[#out + 1] = {x = x + 8, row = row, entry = e, text = text}
     x = x + width
   end
   return out, #out > 0 and row or 0
 end
 
--- Returns the command that draws a filling in the key. The filling covers the square mark of the entry. A picture made of
--- characters has no fillings, and shows this mark instead.
+-- Returns the commands that draw a filling in the key. A white square below it covers the mark of the entry, because patterns
+-- are transparent in SVG. Pictures made of characters have no fillings and show the mark instead.
 local function swatch(f, l, y, height)
-  local e, half = l.entry, 7
-  return ("set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f front fillstyle %s border lc rgb '%s' "
-    .. "fc rgb '%s'"):format((l.x - half) / f.width, y - half / height, (l.x + half) / f.width, y + half / height, e.fill, e.colour,
-    e.colour)
+  local e, out = l.entry, {}
+  for n, how in ipairs {{"solid 1", "#FFFFFF", "#FFFFFF"}, {e.fill, e.colour, e.colour}} do
+    local half = n == 1 and 8 or 7
+    out[n] = ("set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f front fillstyle %s border "
+      .. "lc rgb '%s' fc rgb '%s'"):format((l.x - half) / f.width, y - half / height, (l.x + half) / f.width, y + half / height,
+      table.unpack(how))
+  end
+  return table.concat(out, "\n")
 end
 
 local function key_commands(labels, rows, f, height, above)
   local out = {}
   for n, l in ipairs(labels) do
     local y = above + KEY_ROW * (rows - l.row) + KEY_ROW / 2
-    out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced point pt %d ps 1 lc rgb '%s' offset 1,0 font ',11'"):format(
-      gnuplot.quote(l.entry.text), l.x / f.width, y / height, l.entry.pt or 5, l.entry.colour)
+    out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced point pt %d ps 1 lc rgb '%s' offset 1.5,0 "
+      .. "font ',%d'"):format(gnuplot.quote(l.text), l.x / f.width, y / height, l.entry.pt or 5, l.entry.colour, ENTRY)
     if l.entry.shade then out[n] = out[n] .. " # shade" end
     if l.entry.fill then out[n] = out[n] .. "\n" .. swatch(f, l, y / height, height) end
   end
   return out
 end
 
---- Wraps text between words, to lines of at most this many characters.
-function figure.folded(text, most)
-  local lines, line = {}, ""
-  for word in text:gmatch "%S+" do
-    if #line + 1 + #word > most then
-      lines[#lines + 1], line = line, word
-    else
-      line = line == "" and word or line .. " " .. word
-    end
-  end
-  if line ~= "" then lines[#lines + 1] = line end
-  return lines
-end
-
 local function foot_commands(f, lines, height)
   local out = {}
   for n, line in ipairs(lines) do
-    out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced font ',9' textcolor rgb '#666666'"):format(
-      gnuplot.quote(line), 20 / f.width, (FOOT * (#lines - n) + FOOT / 2 + 2) / height)
+    out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced font ',%d' textcolor rgb '%s'"):format(
+      gnuplot.quote(line), SIDE / f.width, (FOOT * (#lines - n) + FOOT / 2 + 4) / height, figure.PRINT.size,
+      figure.PRINT.colour)
   end
   return out
 end
@@ -227,8 +219,8 @@ end
 --- pictures made of characters, whose title, key and small print are text. under: pixels below the last panel for the labels of its
 --- axis; small: the small print, which names the machine and the spread of measurements, or the model.
 function methods:finish(under, small)
-  local print, labels, rows = figure.folded(small or "", (self.width - 40) // SMALL), key_labels(self)
-  local foot = FOOT * #print + 4
+  local print, labels, rows = fit.folded(small or "", self.width - 2 * SIDE, figure.PRINT.size), key_labels(self)
+  local foot = FOOT * #print + 8
   local height = self.bottom + under + KEY_ROW * rows + foot
   local last = self.panels[#self.panels].commands
   table.move(foot_commands(self, print, height), 1, #print, #last + 1, last)
@@ -240,8 +232,8 @@ function methods:finish(under, small)
   for n, p in ipairs(self.panels) do
     out[#out + 1] = "reset; unset key; set encoding utf8\n" .. placed(self, p, height)
     if n == 1 then
-      out[#out + 1] = ("set label %s at screen 0.5, screen %.5f center noenhanced font ',14'"):format(gnuplot.quote(self.title),
-        1 - figure.TITLE / 2 / height)
+      out[#out + 1] = ("set label %s at screen 0.5, screen %.5f center noenhanced font ',%d'"):format(
+        gnuplot.quote(fit.shortened(self.title, self.width - 2 * SIDE, HEAD)), 1 - figure.TITLE / 2 / height, HEAD)
     end
     out[#out + 1] = table.concat(p.commands, "\n")
     out[#out + 1] = "plot " .. table.concat(p.parts, ", \\\n  ")

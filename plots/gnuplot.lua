@@ -102,11 +102,22 @@ function gnuplot.open_window(script, terminal)
   check_ending(run(words, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws"))
 end
 
+-- Sizes of fonts are pixels in all formats, because figures are laid out in pixels. gnuplot's SVG counts fonts in pixels, and its
+-- bitmaps in points of 4/3 pixel. A PDF has 100 pixels per inch, and 72 points. The marks of cairo are smaller than those of SVG.
+local FONT, POINT = "font 'Helvetica,13'", {png = 0.75, pdf = 0.72}
+local MARK = 1.8
+
 local TERMINALS = {
-  svg = "svg size %d,%d noenhanced font 'Helvetica,13' background rgb 'white'",
-  png = "pngcairo size %d,%d noenhanced font 'Helvetica,11'",
-  pdf = "pdfcairo size %gin,%gin noenhanced font 'Helvetica,11'",
+  svg = "svg size %d,%d noenhanced " .. FONT .. " background rgb 'white'",
+  png = "pngcairo size %d,%d noenhanced " .. FONT,
+  pdf = "pdfcairo size %gin,%gin noenhanced " .. FONT,
 }
+
+-- Returns the scales of fonts, marks and lines in a bitmap or PDF, relative to a picture of the original size.
+local function scales(format, scale)
+  if not POINT[format] then return "" end
+  return (" fontscale %g pointscale %g linewidth %g"):format(POINT[format] * scale, MARK * scale, scale)
+end
 
 --- The formats that gnuplot can write.
 gnuplot.formats = {"svg", "png", "pdf"}
@@ -114,13 +125,18 @@ gnuplot.formats = {"svg", "png", "pdf"}
 --- Returns the picture of a script as "svg", "png" or "pdf", and gnuplot's remarks. size: {width, height} in pixels; scale: a
 --- factor for the size of a PNG.
 function gnuplot.picture(script, format, size, scale)
-  local width, height, more = size[1], size[2], ""
+  local width, height = size[1], size[2]
   if format == "pdf" then width, height = width / 100, height / 100 end
   if scale and scale ~= 1 then
     width, height = math.max(width * scale // 1, 1), math.max(height * scale // 1, 1)
-    more = (" fontscale %g pointscale %g linewidth %g"):format(scale, scale, scale)
   end
-  return gnuplot.draw(script, TERMINALS[format]:format(width, height) .. more)
+  return gnuplot.draw(script, TERMINALS[format]:format(width, height) .. scales(format, scale or 1))
+end
+
+--- Returns the picture of a script as sixels, and gnuplot's remarks. The fonts are counted in points, as in a PNG.
+function gnuplot.sixels(script, size, scale)
+  return gnuplot.draw(script, ("sixelgd truecolor size %d,%d noenhanced font 'sans,%d' fontscale %g linewidth %g"):format(
+    size[1] * scale // 1, size[2] * scale // 1, 13, POINT.png * scale, math.max(scale, 1)))
 end
 
 function gnuplot.write(path, text) core.write_file("save", path, text) end

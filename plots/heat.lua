@@ -3,13 +3,15 @@
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local sweep = require "nestwright.plots.sweep"
 local written = require "nestwright.show.written"
 
 local heat = {}
 
-local RIGHT, UNDER, NAME, CHARACTER = 150, 62, 18, 6.6 -- pixels; NAME is the largest number of characters of a value's name
+local RIGHT, SMALL = 150, 10 -- pixels: the space at the right, and the size of a font
+local NAME = 18 -- the largest number of characters of a value's name
 local MOST = 10000 -- the largest number of cells
 local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: preferred and least height of a row of cells; largest height of all rows
 local FAR = 8 -- colours are logarithmic if the largest value exceeds the smallest by this factor
@@ -136,7 +138,7 @@ local function x_labels(d, wide, out)
   local step, last = wide / #d.values, -math.huge
   for n, v in ipairs(d.values) do
     local text = written.shortened(sweep.text(v), NAME)
-    local room = CHARACTER * utf8.len(text) + 8
+    local room = fit.width(text, SMALL) + 8
     if (n - 0.5) * step - last >= room then
       out[#out + 1] = ("set label %s at first %d, graph 0 center offset 0,-0.9 noenhanced font ',10'"):format(
         gnuplot.quote(text), n)
@@ -154,9 +156,9 @@ local function y_labels(d, tall, out)
 end
 
 local function left_of(d)
-  local long = 0
-  for _, v in ipairs(d.rows) do long = math.max(long, utf8.len(written.shortened(sweep.text(v), NAME))) end
-  return math.ceil(50 + CHARACTER * long)
+  local names = {}
+  for n, v in ipairs(d.rows) do names[n] = written.shortened(sweep.text(v), NAME) end
+  return math.ceil(50 + fit.widest(names, SMALL))
 end
 
 -- ---- making
@@ -236,7 +238,7 @@ function heat.make(d)
   put(d)
   local best, f = sweep.mark_best(d.points, d.better), figure.new {title = d.title}
   draw(f, d)
-  local script, size = f:finish(UNDER, d.small)
+  local script, size = f:finish(figure.AXIS, d.small)
   local caption = about(d, best, sweep.writer(d.kind, d.unit)) .. "\n" .. d.small
   return {caption = caption, script = script, size = size, rows = rows_of(d),
     columns = {d.x, d.y, d.column, "q1", "q3", "note"}}

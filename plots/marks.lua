@@ -1,6 +1,7 @@
 --- Draws accesses as single marks of the space-time diagram.
 local core = require "nestwright.core"
 local figure = require "nestwright.plots.figure"
+local outcomes = require "nestwright.plots.outcomes"
 local words = require "nestwright.plots.words"
 
 local marks = {columns = {"time", "tensor", "index", "lanes", "access", "address", "outcome"}}
@@ -10,25 +11,27 @@ local colour = figure.colour
 
 -- Shapes are readable without colour: an open shape is a read, a filled shape is a write.
 local OUTCOMES = {
-  {name = "hit", colour = colour.sky, read = 6, write = 7, size = 0.55},
-  {name = "cold", colour = colour.green, read = 8, write = 9, size = 0.9},
-  {name = "capacity", colour = colour.orange, read = 4, write = 5, size = 0.8},
-  {name = "conflict", colour = colour.red, read = 12, write = 13, size = 1.0},
+  {name = "hit", read = 6, write = 7, size = 0.4},
+  {name = "cold", read = 8, write = 9, size = 0.7},
+  {name = "capacity", read = 4, write = 5, size = 0.6},
+  {name = "conflict", read = 12, write = 13, size = 0.75},
 }
+for _, kind in ipairs(OUTCOMES) do kind.colour = outcomes.colour[kind.name] end
 
 -- The marks if all cache levels are shown. A mark stands for the level where the data was found: the first cache level, the second,
 -- ..., memory.
 local FOUND = {
-  {colour = colour.sky, read = 6, write = 7, size = 0.55},
-  {colour = colour.green, read = 8, write = 9, size = 0.9},
-  {colour = colour.orange, read = 4, write = 5, size = 0.8},
-  {colour = colour.pink, read = 10, write = 11, size = 0.9},
-  {colour = colour.red, read = 12, write = 13, size = 1.0},
+  {read = 6, write = 7, size = 0.4},
+  {read = 8, write = 9, size = 0.7},
+  {read = 4, write = 5, size = 0.6},
+  {read = 10, write = 11, size = 0.7},
+  {read = 12, write = 13, size = 0.75},
 }
 
 local function found(n, levels)
   local kind = n > levels and FOUND[#FOUND] or FOUND[n]
-  return {name = n > levels and "memory" or "L" .. n, colour = kind.colour, read = kind.read, write = kind.write, size = kind.size}
+  return {name = n > levels and "memory" or "L" .. n, colour = outcomes.found(n, levels), read = kind.read, write = kind.write,
+    size = kind.size}
 end
 
 local function kinds_of(o)

@@ -257,7 +257,7 @@ end
 
 --- Returns the width of a figure that has room for a title and a grid.
 function order.width(title, columns, cell)
-  return math.min(1000, math.max(LEFT + columns.n * cell + 40, 8.2 * utf8.len(title) + 40, 460)) // 1
+  return math.min(1000, math.max(LEFT + columns.n * cell + 40, figure.title_width(title), 460)) // 1
 end
 
 --- Makes the picture. The fields of view:

@@ -1,6 +1,7 @@
 --- Draws the pieces and tiles of a stage. A piece consists of the instances in one of the parts into which loops were cut. Each
 --- piece has a colour, a hatch and a name. Tiles are outlined.
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local grid = require "nestwright.plots.grid"
 local order = require "nestwright.plots.order"
 local plot = require "nestwright.plots.plot"
@@ -8,7 +9,7 @@ local plot = require "nestwright.plots.plot"
 local pieces = {}
 
 local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: the start of the grid, and its largest size
-local CHARACTER, LINE, ROOM = 7, 18, 16 -- pixels: the width of a character, the height of a line, and the least height of a label
+local SIZE, LINE, ROOM = 11, 18, 16 -- pixels: the size of the font of names, the height of a line, and the least height of a name
 local LEFT, TICKS = 90, 56 -- pixels: the space left of a grid, and the space for the labels of its rows
 
 -- Light fills, each with a hatch, so that they are distinguishable without colour.
@@ -149,7 +150,7 @@ end
 
 -- Returns a place for the name inside of the piece: for horizontal text or, if there is no room, for vertical text.
 local function room_inside(p, cell)
-  local long, thick = math.ceil((CHARACTER * utf8.len(p.name) + 8) / cell), math.ceil(ROOM / cell)
+  local long, thick = math.ceil((fit.width(p.name, SIZE) + 8) / cell), math.ceil(ROOM / cell)
   local at = block_inside(p, long, thick)
   if at then return at end
   at = block_inside(p, thick, long)
@@ -160,7 +161,7 @@ end
 -- True if a line at this row crosses the name of a piece. cell: pixels.
 local function meets_name(list, row, cell)
   for _, p in ipairs(list) do
-    local high = p.inside and (p.inside.upright and CHARACTER * utf8.len(p.name) or ROOM) + 4
+    local high = p.inside and (p.inside.upright and fit.width(p.name, SIZE) or ROOM) + 4
     if high and math.abs(p.inside[2] - row) * cell < high / 2 then return true end
   end
   return false
@@ -282,7 +283,7 @@ end
 -- Returns the pixels that names beside the grid need.
 local function room_beside(list)
   local most = 0
-  for _, p in ipairs(list) do most = math.max(most, 60 + CHARACTER * utf8.len(p.name)) end
+  for _, p in ipairs(list) do most = math.max(most, 60 + math.ceil(fit.width(p.name, SIZE))) end
   return most
 end
 

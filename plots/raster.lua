@@ -1,20 +1,20 @@
 --- Draws accesses if there are too many for marks: each pixel shows the worst outcome of the accesses in it.
 local core = require "nestwright.core"
+local outcomes = require "nestwright.plots.outcomes"
 local words = require "nestwright.plots.words"
 
 local raster = {raster = true, columns = {"column", "row", "tensor", "pixel"}}
 
 local WIDTH, HEIGHT = 860, 134 -- pixels of a lane
 
-local PIXELS = {"#B3D4EC", "#84B6DE", "#4FAE73", "#B85A00", "#701200"} -- worse outcomes are darker, even in grey
-local NAMES = {"hit, read", "hit, written", "cold miss", "capacity miss", "conflict miss"}
-local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- data found in L1, L2, ..., memory: from light to dark
+local PIXELS = {outcomes.READ, outcomes.colour.hit}
+local NAMES = {"hit, read", "hit, written"}
+for n, name in ipairs(outcomes.MISSES) do PIXELS[n + 2], NAMES[n + 2] = outcomes.colour[name], name .. " miss" end
 
 local function colours_of(o)
   if not o.all then return PIXELS end
-  local levels, out = #o.cache.levels, {}
-  for n = 1, levels do out[n] = FOUND[n] end
-  for n = levels + 1, #FOUND do out[n] = FOUND[#FOUND] end
+  local out = {}
+  for n = 1, #PIXELS do out[n] = outcomes.found(n, #o.cache.levels) end
   return out
 end
 
@@ -49,7 +49,8 @@ end
 local function parts_of(t, time, o)
   return function(f, pixels)
     local width = math.max(2, math.min(WIDTH, math.floor(pixels.width * time / pixels.time)))
-    local height = math.max(2, math.min(HEIGHT, pixels.height))
+    local height = pixels.height * (t.to - t.from) / (pixels.range.to - pixels.range.from)
+    height = math.max(2, math.min(HEIGHT, math.floor(height)))
     local lines = widened(core.pixels(t.rows, width, height), o)
     local dx, dy = time / width, (t.to - t.from) / height
     local image = "%s matrix using (($1 + 0.5)*%.9g - 0.5):(%d + ($2 + 0.5)*%.9g):3 with image notitle"

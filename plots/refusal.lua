@@ -1,6 +1,7 @@
 --- Draws a refused step: the two conflicting instances among their neighbours. One grid shows the order before the step, and
 --- another the order after it. The arrow goes from the instance that must come first to the instance that depends on it.
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local grid = require "nestwright.plots.grid"
 local instances = require "nestwright.language.instances"
 local order = require "nestwright.plots.order"
@@ -10,7 +11,8 @@ local refusal = {}
 
 local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: the spaces left of, between and above grids; the height of a line
 local WIDTH, HEIGHT = 380, 340 -- pixels: the largest size of a grid
-local TITLE, WHY = 52, 110 -- the largest numbers of characters of a grid's title, and of a line of the reason
+local SIZE, HEADING = 11, 12 -- pixels: the sizes of the fonts of words and of headings
+local TITLE, WHY = 350, 750 -- pixels: the largest widths of a grid's title, and of a line of the reason
 
 -- The shapes and colours of the two instances.
 local MARKS = {source = {sign = "●", pt = 7, colour = figure.colour.blue}, sink = {sign = "■", pt = 5, colour = figure.colour.red}}
@@ -198,7 +200,7 @@ local function cell_of(data)
 end
 
 local function why(f, r)
-  for _, line in ipairs(r.why and figure.folded(r.why, WHY) or {}) do
+  for _, line in ipairs(r.why and fit.folded(r.why, WHY, SIZE) or {}) do
     f:text(LEFT - 50, f.bottom + 4, line, {colour = "#444444"})
     f.bottom = f.bottom + LINE
   end
@@ -207,10 +209,11 @@ end
 -- Draws a conflict in one stage: the order before the step on the left, and the refused order on the right.
 local function side_by_side(f, data, r, found, cell)
   local part, left, bottom, flat = data.parts[1], LEFT, 0, #data.parts[1].shown == 1
-  local top, titles = f.bottom + HEAD, {"now" .. fixed_text(part):gsub("^ ", ", "), figure.shortened("with " .. r.step, TITLE)}
+  local top = f.bottom + HEAD
+  local titles = {"now" .. fixed_text(part):gsub("^ ", ", "), fit.shortened("with " .. r.step, TITLE, HEADING)}
   for n, program in ipairs {data.now, data.refused} do
     f.right = left
-    f:text(left, top - HEAD + 18, titles[n], {size = 12})
+    f:text(left, top - HEAD + 18, titles[n], {size = HEADING})
     arrow(f, place(f, part, program, left, top, cell), program)
     program.left = left
     local below = f.bottom + (flat and 52 or LINE)
@@ -227,7 +230,7 @@ local function above_each_other(f, data, r, found, cell)
   for n, program in ipairs {data.now, data.refused} do
     local top, places, left, flat = f.bottom + HEAD + LINE, {}, LEFT, false
     local what = n == 2 and verdict(data, r) or ""
-    f:text(LEFT - 50, top - HEAD, (n == 1 and "now" or figure.shortened("with " .. r.step, 2 * TITLE)), {size = 12})
+    f:text(LEFT - 50, top - HEAD, (n == 1 and "now" or fit.shortened("with " .. r.step, 2 * TITLE, HEADING)), {size = HEADING})
     for _, part in ipairs(data.parts) do
       f:text(left - 50, top - 30, part.stage.name .. fixed_text(part))
       for which, at in pairs(place(f, part, program, left, top, cell)) do places[which] = at end
@@ -236,7 +239,7 @@ local function above_each_other(f, data, r, found, cell)
     arrow(f, places, program)
     f.bottom = f.bottom + (flat and 52 or LINE)
     f:text(LEFT, f.bottom, told(program, found))
-    f:text(LEFT + 6.8 * #told(program, found) + 10, f.bottom, what, {colour = figure.colour.red})
+    f:text(LEFT + fit.width(told(program, found), SIZE) + 10, f.bottom, what, {colour = figure.colour.red})
     f.bottom = f.bottom + LINE
   end
 end

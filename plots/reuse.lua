@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 
 local reuse = {}
 
-local LEFT, RIGHT, PANEL, UNDER = 110, 970, 130, 58 -- pixels
+local LEFT, RIGHT, PANEL = 110, 970, 130 -- pixels
 local colour = figure.colour
 
 -- Returns the start and the end of the bin that contains a distance, in lines. The bins of core.reuse are too narrow to be visible.
@@ -80,10 +80,18 @@ local function capacities(cache, octaves, most)
   return out
 end
 
-local function place(f, t, cache, octaves, last)
-  local most = t.first
-  for _, bin in ipairs(t.gathered) do most = math.max(most, bin.count) end
-  local commands = capacities(cache, octaves, math.max(most, 10))
+-- Returns the largest count of all tensors. All panels have this scale, because the tensors are compared.
+local function most_of(tensors)
+  local most = 10
+  for _, t in ipairs(tensors) do
+    most = math.max(most, t.first)
+    for _, bin in ipairs(t.gathered) do most = math.max(most, bin.count) end
+  end
+  return most
+end
+
+local function place(f, t, cache, octaves, most, last)
+  local commands = capacities(cache, octaves, most)
   table.move({
     ("set xrange [-2.2:%g]"):format(octaves + 2.2), "set logscale y; set format y '%.0s%c'", "set ytics 100 nomirror; set mytics 1",
     tics(octaves, cache.line, last),
@@ -121,9 +129,9 @@ function reuse.make(tensors, cache, title)
   if #tensors == 0 then errors.fail("invalid", nil, "reuse: the schedule touches no memory at these sizes") end
   for _, t in ipairs(tensors) do t.gathered = gathered(t.bins) end
   local f, octaves = figure.new {title = title}, farthest(tensors)
-  for n, t in ipairs(tensors) do place(f, t, cache, octaves, n == #tensors) end
+  for n, t in ipairs(tensors) do place(f, t, cache, octaves, most_of(tensors), n == #tensors) end
   local said = caption(tensors, cache)
-  local script, size = f:finish(UNDER + (octaves > 9 and 26 or 0), said[#said])
+  local script, size = f:finish(figure.AXIS + (octaves > 9 and 26 or 0), said[#said])
   return plot.new {caption = table.concat(said, "\n"), script = script, size = size, columns = {"tensor", "from", "to", "count"},
     rows = rows_of(tensors, cache.line)}
 end

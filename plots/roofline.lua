@@ -13,7 +13,7 @@ local written = require "nestwright.show.written"
 
 local roofline = {}
 
-local WIDTH, LEFT, RIGHT, HEIGHT, UNDER = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT, 58 -- pixels
+local WIDTH, LEFT, RIGHT, HEIGHT = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT -- pixels
 local MOST = 60 -- the largest number of dots
 
 -- Returns the unit of a dot's operations: operations on integers are not flops.
@@ -297,7 +297,7 @@ function roofline.make(dots, by_threads, o)
   for _, r in ipairs(sets) do if r.peak then lines[#lines + 1] = ridge_words(r) end end
   local small = small_print(drawn, refused, sets, o)
   lines[#lines + 1] = small
-  local script, size = draw(drawn, sets, o):finish(UNDER, small)
+  local script, size = draw(drawn, sets, o):finish(figure.AXIS, small)
   return plot.new {caption = table.concat(lines, "\n"), columns = COLUMNS, rows = rows, script = script, size = size}
 end
 

@@ -1,5 +1,6 @@
 --- Draws the dots of a roofline: their marks, their labels, and the arrows from step to step.
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local times = require "nestwright.measure.times"
 local roofs = require "nestwright.plots.roofs"
 local written = require "nestwright.show.written"
@@ -7,7 +8,7 @@ local written = require "nestwright.show.written"
 local dots = {NAME = 30} -- NAME: the largest number of characters of a name
 
 local WIDTH, LEFT, RIGHT, HEIGHT = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT -- pixels
-local CHARACTER, LINE = 6.6, 15 -- pixels: the width of a character, and the height of a line
+local SIZE, LINE = 10, 15 -- pixels: the size of the font of labels, and the height of a line
 
 local colour = figure.colour
 
@@ -89,7 +90,7 @@ local function label_of(list, n, frame, arrows)
   local d = list[n]
   local l = {x = roofs.across(frame, d.intensity), at = roofs.down(frame, d.rate)}
   l.text = d.twin and foretold(d) or ("%s: %s"):format(name_of(d), dots.share(d))
-  l.wide = CHARACTER * utf8.len(l.text)
+  l.wide = fit.width(l.text, SIZE)
   l.right = l.x + 14 + l.wide < WIDTH - RIGHT or l.x - 14 - l.wide < LEFT
   l.from = l.right and l.x + 14 or l.x - 14 - l.wide
   l.y = l.at + (arrows and (is_flat(list[n - 1], d, frame) or is_flat(d, list[n + 1], frame)) and LINE or 0)
@@ -129,7 +130,7 @@ function dots.labels(f, list, frame, bars, boxes, arrows)
   for _, l in ipairs(labels) do
     local edge = l.right and l.from - 3 or l.from + l.wide + 3
     if math.abs(l.y - l.at) > 5 then f:line(l.x, l.at, edge, l.y, "nohead lw 0.7 lc rgb '#999999'") end
-    f:text(l.right and l.from or l.from + l.wide, l.y, l.text, {align = l.right and "left" or "right", size = 10, boxed = true})
+    f:text(l.right and l.from or l.from + l.wide, l.y, l.text, {align = l.right and "left" or "right", size = SIZE, boxed = true})
   end
 end
 

@@ -1,11 +1,12 @@
 --- Draws the roofs of a roofline: their lines and labels. Also defines the coordinates of the panel.
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local written = require "nestwright.show.written"
 
 local roofs = {WIDTH = 1000, LEFT = 100, RIGHT = 30, HEIGHT = 440} -- pixels
 
-local CHARACTER = 6.6 -- pixels
+local SIZE = 10 -- pixels: the size of the font of labels
 local CLOSE = 17 -- two roofs that are less than this many pixels apart have no room for words between them
 
 local WIDTH, LEFT, RIGHT, HEIGHT = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT
@@ -87,7 +88,7 @@ end
 -- Returns the end of a label on a roof. The label is near the ridge (the point at which the roof meets the peak) or, if it would
 -- hide something there, further down. Marks the place as occupied.
 local function place(e, frame, boxes)
-  local long, best = CHARACTER * #e.text, nil
+  local long, best = fit.width(e.text, SIZE), nil
   for pixels = 16, 600, 12 do
     local x = e.ridge * math.exp(-pixels / frame.per_x)
     local places = along(roofs.across(frame, x), roofs.down(frame, x * e.best), long, frame, e.side)
@@ -174,10 +175,10 @@ function roofs.peaks(f, sets, frame, boxes)
   table.sort(sorted, function(a, b) return a.top > b.top end)
   for n, r in ipairs(sorted) do
     local text = "peak " .. written.quantity(r.peak.best, "flop/s") .. r.of
-    local wide = CHARACTER * #text
+    local wide = fit.width(text, SIZE)
     local box = {y = roofs.down(frame, r.top) + (n > 1 and 10 or -10), from = WIDTH - RIGHT - 4 - wide, wide = wide}
     while overlaps(box, boxes) and box.from > WIDTH / 2 do box.from = box.from - 20 end
-    f:text(box.from + wide, box.y, text, {align = "right", size = 10})
+    f:text(box.from + wide, box.y, text, {align = "right", size = SIZE})
     boxes[#boxes + 1] = box
     ridge_numbers(f, r, frame, box.y, box.from - 24, boxes)
   end

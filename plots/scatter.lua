@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 
 local scatter = {}
 
-local LEFT, RIGHT, HEIGHT, UNDER = 110, 640, 480, 58 -- pixels
+local LEFT, RIGHT, HEIGHT = 110, 640, 480 -- pixels
 local BAND = 1.25 -- on the dashed lines, the prediction is too long or too short by this factor
 local colour = figure.colour
 
@@ -74,7 +74,7 @@ function scatter.make(a, title)
   local small = ("%s On the solid line, both times are equal; on the dashed lines, the prediction is 25 %% too high or 20 %% too "
     .. "low. Measured on %s, all schedules in turn, several times; each dot shows the fastest run of its schedule."):format(
       caption(a), a.measured_on)
-  local script, size = f:finish(UNDER, small)
+  local script, size = f:finish(figure.AXIS, small)
   for n, p in ipairs(a.points) do rows[n] = {p.measured, p.predicted, p.learned, p.trace} end
   return plot.new {caption = small, script = script, size = size, rows = rows,
     columns = {"measured", "predicted", "learned", "trace"}}

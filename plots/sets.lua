@@ -10,7 +10,7 @@ local sets = {}
 
 sets.COLUMNS = 300 -- the number of parts into which the time is divided
 local ROWS = 256 -- the largest number of rows; if there are more sets, each row shows the fullest of its sets
-local LEFT, RIGHT, PANEL, UNDER = 110, 880, 220, 54 -- pixels
+local LEFT, RIGHT, PANEL = 110, 880, 220 -- pixels
 
 -- ---- the maps
 
@@ -43,8 +43,8 @@ local function set_tics(n)
 end
 
 
--- Returns the palette. Numbers of lines up to the number of ways are blue. Larger numbers, which do not fit into the set, are
--- orange to red. Larger numbers are also darker if the picture is printed in grey.
+-- Returns the palette, which both maps share: numbers of lines up to the number of ways are blue; larger numbers, which do not fit
+-- into the set, are orange to red. Larger numbers are darker even without colour.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '#0B3C5D'); set cbrange [0:%g]"):format(ways, ways)
@@ -119,10 +119,10 @@ function sets.make(filling, cache, level, title)
   local x = {time = filling.time, level = level, sets = caches.sets(cache, level),
     ways = at.ways == 0 and at.bytes // cache.line or at.ways}
   local f, most = figure.new {title = title}, most_of(filling.asked)
-  place(f, x, filling.held, x.ways, "lines held", false)
+  place(f, x, filling.held, most, "lines held", false)
   place(f, x, filling.asked, most, "different lines accessed", true)
   local said = caption(x, filling, cache)
-  local script, size = f:finish(UNDER, said[#said])
+  local script, size = f:finish(figure.AXIS, said[#said])
   return plot.new {caption = table.concat(said, "\n"), script = script, size = size, columns = {"column", "set", "held", "asked"},
     rows = rows_of(filling)}
 end

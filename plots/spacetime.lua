@@ -1,7 +1,7 @@
---- Draws the space-time diagram: it shows when each element of each tensor is accessed, and whether the access hits in the caches.
---- There is one column per schedule. A column has one group of lanes per thread, and a group has one lane per tensor. All lanes
---- have the same time axis. Loops are brackets above the lanes. Below the lanes, a curve compares the bytes accessed so far with
---- the cache sizes. A run is the execution of one schedule by one thread.
+--- Draws the space-time diagram. It shows when each element of each tensor is accessed, and how the caches behave. If there are two
+--- schedules, one is below the other, each as wide as the picture. Each schedule has one group of lanes per thread, with one lane
+--- per tensor. Loops are brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes.
+--- All time axes have one scale, and so have all lanes of a tensor. A run is the execution of one schedule by one thread.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"
@@ -19,93 +19,66 @@ local colour = figure.colour
 spacetime.MOST = 3000 -- up to this number, accesses are drawn as single marks; more accesses are drawn as a raster
 local QUICK = 20000000 -- the largest number of accesses for which reuse distances are computed
 local BRACKETS = 300 -- the largest number of brackets of one loop; more are not distinguishable
-local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels
+local LEFT, WIDTH, LOOP, CURVE, HEADING, BETWEEN = 110, 860, 22, 110, 34, 46 -- pixels
 
 local UNITS = {index = "element", address = "address", line = "cache line", set = "cache set"}
 spacetime.units = UNITS
 
 -- ---- layout
 
--- Returns the rows of a picture, which are the same in all columns. A group has the number of rows of loops, and the lanes (tensor,
--- lowest and highest y).
-local function rows_of(columns)
-  local groups = {}
+local function each_lane(columns, f)
   for _, column in ipairs(columns) do
-    for g, run in ipairs(column.runs) do
-      groups[g] = groups[g] or {loops = 0, lanes = {}, at = {}, label = run.label}
-      local group = groups[g]
-      group.loops = math.max(group.loops, #run.loops)
-      for _, lane in ipairs(run.lanes) do
-        local row = group.at[lane.name]
-        if not row then
-          row = {name = lane.name, address = lane.address, from = lane.from, to = lane.to}
-          group.at[lane.name], group.lanes[#group.lanes + 1] = row, row
-        end
-        row.from, row.to = math.min(row.from, lane.from), math.max(row.to, lane.to)
-      end
-      table.sort(group.lanes, function(a, b) return a.address < b.address end)
+    for _, run in ipairs(column.runs) do
+      for _, lane in ipairs(run.lanes) do f(lane) end
     end
   end
-  return groups
 end
 
-local function lane_height(groups)
-  local n = 0
-  for _, group in ipairs(groups) do n = n + #group.lanes end
-  return n <= 4 and 134 or n <= 8 and 100 or n <= 24 and 70 or 40, n
+-- Returns the range of each tensor, {from, to}, over all schedules and threads, and the number of lanes.
+local function ranges_of(columns)
+  local ranges, n = {}, 0
+  each_lane(columns, function(lane)
+    local range = ranges[lane.name] or {from = lane.from, to = lane.to}
+    ranges[lane.name], n = {from = math.min(range.from, lane.from), to = math.max(range.to, lane.to)}, n + 1
+  end)
+  return ranges, n
 end
+
+local function lane_height(n) return n <= 4 and 134 or n <= 8 and 100 or n <= 24 and 70 or 40 end
 
 -- Returns the number of pixels along the time axis. If there are many lanes, pixels are wider, so that the file stays small.
-local function pixels_across(lanes, height, columns)
-  return math.max(150, math.min(WIDTH, 700000 // (lanes * height * columns)))
-end
+local function pixels_across(lanes, height) return math.max(150, math.min(WIDTH, 700000 // (lanes * height))) end
 
-
-local function lane_commands(row, column, x, o)
-  local out = {("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(x.time, row.from, row.to),
+local function lane_commands(name, range, x, o)
+  local short = written.shortened(name, x.height // 8 - 4)
+  return {("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(x.time, range.from, range.to),
     figure.count_tics("x", 0, x.time, 8, true), "set grid xtics lc rgb '#EEEEEE'",
-    figure.count_tics("y", row.from, row.to, x.height // 22, column > 1)}
-  if column == 1 then
-    local name = written.shortened(row.name, x.height // 8 - 4)
-    out[#out + 1] = ("set ylabel %s noenhanced"):format(gnuplot.quote(x.height < 60 and name or name .. ", " .. UNITS[o.y]))
-  end
-  return out
+    figure.count_tics("y", range.from, range.to, x.height // 22),
+    ("set ylabel %s noenhanced"):format(gnuplot.quote(x.height < 60 and short or short .. ", " .. UNITS[o.y]))}
 end
 
-local function lane_of(run, name)
+local function rect_at(top, height) return {left = LEFT, right = LEFT + WIDTH, top = top, height = height} end
+
+-- Places the loops and the lanes of a run.
+local function place_run(f, x, run, o)
+  local top, rows = f.bottom + (run.label and HEADING or 4), math.max(#run.loops, 1)
+  local label = run.label and ("set label %s at graph 0, graph 1 offset 0,0.8 left noenhanced"):format(gnuplot.quote(run.label))
+  brackets.panel(f, rect_at(top, #run.loops > 0 and LOOP * rows or 1), run.loops, x.time, rows, label or nil)
   for _, lane in ipairs(run.lanes) do
-    if lane.name == name then return lane end
-  end
-end
-
--- Places one group in all columns.
-local function place_group(f, x, g, group, o)
-  local top = f.bottom + (group.label and HEADING or 4)
-  for n, column in ipairs(x.columns) do
-    local left, run = column.left, column.runs[g]
-    local rect = {left = left, right = left + WIDTH, top = top, height = math.max(LOOP * group.loops, 1)}
-    local label = group.label and n == 1
-      and ("set label %s at graph 0, graph 1 offset 0,0.8 left noenhanced"):format(gnuplot.quote(group.label))
-    brackets.panel(f, rect, run.loops, x.time, math.max(group.loops, 1), label or nil)
-  end
-  for _, row in ipairs(group.lanes) do
-    top = f.bottom + figure.GAP
-    for n, column in ipairs(x.columns) do
-      local lane, commands = lane_of(column.runs[g], row.name), lane_commands(row, n, x, o)
-      local parts, setup = {"NaN notitle"}, nil
-      if lane then parts, setup = lane.parts(f, {width = x.pixels, height = x.height, time = x.time}) end
-      commands[#commands + 1] = setup
-      f:panel({left = column.left, right = column.left + WIDTH, top = top, height = x.height}, commands, parts)
-    end
+    local range = x.ranges[lane.name]
+    local commands = lane_commands(lane.name, range, x, o)
+    local parts, setup = lane.parts(f, {width = x.pixels, height = x.height, time = x.time, range = range})
+    commands[#commands + 1] = setup
+    f:panel(rect_at(f.bottom + figure.GAP, x.height), commands, parts)
   end
 end
 
 local DASHES = {1, 2, 3, 4, 5}
 
-local function curve_commands(x, column, o, first)
+local function curve_commands(x, column, o, last)
   local out = {("set xrange [-0.5:%d - 0.5]; set yrange [0:%g]"):format(x.time, x.most * (#column.runs > 1 and 1.25 or 1.15)),
-    figure.count_tics("x", 0, x.time, 8), "set xlabel 'time, accesses'", figure.byte_tics("y", x.most)}
-  out[#out + 1] = first and "set ylabel 'touched'" or "set ytics ('' 0)"
+    figure.count_tics("x", 0, x.time, 8), last and "set xlabel 'time, accesses'" or "", figure.byte_tics("y", x.most),
+    "set ylabel 'touched'"}
   local parts = {}
   for n, run in ipairs(column.runs) do
     local shade = n == 1 and colour.black or figure.series[(n - 2) % #figure.series + 1]
@@ -126,13 +99,10 @@ local function curve_commands(x, column, o, first)
   return out, parts
 end
 
-local function place_curves(f, x, o)
-  local top = f.bottom + figure.GAP
-  for n, column in ipairs(x.columns) do
-    local commands, parts = curve_commands(x, column, o, n == 1)
-    for k, run in ipairs(column.runs) do parts[k] = parts[k]:format(f:data(run.curve, "curve")) end
-    f:panel({left = column.left, right = column.left + WIDTH, top = top, height = CURVE - figure.GAP}, commands, parts)
-  end
+local function place_curve(f, x, column, o)
+  local commands, parts = curve_commands(x, column, o, column == x.columns[#x.columns])
+  for k, run in ipairs(column.runs) do parts[k] = parts[k]:format(f:data(run.curve, "curve")) end
+  f:panel(rect_at(f.bottom + figure.GAP, CURVE - figure.GAP), commands, parts)
 end
 
 local function extents(columns)
@@ -143,16 +113,10 @@ local function extents(columns)
   return time, most
 end
 
--- Places the titles of columns, below the title of the picture.
-local function place_headings(f, columns)
-  if #columns == 1 then return end
-  for _, column in ipairs(columns) do
-    f:panel({left = column.left, right = column.left + WIDTH, top = f.bottom, height = 20},
-      {"unset border; unset xtics; unset ytics; set xrange [0:1]; set yrange [0:1]",
-        ("set label %s at 0.5,0.5 center noenhanced font ',12'"):format(gnuplot.quote(column.label))}, {"NaN notitle"})
-    f.bottom = figure.TITLE
-  end
-  f.bottom = figure.TITLE + 20
+-- Places the name of a schedule above its lanes.
+local function place_heading(f, column)
+  f:panel(rect_at(f.bottom, 20), {"unset border; unset xtics; unset ytics; set xrange [0:1]; set yrange [0:1]",
+    ("set label %s at 0.5,0.5 center noenhanced font ',12'"):format(gnuplot.quote(column.label))}, {"NaN notitle"})
 end
 
 -- ---- captions
@@ -249,21 +213,22 @@ end
 local function draw(columns, kind, o)
   local time, most = extents(columns)
   place_loops(columns, time)
-  local groups = rows_of(columns)
-  local height, lanes = lane_height(groups)
-  local x = {columns = columns, time = time, most = most, height = height}
-  x.pixels = pixels_across(math.max(lanes or 1, 1), height, #columns)
-  local f = figure.new {title = o.title, width = LEFT + #columns * (WIDTH + BETWEEN) - BETWEEN + 30}
-  for n, column in ipairs(columns) do column.left = LEFT + (n - 1) * (WIDTH + BETWEEN) end
-  place_headings(f, columns)
-  for g, group in ipairs(groups) do place_group(f, x, g, group, o) end
-  place_curves(f, x, o)
+  local ranges, lanes = ranges_of(columns)
+  local x = {columns = columns, time = time, most = most, height = lane_height(lanes), ranges = ranges}
+  x.pixels = pixels_across(math.max(lanes, 1), x.height)
+  local f = figure.new {title = o.title, width = LEFT + WIDTH + 30}
+  for n, column in ipairs(columns) do
+    if n > 1 then f.bottom = f.bottom + BETWEEN end
+    if #columns > 1 then place_heading(f, column) end
+    for _, run in ipairs(column.runs) do place_run(f, x, run, o) end
+    place_curve(f, x, column, o)
+  end
   f:key(kind.key(o))
   local small = caches.small_print(o.cache, o.all and 1 or o.level, o.all and #o.cache.levels or o.level, o.threads)
   local model, caption = model_words(columns, o), caption_of(columns, o, kind.raster)
   model[#model + 1] = small
   table.move(model, 1, #model, #caption + 1, caption)
-  local script, size = f:finish(UNDER, table.concat(model, " "))
+  local script, size = f:finish(figure.AXIS, table.concat(model, " "))
   local names = {table.unpack(kind.columns)}
   if #columns > 1 or #columns[1].runs > 1 then table.move({"schedule", "thread"}, 1, 2, #names + 1, names) end
   return plot.new {caption = table.concat(caption, "\n"), script = script, size = size, columns = names, rows = data_rows(columns)}

@@ -1,6 +1,7 @@
 --- Draws the step log as a curve: the time of each version of a schedule, in order.
 local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local times = require "nestwright.measure.times"
 local written = require "nestwright.show.written"
@@ -9,7 +10,7 @@ local steps = {}
 
 local LEFT, RIGHT, HEIGHT, WIDE = 110, 40, 300, 56 -- pixels: the margins, the height of the panel, the least width of a step
 local NAME, ANGLE = 34, 35 -- the largest number of characters of a step's text, and its angle in degrees
-local CHARACTER = 6.6 -- pixels
+local SIZE = 10 -- pixels: the size of the font of labels
 local FAR = 8 -- the axis is logarithmic if one version takes more than this many times as long as another
 
 local colour, seconds = figure.colour, written.seconds
@@ -45,7 +46,7 @@ end
 local function room_of(list, step)
   local left, under, angle = 0, 0, math.rad(ANGLE)
   for n, r in ipairs(list) do
-    local long = CHARACTER * utf8.len(name_of(n, r))
+    local long = fit.width(name_of(n, r), SIZE)
     left, under = math.max(left, long * math.cos(angle) - (n - 0.5) * step), math.max(under, long * math.sin(angle))
   end
   return left + 12, under + 30
@@ -86,7 +87,7 @@ local function curve_parts(f, list, kinds, top)
   for _, kind in ipairs(KINDS) do
     local data = series(f, list, kinds, kind.name, top)
     if data then
-      parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 1.3 lw 1.5 lc rgb '%s' notitle"):format(data, kind.pt, kind.colour)
+      parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 0.8 lw 1.5 lc rgb '%s' notitle"):format(data, kind.pt, kind.colour)
     end
   end
   return parts

@@ -93,11 +93,7 @@ local function kitty(p, screen)
   return table.concat(out)
 end
 
-local function sixel(p, screen)
-  local scale = scale_of(p, screen)
-  return (gnuplot.draw(p.script, ("sixelgd truecolor size %d,%d noenhanced font 'sans,%g' fontscale %g linewidth %g"):format(
-    p.size[1] * scale // 1, p.size[2] * scale // 1, 10, scale, math.max(scale, 1))))
-end
+local function sixel(p, screen) return (gnuplot.sixels(p.script, p.size, scale_of(p, screen))) end
 
 -- ---- characters
 
@@ -114,8 +110,9 @@ local function unsaid(p, print)
 end
 
 -- Patterns for the commands of figure.lua that draw below the panels. A label is one line, and its end never contains user text.
-local BELOW = {"^set label .* point pt %d+ ps 1 lc rgb '[^']*' offset 1,0 font ',11'$",
-  "^set label .* font ',9' textcolor rgb '#666666'$", "^set object rectangle from screen "}
+local BELOW = {"^set label .* point pt %d+ ps 1 lc rgb '[^']*' offset 1%.5,0 font ',%d+'$",
+  ("^set label .* font ',%d' textcolor rgb '%s'$"):format(figure.PRINT.size, figure.PRINT.colour),
+  "^set object rectangle from screen "}
 
 local function without_below(script)
   local out = {}

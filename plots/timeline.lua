@@ -5,6 +5,7 @@ local bars = require "nestwright.plots.bars"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local plot = require "nestwright.plots.plot"
 local written = require "nestwright.show.written"
@@ -12,13 +13,13 @@ local written = require "nestwright.show.written"
 local timeline = {}
 
 local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 150, 500
-local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
+local RIGHT, WIDTH, HEAD = 885, 1000, 20 -- pixels
 local TALLEST, LOWEST = 36, 13 -- pixels: maximum and minimum height of a lane
 local ROOM = 560 -- pixels: maximum height of all lanes together
 local COLUMN = 5 -- pixels: minimum width of a column, which is drawn in place of bars that are too narrow to distinguish
-local FAR = 1000 -- times are drawn relative to the start of the time span if |start| > FAR * (length of the span)
-local CHARACTER, NAME = 7, 26 -- pixels per character of a lane's name; maximum number of characters of a lane's name
-local SMALL = 6 -- pixels per character of a label on a bar
+local FAR = 1000 -- times are drawn relative to the start of the shown span if |start| > FAR * (length of the span)
+local NAME = 26 -- maximum number of characters of a lane's name
+local SIZE, SMALL, LEAST = 11, 10, 8 -- pixels: sizes of the fonts of lanes' names, of labels on bars, and of names of low lanes
 local NARROW = " Where bars are too narrow to distinguish, their height shows how much of the time they fill."
 local colour = figure.colour
 
@@ -270,9 +271,9 @@ local function label_commands(labels, left, from, to, height, out)
   for _, l in ipairs(labels) do
     local pixels = (l.bar.to - l.bar.from) / (to - from) * (RIGHT - left)
     local label = clean(l.bar.bar.label, 60)
-    if pixels > SMALL * utf8.len(label) + 6 and height / l.rows > 11 then
-      fitting[#fitting + 1] = ("set label %s at %.9g,%.9g center noenhanced front font ',10'%s"):format(gnuplot.quote(label),
-        (l.bar.from + l.bar.to) / 2, l.y, l.boxed and " boxed" or "")
+    if pixels > fit.width(label, SMALL) + 6 and height / l.rows > 11 then
+      fitting[#fitting + 1] = ("set label %s at %.9g,%.9g center noenhanced front font ',%d'%s"):format(gnuplot.quote(label),
+        (l.bar.from + l.bar.to) / 2, l.y, SMALL, l.boxed and " boxed" or "")
     end
   end
   if #fitting <= MOST_LABELS then table.move(fitting, 1, #fitting, #out + 1, out) end
@@ -291,19 +292,19 @@ local function arrow_commands(arrows, out)
 end
 
 local function left_of(lanes)
-  local most = 4
-  for _, lane in ipairs(lanes) do most = math.max(most, utf8.len(clean(lane.name, NAME))) end
-  return 24 + CHARACTER * most
+  local names = {}
+  for n, lane in ipairs(lanes) do names[n] = clean(lane.name, NAME) end
+  return 30 + math.ceil(fit.widest(names, SIZE))
 end
 
 local function write_sides(f, lanes, left, height)
   local most = 0
   for _, lane in ipairs(lanes) do most = math.max(most, lane.y) end
-  f:text(RIGHT + 12, f.bottom + HEAD - 12, "idle", {size = 10, colour = colour.grey})
+  f:text(RIGHT + 12, f.bottom + HEAD - 12, "idle", {size = SMALL, colour = colour.grey})
   for _, lane in ipairs(lanes) do
     local y = f.bottom + HEAD + (most - lane.y + 0.5) * height
-    f:text(left - 8, y, clean(lane.name, NAME), {align = "right", size = height < 15 and 8 or 11})
-    f:text(RIGHT + 12, y, percent(lane.idle), {size = height < 15 and 8 or 11})
+    f:text(left - 8, y, clean(lane.name, NAME), {align = "right", size = height < 15 and LEAST or SIZE})
+    f:text(RIGHT + 12, y, percent(lane.idle), {size = height < 15 and LEAST or SIZE})
   end
 end
 
@@ -385,7 +386,7 @@ function timeline.make(records, o)
   f:key(key_of(kinds))
   local small = (o.small or "A lane is idle where it has no bar.") .. (narrow and NARROW or "")
     .. (#kinds > #KINDS and kinds_text(kinds) or "")
-  local script, size = f:finish(UNDER, small)
+  local script, size = f:finish(figure.AXIS, small)
   return plot.new {caption = caption_of(x, lanes, arrows, o) .. "\n" .. small, script = script, size = size,
     columns = {"lane", "from", "to", "label", "kind"}, rows = columns_of(list), idle = lanes}
 end

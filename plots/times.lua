@@ -3,6 +3,7 @@
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local plot = require "nestwright.plots.plot"
 local times = require "nestwright.measure.times"
@@ -11,9 +12,9 @@ local written = require "nestwright.show.written"
 local pictures = {}
 
 local MOST = 60 -- the largest number of rows
-local FAR = 20 -- if times differ by more than this factor, the axis is logarithmic
-local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: the heights of a row, of the headings of the columns, and of the axis below
-local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- pixels; NAME is a number of characters
+local FAR = 20 -- if times differ by more than this factor, the shortest bars on a linear axis would be too short to see
+local ROW, HEAD = 30, 26 -- pixels: the heights of a row, and of the headings of the columns
+local SMALL, NAME, COLUMN, VERDICT, BRACKET = 10, 36, 90, 160, 12 -- pixels; NAME is a number of characters
 
 local colour, seconds = figure.colour, written.seconds
 
@@ -155,7 +156,7 @@ local function point_parts(f, list, style, parts)
       if not r.refused and kind.name == kind_of(r) then points[#points + 1] = {r[style.at], #list - n} end
     end
     if #points > 0 then
-      parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 1.1 lc rgb '%s' notitle"):format(f:data(points, "points"), kind.point,
+      parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 0.8 lc rgb '%s' notitle"):format(f:data(points, "points"), kind.point,
         kind.colour)
     end
   end
@@ -196,7 +197,7 @@ local function row_labels(list, wide, out)
     local y = ("first %d"):format(#list - n)
     out[#out + 1] = label(name_of(r), ("graph %.4f"):format(-8 / wide), y, "right")
     if r.refused then
-      out[#out + 1] = label(written.shortened(r.refused, wide // CHARACTER), "graph 0.01", y, "left" .. GREY)
+      out[#out + 1] = label(fit.shortened(r.refused, wide * 0.98, figure.TICK), "graph 0.01", y, "left" .. GREY)
       out[#out + 1] = label("refused", behind(TIME, wide), y, "right" .. GREY)
     else
       local said = r.time.disturbed and "disturbed" or r.first and "" or r.unknown and "no verdict"
@@ -209,10 +210,10 @@ end
 
 local function head_labels(list, base, sets, wide, out)
   local function head(text, pixels, side)
-    out[#out + 1] = label(text, behind(pixels, wide), "graph 1 offset 0,0.8", side .. " font ',9'" .. GREY)
+    out[#out + 1] = label(text, behind(pixels, wide), "graph 1 offset 0,0.8", ("%s font ',%d'"):format(side, SMALL) .. GREY)
   end
   head("median", TIME, "right")
-  if #list > 1 then head("against " .. written.shortened(base.label, 22), AGAINST, "left") end
+  if #list > 1 then head(fit.shortened("against " .. base.label, COLUMN + VERDICT - AGAINST, SMALL), AGAINST, "left") end
   if #sets > 0 then head("alike", COLUMN + VERDICT + BRACKET * #sets, "right") end
 end
 
@@ -231,9 +232,9 @@ local function bracket_lines(list, sets, wide, out)
 end
 
 local function left_of(list)
-  local most = 0
-  for _, r in ipairs(list) do most = math.max(most, utf8.len(name_of(r))) end
-  return 24 + CHARACTER * most
+  local names = {}
+  for n, r in ipairs(list) do names[n] = name_of(r) end
+  return 24 + math.ceil(fit.widest(names, figure.TICK))
 end
 
 local function times_panel(f, list, name, c, sets)
@@ -351,7 +352,7 @@ local function draw(list, name, c, sets, title)
   end
   local f = figure.new {title = title}
   times_panel(f, list, name, c, sets)
-  return f, UNDER, #sets > 0 and ALIKE or ""
+  return f, figure.AXIS, #sets > 0 and ALIKE or ""
 end
 
 --- Makes the picture. c: a comparison; o: style, title.

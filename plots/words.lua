@@ -1,15 +1,14 @@
 --- Makes the texts of captions about memory: sweeps over tensors, reuse distances and misses.
 local core = require "nestwright.core"
+local outcomes = require "nestwright.plots.outcomes"
 local written = require "nestwright.show.written"
 
 local words = {}
 
-local MISSES = {"cold", "capacity", "conflict"}
-
 --- Returns the text of counts by outcome: "12 cold, 3 conflict misses".
 function words.misses(counts)
   local missed, all = {}, 0
-  for _, name in ipairs(MISSES) do
+  for _, name in ipairs(outcomes.MISSES) do
     local n = counts[name]
     if n and n > 0 then missed[#missed + 1], all = ("%d %s"):format(n, name), all + n end
   end
