@@ -90,9 +90,10 @@ function methods:data(rows, kind)
 end
 
 --- Adds a panel. rect: {left, right, top, height} in pixels, where left and right are the ends of the horizontal axis, and top is
---- the distance from the top of the figure to the panel. commands: gnuplot commands before the plot; parts: the plotted items.
-function methods:panel(rect, commands, parts)
-  self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts}
+--- the distance from the top of the figure to the panel. commands: these set the panel up; parts: the plotted items; letters: the
+--- items that are plotted instead if a picture is drawn with letters, which cannot show an image.
+function methods:panel(rect, commands, parts, letters)
+  self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts, letters = letters}
   self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
 end
 
@@ -156,7 +157,7 @@ end
 
 --- Sets the key, which is drawn in one or more rows below the panels. The entry of a mark is {text, pt (gnuplot's number of the
 --- shape), colour}; the entry of a filling is {text, fill (a gnuplot style), colour}. shade, in an entry: true if only its
---- colour distinguishes it from other entries.
+--- colour distinguishes it from other entries. letter, in an entry: the number of the shape if the picture is drawn with letters.
 function methods:key(entries) self.entries = entries end
 
 local KEY_ROW, MARK = 20, 38 -- pixels: the height of a row of the key; the width of a mark with the gaps beside it
@@ -194,6 +195,7 @@ local function key_commands(labels, rows, f, height, above)
     out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced point pt %d ps 1 lc rgb '%s' offset 1.5,0 "
       .. "font ',%d'"):format(gnuplot.quote(l.text), l.x / f.width, y / height, l.entry.pt or 5, l.entry.colour, ENTRY)
     if l.entry.shade then out[n] = out[n] .. " # shade" end
+    if l.entry.letter then out[n] = ("%s # letter %d"):format(out[n], l.entry.letter) end
     if l.entry.fill then out[n] = out[n] .. "\n" .. swatch(f, l, y / height, height) end
   end
   return out
@@ -215,8 +217,30 @@ function figure.unshaded(script)
   return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
 end
 
---- Returns the script and its size in pixels. The first line of the script has the position of the panels. It is needed for
---- pictures made of characters, whose title, key and small print are text. under: pixels below the last panel for the labels of its
+local AS_LETTERS = "# with letters: "
+
+--- Returns plotted items that show an image as letters: for each kind of value, the points whose values are of this kind. Kinds
+--- that come later are drawn over earlier ones. data: a matrix; x, y: positions as functions of $1 and $2; kinds: {test (a condition
+--- on $3), letter}.
+function figure.letters(data, x, y, kinds)
+  local out = {}
+  for n, kind in ipairs(kinds) do
+    out[n] = ("%s matrix using (%s):(%s ? %s : NaN) with points pt %d notitle"):format(data, x, kind.test, y, kind.letter)
+  end
+  return out
+end
+
+--- True if a picture has parts that only an image shows, with letters to replace them.
+function figure.has_letters(script) return script:find("\n" .. AS_LETTERS, 1, true) ~= nil end
+
+--- Returns the script for a picture that is drawn with letters.
+function figure.lettered(script)
+  script = script:gsub("\nplot [^\n]*\n" .. AS_LETTERS .. "([^\n]*)", "\nplot %1")
+  return (script:gsub("(\nset label [^\n]* point pt )%d+( [^\n]*) # letter (%d+)%f[\n]", "%1%3%2"))
+end
+
+--- Returns the script and its size in pixels. The first line of the script has the position of the panels. Terminals need it,
+--- because they write the title, the key and the small print as text. under: pixels below the last panel for the labels of its
 --- axis; small: the small print, which names the machine and the spread of measurements, or the model.
 function methods:finish(under, small)
   local print, labels, rows = fit.folded(small or "", self.width - 2 * SIDE, figure.PRINT.size), key_labels(self)
@@ -237,6 +261,7 @@ function methods:finish(under, small)
     end
     out[#out + 1] = table.concat(p.commands, "\n")
     out[#out + 1] = "plot " .. table.concat(p.parts, ", \\\n  ")
+    if p.letters then out[#out + 1] = AS_LETTERS .. table.concat(p.letters, ", ") end
   end
   out[#out + 1] = "unset multiplot"
   return table.concat(out, "\n"), {self.width, height}

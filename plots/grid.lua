@@ -11,6 +11,7 @@ local grid = {}
 local BLUES, GREYS = {{240, 246, 252}, {74, 144, 196}}, {{252, 252, 252}, {200, 200, 200}}
 grid.NUMBERS = 26 -- pixels of a cell with room for a number
 local TEXT, NAME = 9, 12 -- pixels: the width of a character of a tick's label; half of the height of an axis' name
+local LINED = 5 -- cells with fewer pixels have no lines between them, which would hide their colours
 local SMALL = 14 -- lines are thin if a cell has fewer pixels
 local SHADES = 63 -- steps of the ramp
 
@@ -28,9 +29,12 @@ end
 --- The axis of a grid without a second axis: one row or column.
 grid.NONE = {values = {0}, at = {[0] = 0}, ticks = {}, n = 1}
 
---- Returns the largest size of a cell, in pixels, with which the axes fit into width x height.
-function grid.cell(rows, columns, width, height)
-  return math.max(7, math.min(46, width // columns.n, height // rows.n))
+local LEAST, LARGEST = 7, 46 -- pixels: the sizes of a cell
+
+--- Returns the largest size of a cell, in pixels, with which the axes fit into width x height. least: the least size, by default one
+--- with room for a path.
+function grid.cell(rows, columns, width, height, least)
+  return math.max(least or LEAST, math.min(LARGEST, width // columns.n, height // rows.n))
 end
 
 --- Returns a colour between light and dark, as a number. part: from 0 (light) to 1 (dark).
@@ -153,7 +157,7 @@ local function background(f, o, parts)
     parts[1] = ("%s %s:3 with boxxyerror fs solid 1 noborder lc rgb variable notitle"):format(f:data(cells.boxes(o.fills), "cells"),
       BOX)
   end
-  parts[#parts + 1] = LINE:format(f:data(lines(o), "domain"), 0.7, "#CCCCCC")
+  if o.cell >= LINED then parts[#parts + 1] = LINE:format(f:data(lines(o), "domain"), 0.7, "#CCCCCC") end
   local list = outside(o)
   if #list > 0 then parts[#parts + 1] = hatched(f, "outside", list, 2, "#888888") end
 end

@@ -7,6 +7,7 @@ local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local outcomes = require "nestwright.plots.outcomes"
 local plot = require "nestwright.plots.plot"
+local words = require "nestwright.plots.words"
 local written = require "nestwright.show.written"
 
 local misses = {}
@@ -63,7 +64,7 @@ local function place(f, m, level, rows, by, most)
   local commands = {("set xrange [0:%.9g]; set yrange [-0.6:%g]"):format(most * 1.02, #rows - 0.4), "unset ytics",
     figure.count_tics("x", 0, most, (right - left) // 90, not last), "set xtics nomirror; set grid xtics lc rgb '#EEEEEE'",
     last and "set xlabel 'lines missed'" or "",
-    ("set label %s at graph 0, graph 1 offset 0,0.6 left noenhanced font ',11'"):format(gnuplot.quote(caches.level_text(m, level)))}
+    ("set label %s at graph 0, graph 1 offset 0,1 left noenhanced font ',11'"):format(gnuplot.quote(caches.level_text(m, level)))}
   for n, row in ipairs(rows) do
     commands[#commands + 1] = ("set label %s at graph -0.01, first %d right noenhanced"):format(
       gnuplot.quote(name_of(row, by)), #rows - n)
@@ -81,7 +82,7 @@ local function caption(m, by)
       if row.level == level and (not worst or missed(row) > missed(worst)) then worst = row end
     end
     all = missed(m.total[level])
-    out[#out + 1] = ("%s: %s%s"):format(caches.level_text(m, level), written.plural(all, "miss", "misses"), worst and all > 0 and
+    out[#out + 1] = ("%s: %s%s"):format(caches.level_text(m, level), words.misses(m.total[level]), worst and all > 0 and
       (", %.3g %% of them %s %s"):format(100 * missed(worst) / all, by == "loop" and "in" or "of", worst[by] or "outside of loops")
       or "")
   end

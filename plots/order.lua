@@ -163,12 +163,28 @@ function order.fixed_text(view)
   return #words > 0 and " at " .. table.concat(words, ", ") or ""
 end
 
+-- Returns the shown values of an axis as ranges: "0..17", or "0..64 and 936..1000".
+local function ranges_text(values)
+  local out, first = {}, values[1]
+  for n, v in ipairs(values) do
+    if values[n + 1] ~= v + 1 then out[#out + 1], first = ("%d..%d"):format(first, v + 1), values[n + 1] end
+  end
+  return table.concat(out, " and ")
+end
+
+local function is_whole(axis) return #axis.values == axis.hi - axis.lo + 1 end
+
 --- Returns the text of the shown part of an axis: i in 0..17, or i in 0..8 of 0..17.
 local function axis_text(axis)
-  local first, last = axis.values[1], axis.values[#axis.values]
-  local text = ("%s in %d..%d"):format(axis.name, first, last + 1)
-  if first == axis.lo and last == axis.hi then return text end
-  return ("%s of %d..%d"):format(text, axis.lo, axis.hi + 1)
+  local text = ("%s in %s"):format(axis.name, ranges_text(axis.values))
+  return is_whole(axis) and text or ("%s of %d..%d"):format(text, axis.lo, axis.hi + 1)
+end
+
+--- Returns a sentence about the number of instances that are shown, or nil if all are shown.
+function order.part_text(view)
+  local shown, all = 1, 1
+  for _, axis in ipairs(view.shown) do shown, all = shown * #axis.values, all * (axis.hi - axis.lo + 1) end
+  return shown < all and ("%d of %d instances are shown."):format(shown, all) or nil
 end
 
 function order.shown_text(view)

@@ -271,7 +271,7 @@ local function tiles_text(tiles)
 end
 
 local function caption_of(view, list, tiles, again)
-  local out = {order.shown_text(view) .. ":"}
+  local out = {order.shown_text(view) .. ":", order.part_text(view)}
   local words = {}
   for n, p in ipairs(list) do words[n] = ("%s %s"):format(p.name, order.count(#p.cells, "instance")) end
   out[#out + 1] = table.concat(words, ", ") .. "."
@@ -287,9 +287,15 @@ local function room_beside(list)
   return most
 end
 
---- Makes the picture. view: as for order.make; its field `width` is the width of the grid in pixels. A cell has at least 7 pixels.
+-- Returns the least size of a cell: a few pixels, but fewer if there are so many cells that the picture would be too large.
+local function least_cell(view)
+  return math.max(2, math.min(7, HEIGHT // math.max(view.rows.n, view.columns.n)))
+end
+
+--- Makes the picture. view: as for order.make; its field `width` is the width of the grid in pixels. A cell has at least 7 pixels if
+--- there are few cells.
 function pieces.make(view)
-  local cell = grid.cell(view.rows, view.columns, view.width or WIDTH, view.width or HEIGHT)
+  local cell = grid.cell(view.rows, view.columns, view.width or WIDTH, view.width or HEIGHT, least_cell(view))
   local list, tiles = pieces_of(view), order.tiles(view, view.list)
   local again = repeated(view)
   set_styles(list)

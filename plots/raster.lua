@@ -1,5 +1,6 @@
 --- Draws accesses if there are too many for marks: each pixel shows the worst outcome of the accesses in it.
 local core = require "nestwright.core"
+local figure = require "nestwright.plots.figure"
 local outcomes = require "nestwright.plots.outcomes"
 local words = require "nestwright.plots.words"
 
@@ -27,11 +28,12 @@ end
 function raster.key(o)
   local out, colours = {}, colours_of(o)
   if not o.all then
-    for n, name in ipairs(NAMES) do out[n] = {text = name, pt = 5, colour = colours[n]} end
+    for n, name in ipairs(NAMES) do out[n] = {text = name, pt = 5, colour = colours[n], letter = n} end
     return out
   end
   for n = 1, #o.cache.levels + 1 do
-    out[n] = {text = n > #o.cache.levels and "memory" or "found in L" .. n, pt = 5, colour = colours[n]}
+    out[n] = {text = n > #o.cache.levels and "memory" or "found in L" .. n, pt = 5, colour = colours[n],
+      letter = n}
   end
   return out
 end
@@ -53,8 +55,10 @@ local function parts_of(t, time, o)
     height = math.max(2, math.min(HEIGHT, math.floor(height)))
     local lines = widened(core.pixels(t.rows, width, height), o)
     local dx, dy = time / width, (t.to - t.from) / height
-    local image = "%s matrix using (($1 + 0.5)*%.9g - 0.5):(%d + ($2 + 0.5)*%.9g):3 with image notitle"
-    return {image:format(f:data(lines, "pixels"), dx, t.from, dy)}, palette(o)
+    local x, y = ("($1 + 0.5)*%.9g - 0.5"):format(dx), ("%d + ($2 + 0.5)*%.9g"):format(t.from, dy)
+    local data, kinds = f:data(lines, "pixels"), {}
+    for n = 1, #PIXELS do kinds[n] = {test = "$3 == " .. n, letter = n} end
+    return {("%s matrix using (%s):(%s):3 with image notitle"):format(data, x, y)}, palette(o), figure.letters(data, x, y, kinds)
   end
 end
 

@@ -12,6 +12,11 @@ sets.COLUMNS = 300 -- the number of parts into which the time is divided
 local ROWS = 256 -- the largest number of rows; if there are more sets, each row shows the fullest of its sets
 local LEFT, RIGHT, PANEL = 110, 880, 220 -- pixels
 
+-- The key: a number of lines, compared with the number of ways.
+local PARTLY = {text = "fewer lines than ways", pt = 5, colour = "#B5D6EA", letter = 1}
+local FULL = {text = "as many lines as ways", pt = 5, colour = "#6BAED6", letter = 2}
+local CROWDED = {text = "more lines than ways", pt = 5, colour = "#F08A24", letter = 3}
+
 -- ---- the maps
 
 -- Returns the number of sets per row of the map.
@@ -47,23 +52,26 @@ end
 -- into the set, are orange to red. Larger numbers are darker even without colour.
 local function palette(ways, most)
   if most <= ways then
-    return ("set palette defined (0 '#FFFFFF', %g '#0B3C5D'); set cbrange [0:%g]"):format(ways, ways)
+    return ("set palette defined (0 '#FFFFFF', %g '%s'); set cbrange [0:%g]"):format(ways, FULL.colour, ways)
   end
-  return ("set palette defined (0 '#FFFFFF', %g '#6BAED6', %g '#F08A24', %g '#5A0F00'); set cbrange [0:%g]"):format(ways,
-    ways * 1.001, most, most)
+  return ("set palette defined (0 '#FFFFFF', %g '%s', %g '%s', %g '#5A0F00'); set cbrange [0:%g]"):format(ways, FULL.colour,
+    ways * 1.001, CROWDED.colour, most, most)
 end
 
 local function place(f, x, columns, most, what, last)
   columns = doubled(columns)
   local lines, each = map_lines(columns, x.sets)
-  local width, rows = x.time / #columns, math.max(x.sets, 1)
+  local width, rows, data = x.time / #columns, math.max(x.sets, 1), f:data(lines, "sets")
+  local across, up = ("($1 + 0.5)*%.9g"):format(width), ("($2 + 0.5)*%g"):format(each)
   f:panel({left = LEFT, right = RIGHT, top = f.bottom + 30, height = PANEL}, {
     ("set xrange [0:%.9g]; set yrange [0:%d]"):format(x.time, rows), palette(x.ways, most),
-    ("set cblabel '%s' offset 1,0"):format(what), figure.count_tics("cb", 0, math.max(most, x.ways), 9),
+    ("set label '%s' at graph 0, graph 1 offset 0,1 left"):format(what), figure.count_tics("cb", 0, math.max(most, x.ways), 9),
     figure.count_tics("x", 0, x.time, 8, not last), last and "set xlabel 'time, accesses'" or "",
     ("set ylabel 'set of L%d'; set xtics out nomirror; set ytics out nomirror; %s"):format(
       x.level, set_tics(rows)),
-  }, {("%s matrix using (($1 + 0.5)*%.9g):(($2 + 0.5)*%g):3 with image notitle"):format(f:data(lines, "sets"), width, each)})
+  }, {("%s matrix using (%s):(%s):3 with image notitle"):format(data, across, up)}, figure.letters(data, across, up, {
+    {test = "$3 > 0 && $3 < " .. x.ways, letter = PARTLY.letter}, {test = "$3 == " .. x.ways, letter = FULL.letter},
+    {test = "$3 > " .. x.ways, letter = CROWDED.letter}}))
 end
 
 -- ---- the caption
@@ -121,6 +129,7 @@ function sets.make(filling, cache, level, title)
   local f, most = figure.new {title = title}, most_of(filling.asked)
   place(f, x, filling.held, most, "lines held", false)
   place(f, x, filling.asked, most, "different lines accessed", true)
+  f:key {PARTLY, FULL, CROWDED}
   local said = caption(x, filling, cache)
   local script, size = f:finish(figure.AXIS, said[#said])
   return plot.new {caption = table.concat(said, "\n"), script = script, size = size, columns = {"column", "set", "held", "asked"},

@@ -67,9 +67,9 @@ local function place_run(f, x, run, o)
   for _, lane in ipairs(run.lanes) do
     local range = x.ranges[lane.name]
     local commands = lane_commands(lane.name, range, x, o)
-    local parts, setup = lane.parts(f, {width = x.pixels, height = x.height, time = x.time, range = range})
+    local parts, setup, letters = lane.parts(f, {width = x.pixels, height = x.height, time = x.time, range = range})
     commands[#commands + 1] = setup
-    f:panel(rect_at(f.bottom + figure.GAP, x.height), commands, parts)
+    f:panel(rect_at(f.bottom + figure.GAP, x.height), commands, parts, letters)
   end
 end
 

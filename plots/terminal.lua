@@ -151,7 +151,7 @@ end
 local function dumb(p, screen)
   local braille, columns = require "nestwright.plots.braille", math.min(math.max(screen.columns, 40) - 1, 120)
   local rows = math.max(columns * p.size[2] // (2 * p.size[1]), p.size[2] // 24, 12)
-  p = setmetatable({script = figure.unshaded(p.script)}, {__index = p})
+  p = setmetatable({script = figure.lettered(figure.unshaded(p.script))}, {__index = p})
   local lines = dumb_lines(p, columns, rows)
   while lines[1] == "" do table.remove(lines, 1) end
   while lines[#lines] == "" do table.remove(lines) end
@@ -161,7 +161,10 @@ local function dumb(p, screen)
   return plain(table.concat(lines, "\n"))
 end
 
+-- Braille shows kinds of values in an image by their colours. Without colours, such a picture is drawn with letters.
 local function braille(p, screen)
+  local _, plain_colour = require "nestwright.plots.characters".palette()
+  if plain_colour == "" and figure.has_letters(p.script) then return dumb(p, screen) end
   local drawn = require "nestwright.plots.braille"
   local picture, print = drawn.drawn(p, screen.columns - 1)
   return unsaid(p, print) and picture .. "\n" .. drawn.wrapped(print, screen.columns - 1) or picture

@@ -7,7 +7,10 @@ local sizes = require "nestwright.language.sizes"
 local steps = require "nestwright.language.steps"
 
 local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
-local MOST = 64 -- the largest number of drawn values of an axis
+-- The largest number of drawn values of an axis. Of a longer axis, nw.pieces draws both ends, because cuts are near the ends. A path
+-- of visits has no such gap.
+local MOST = {order = 64, pieces = 256}
+local AT_END = 64 -- the number of values of each end
 
 -- ---- options
 
@@ -82,17 +85,22 @@ local function check_extent(what, axis, from, to)
   if from >= to then
     errors.fail("range", nil, "%s: %s in %d..%d is empty: `to` is the first value that is not shown", what, axis.name, from, to)
   end
-  if to - from <= MOST then return end
-  errors.fail("limit", ("{from = {%s = %d}, to = {%s = %d}} shows a part"):format(axis.name, from, axis.name, from + MOST),
-    "%s: %s has %d values; at most %d are drawn", what, axis.name, to - from, MOST)
+  local most = MOST[what]
+  if what == "pieces" or to - from <= most then return end
+  errors.fail("limit", ("{from = {%s = %d}, to = {%s = %d}} shows a part"):format(axis.name, from, axis.name, from + most),
+    "%s: %s has %d values; at most %d are drawn", what, axis.name, to - from, most)
+end
+
+local function add_values(out, from, to)
+  for v = from, to - 1 do out[#out + 1] = v end
+  return out
 end
 
 local function range_of(what, axis, from, to)
   local lo, hi = from[axis.name] or axis.lo, to[axis.name] or axis.lo + axis.extent
   check_extent(what, axis, lo, hi)
-  local values = {}
-  for v = lo, hi - 1 do values[#values + 1] = v end
-  return values
+  if hi - lo <= MOST[what] then return add_values({}, lo, hi) end
+  return add_values(add_values({}, lo, lo + AT_END), hi - AT_END, hi)
 end
 
 -- Returns a fixed value for each axis that is not shown.
@@ -156,8 +164,7 @@ end
 
 local WHICH = "stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by "
   .. "default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part "
-  .. "of each axis that is shown, as in from = {i = 8}; `to` is excluded, and at most 64 values of each axis are drawn. sizes: "
-  .. "values of symbolic sizes."
+  .. "of each axis that is shown, as in from = {i = 8}; `to` is excluded. sizes: values of symbolic sizes."
 
 local SIGNATURE = "(s: nw.schedule, options?: {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, "
   .. "title?: nw.label}): nw.plot"
@@ -180,14 +187,14 @@ return function(nw)
     "The order in which the instances of a stage are visited, computed from the program. The picture is a grid of the stage's "
     .. "axes, with a path from visit to visit; later cells are darker, and tiles are outlined. A vector is drawn as a bar. Each "
     .. "iteration of a parallel loop has its own path, colour and times. An instance that is visited more than once is hatched. "
-    .. WHICH,
+    .. WHICH .. " At most 64 values of each axis are drawn.",
     picture("order", "order of visits"))
 
   define("pieces", SIGNATURE:gsub("title", "width?: integer, title"),
     "The pieces into which cuts divided a stage's loops. Each piece has a name and a colour. Each also has a hatch, except the "
     .. "main piece and parts that no cut has named. Pieces of the same name have the same colour in all pictures, and white cells "
     .. "are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by "
-    .. "default. " .. WHICH,
+    .. "default. " .. WHICH .. " Of an axis with more than 256 values, the first and the last 64 are drawn, and the caption says so.",
     picture("pieces", "pieces and tiles"))
 
   core.refusal.__tostring = function(refusal)
