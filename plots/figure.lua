@@ -26,7 +26,7 @@ figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
 
 figure.TITLE = 44 -- pixels for the title
 figure.GAP = 16
-figure.AXIS = 62 -- pixels below a panel for the labels of its ticks and the name of its axis
+figure.AXIS = 70 -- pixels below a panel for the labels of its ticks and the name of its axis
 figure.TICK = 13 -- the size of the font of ticks and names of axes, in pixels, in all formats
 figure.PRINT = {size = 10, colour = "#666666"} -- the small print
 local FOOT, SIDE = 18, 20 -- pixels: the height of a line of small print, and its distance from the sides
@@ -219,8 +219,8 @@ end
 
 local AS_LETTERS = "# with letters: "
 
---- Returns plotted items that show an image as letters: for each kind of value, the points whose values are of this kind. Kinds
---- that come later are drawn over earlier ones. data: a matrix; x, y: positions as functions of $1 and $2; kinds: {test (a condition
+--- Returns plotted items that show an image as letters: for each kind of value, the points whose values are of this kind. Later
+--- kinds are drawn over earlier ones. data: a matrix; x, y: positions as functions of $1 and $2; kinds: {test (a condition
 --- on $3), letter}.
 function figure.letters(data, x, y, kinds)
   local out = {}

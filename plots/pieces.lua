@@ -292,8 +292,7 @@ local function least_cell(view)
   return math.max(2, math.min(7, HEIGHT // math.max(view.rows.n, view.columns.n)))
 end
 
---- Makes the picture. view: as for order.make; its field `width` is the width of the grid in pixels. A cell has at least 7 pixels if
---- there are few cells.
+--- Makes the picture. view: as for order.make; its field `width` is the width of the grid in pixels.
 function pieces.make(view)
   local cell = grid.cell(view.rows, view.columns, view.width or WIDTH, view.width or HEIGHT, least_cell(view))
   local list, tiles = pieces_of(view), order.tiles(view, view.list)

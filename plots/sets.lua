@@ -10,7 +10,7 @@ local sets = {}
 
 sets.COLUMNS = 300 -- the number of parts into which the time is divided
 local ROWS = 256 -- the largest number of rows; if there are more sets, each row shows the fullest of its sets
-local LEFT, RIGHT, PANEL = 110, 880, 220 -- pixels
+local LEFT, RIGHT, PANEL, HEAD = 110, 880, 220, 40 -- pixels; HEAD is the space for the title of a map
 
 -- The key: a number of lines, compared with the number of ways.
 local PARTLY = {text = "fewer lines than ways", pt = 5, colour = "#B5D6EA", letter = 1}
@@ -63,7 +63,7 @@ local function place(f, x, columns, most, what, last)
   local lines, each = map_lines(columns, x.sets)
   local width, rows, data = x.time / #columns, math.max(x.sets, 1), f:data(lines, "sets")
   local across, up = ("($1 + 0.5)*%.9g"):format(width), ("($2 + 0.5)*%g"):format(each)
-  f:panel({left = LEFT, right = RIGHT, top = f.bottom + 30, height = PANEL}, {
+  f:panel({left = LEFT, right = RIGHT, top = f.bottom + HEAD, height = PANEL}, {
     ("set xrange [0:%.9g]; set yrange [0:%d]"):format(x.time, rows), palette(x.ways, most),
     ("set label '%s' at graph 0, graph 1 offset 0,1 left"):format(what), figure.count_tics("cb", 0, math.max(most, x.ways), 9),
     figure.count_tics("x", 0, x.time, 8, not last), last and "set xlabel 'time, accesses'" or "",

@@ -97,7 +97,8 @@ local function sixel(p, screen) return (gnuplot.sixels(p.script, p.size, scale_o
 
 -- ---- characters
 
-local PLAIN = {["→"] = "->", ["←"] = "<-", ["…"] = "..", ["×"] = "x", ["µ"] = "u", ["–"] = "-", ["●"] = "*", ["■"] = "#"}
+local PLAIN = {["→"] = "->", ["←"] = "<-", ["…"] = "..", ["×"] = "x", ["µ"] = "u", ["–"] = "-", ["●"] = "*", ["■"] = "#",
+  ["↓"] = "v", ["≈"] = "~", ["⋮"] = ":"}
 
 -- Returns a text in a form that the terminal can show. If the locale is not UTF-8, characters outside ASCII are replaced.
 local function plain(text)

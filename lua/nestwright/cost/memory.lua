@@ -104,7 +104,7 @@ return function(nw)
     .. "filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). "
     .. "level = 'all' shows instead the level in which the data was found. Above, brackets show the loops with the number of each "
     .. "iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or "
-    .. "'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: the number "
+    .. "'set'. before: another schedule, or the number of a version, drawn above it on the same axes. threads: the number "
     .. "of threads; each thread has its own lanes. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small "
     .. "print and the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save \"x.svg\" writes the "
     .. "picture. More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is "

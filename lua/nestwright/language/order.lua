@@ -7,8 +7,8 @@ local sizes = require "nestwright.language.sizes"
 local steps = require "nestwright.language.steps"
 
 local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
--- The largest number of drawn values of an axis. Of a longer axis, nw.pieces draws both ends, because cuts are near the ends. A path
--- of visits has no such gap.
+-- The largest number of drawn values of an axis. Of a longer axis, nw.pieces draws both ends, because cuts are near the ends. A
+-- path of visits must have no such gap.
 local MOST = {order = 64, pieces = 256}
 local AT_END = 64 -- the number of values of each end
 
@@ -194,7 +194,8 @@ return function(nw)
     "The pieces into which cuts divided a stage's loops. Each piece has a name and a colour. Each also has a hatch, except the "
     .. "main piece and parts that no cut has named. Pieces of the same name have the same colour in all pictures, and white cells "
     .. "are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by "
-    .. "default. " .. WHICH .. " Of an axis with more than 256 values, the first and the last 64 are drawn, and the caption says so.",
+    .. "default. " .. WHICH .. " Of an axis with more than 256 values, the first and the last 64 are drawn, and the caption says "
+    .. "so.",
     picture("pieces", "pieces and tiles"))
 
   core.refusal.__tostring = function(refusal)
