@@ -3,16 +3,60 @@
 ---
 ---   nestwright tutorials/partition.lua [folder]        pictures of the pieces go into the folder, which is created
 ---
---- A way is a list of ordinary steps, each proven to be legal before it is made. The row of a way gives the bytes of machine code,
---- the time that the cost model predicts (an estimate), the measured time (one thread, the fastest of several runs), and the
---- conditions that are left in the main piece and in the whole program. Other programs require this file: lab.kernels() returns
---- every way as a schedule.
+--- A way is a list of ordinary steps, each proven to be legal before it is made. All ways of a part get the same marks: the same
+--- axis is vectorized with the same number of lanes, and the rows of a tile are unrolled, in every piece. So two ways differ only
+--- in how they partition. If a mark is refused for a piece, the lab prints the reason. The row of a way gives the bytes of machine
+--- code, the time that the cost model predicts (an estimate), the measured time (one thread; all ways of a part are measured in
+--- turn), and the conditions that are left in the main piece and in the whole program. Other programs require this file:
+--- lab.kernels() returns every way as a schedule.
 local nw = require "nestwright"
 
 local lab = {}
 
 local LANES = 16 -- of f32; machines with narrower vectors split them
 local ROWS = 8   -- of a tile whose sums stay in registers
+
+-- ---- the marks, which are the same for all ways
+
+local refused = setmetatable({}, {__mode = "k"}) -- by schedule: what was refused when it was marked, with the reasons
+
+-- Makes a step that prepares or sets a mark. A refusal is kept with its reason, so that the lab can show it.
+local function mark(s, what, ...)
+  local ok, problem = pcall(s[what], s, ...)
+  if ok then return true end
+  if not problem.refusal then error(problem, 0) end
+  refused[s][#refused[s] + 1] = problem.message
+  return false
+end
+
+-- Moves the innermost loop over an axis to a place in the nest of a stage, counted from the inside. Returns the loop, or nil if
+-- this was refused.
+local function moved(s, stage, axis, place)
+  local loops = stage:loops()
+  local at, to = #loops, #loops + 1 - place
+  while loops[at].name:match "([^/]*)$":match "^%a+" ~= axis do at = at - 1 end -- i for i.tail, and j for i.tail/j_o
+  local inner = table.move(loops, at + 1, to, 1, {})
+  inner[#inner + 1] = loops[at]
+  return (#inner == 1 or mark(s, "reorder", table.unpack(inner))) and loops[at]
+end
+
+-- Marks all pieces of all stages: the innermost loop over the axis `lanes` becomes the lanes of vectors and, in tiles, the loop
+-- over the axis `rows` is unrolled around it. A guard around lanes becomes a mask.
+local function mark_pieces(s, lanes, rows)
+  refused[s] = {}
+  for _, stage in ipairs(s:stages()) do
+    local loop = moved(s, stage, lanes, 1)
+    if loop then mark(s, "vectorize", loop) end
+    loop = rows and not stage.name:find "_init$" and moved(s, stage, rows, 2)
+    if loop then mark(s, "unroll", loop) end
+  end
+end
+
+-- Gives the init of a sum a nest of its own, whose innermost loop is split into vectors.
+local function init_apart(s, stage, loop, lanes)
+  s:decompose_reduction(stage, loop)
+  s:split(lanes .. "_init", {factor = LANES, tail = "cut"})
+end
 
 -- ---- (1) a vector of 17, in tiles of 4
 
@@ -21,24 +65,24 @@ local function vector(n)
   return nw.schedule(nw.compute({n}, function(i) return A(i) * 2 + 1 end, "C"))
 end
 
-local function ask_each_round(s)
-  local outer, inner = s:split("i", 4)
-  s:pragma(outer, "partition", "never") -- otherwise lowering would split off the last tile
-  s:unroll(inner)
-end
-
 local function tiles_of_four(tail)
   return function(s)
-    local _, inner = s:split("i", 4, {tail = tail})
-    if tail ~= "predicate" then s:vectorize(inner) end
+    s:split("i", 4, {tail = tail})
+    mark_pieces(s, "i")
   end
+end
+
+-- Lowering makes a separate loop of the tiles that need no guard. Here it must not, so that every tile asks.
+local function ask_each_round(s)
+  s:pragma(s:split("i", 4), "partition", "never")
+  mark_pieces(s, "i")
 end
 
 local vectors = {
   {"guard", ask_each_round, asks = true},
   {"cut", tiles_of_four "cut", main = "i_o"},
   {"shift", tiles_of_four "shift", main = "i_o", least = 4},
-  {"predicate", tiles_of_four "predicate", main = "i_o"},
+  {"masks", tiles_of_four "guard", main = "i_o"},
 }
 
 -- ---- (2) a product of matrices, 127 by 127 by 127: both loops have a tail
@@ -49,37 +93,26 @@ local function product(n)
   return nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- Moves the loop over the columns to the outside before cutting it, so that each of its pieces is a perfect nest.
-local function tile_product(s, rows, columns)
-  local i_o, i_i = s:split("i", ROWS, {tail = rows})
-  s:reorder("j", i_o, i_i)
-  local j_o, j_i = s:split("j", LANES, {tail = columns})
-  s:reorder(i_o, j_o, "k", i_i, j_i)
-  return i_i, j_i
-end
-
-local function in_registers(tail)
+-- Tiles all pieces of the rows by columns. The loop over the columns is first moved to the outside, so that each of its pieces is
+-- a perfect nest.
+local function in_registers(rows, columns)
   return function(s)
-    local i_i, j_i = tile_product(s, tail, tail)
-    s:vectorize(j_i)
-    s:unroll(i_i)
-  end
-end
-
--- Computes the remaining columns as a vector under a mask, and the remaining rows one after the other.
-local function under_masks(s)
-  s:unroll((tile_product(s, "cut", "predicate")))
-  if s:stages()[2] then
-    local j_o, j_i = s:split("i.tail/j", LANES, {tail = "predicate"})
-    s:reorder(j_o, "i.tail/k", j_i)
+    local _, _, rest = s:split("i", {factor = ROWS, tail = rows})
+    s:reorder("j", "i_o", "i_i")
+    s:split("j", {factor = LANES, tail = columns})
+    if rest then
+      s:reorder("i.tail/j", rest)
+      s:split("i.tail/j", {factor = LANES, tail = columns})
+    end
+    mark_pieces(s, "j", "i")
   end
 end
 
 local products = {
-  {"guard", function(s) tile_product(s, "guard", "guard") end, main = "i_o"},
-  {"cut", in_registers "cut", main = "i_o"},
-  {"shift", in_registers "shift", main = "i_o", least = LANES},
-  {"masks", under_masks, main = "j_o"},
+  {"guard", in_registers("guard", "guard"), main = "i_o"},
+  {"cut", in_registers("cut", "cut"), main = "j_o"},
+  {"shift", in_registers("shift", "shift"), main = "j_o", least = LANES},
+  {"masks", in_registers("cut", "guard"), main = "j_o"},
 }
 
 -- ---- (3) a convolution whose sum runs over the whole signal
@@ -96,33 +129,38 @@ local function convolution(n)
   end, "Y"))
 end
 
--- The iterations without a condition become a separate loop, but the iterations before and after them still run.
-local function partition_domain(s)
-  s:decompose_reduction("Y", "r")
-  s:partition "r"
+-- What a way does to a loop over a sum.
+local function unchanged() end
+local function trim(s, loop) s:trim(loop) end
+local function partition(s, loop) s:partition(loop) end
+
+-- Splits the loop over x into vectors and puts the loop over r around them. Then changes the loop over r of each piece.
+local function vectors_of_x(change)
+  return function(s)
+    init_apart(s, "Y", "x", "x")
+    s:split("x", {factor = LANES, tail = "cut"})
+    s:reorder("x_o", "r", "x_i")
+    s:reorder("x.tail/r", "x.tail")
+    for _, loop in ipairs {"r", "x.tail/r"} do change(s, loop) end
+    mark_pieces(s, "x")
+  end
 end
 
-local function trim_domain(s)
-  s:decompose_reduction("Y", "r")
-  s:trim "r"
-end
-
--- With r - x in place of r, all x between the edges have the same iterations of r, so these x can become lanes.
-local function trim_into_vectors(s, n)
-  s:decompose_reduction("Y", "x")
+-- With r - x in place of r, all x between the edges have the same iterations of r, so no lane of a vector needs a condition.
+local function skew_and_trim(s, n)
+  init_apart(s, "Y", "x", "x")
   s:skew("r", "x", -1)
   s:trim "r"
   local _, main = s:partition("x", {at = {TAPS - 1, n}})
-  local _, lanes = s:split(main, LANES, {tail = "cut"})
-  s:reorder("x.main/r", lanes)
-  s:vectorize(lanes)
+  s:split(main, {factor = LANES, tail = "cut"})
+  mark_pieces(s, "x")
 end
 
 local convolutions = {
-  {"guard", function() end, asks = true},
-  {"partition", partition_domain, main = "r.main"},
-  {"trim", trim_domain, main = "x"},
-  {"trim, vectors", trim_into_vectors, main = "x.main_o", least = TAPS + LANES},
+  {"guard", vectors_of_x(unchanged), asks = true},
+  {"partition", vectors_of_x(partition), asks = true},
+  {"trim", vectors_of_x(trim), asks = true},
+  {"skew and trim", skew_and_trim, main = "x.main_o", least = TAPS + LANES},
 }
 
 -- ---- (4) a concatenation: two branches over one index
@@ -134,21 +172,24 @@ local function joined(n)
   end, "Y"))
 end
 
+local function ask_of_every_element(s)
+  s:split("j", 8)
+  mark_pieces(s, "j")
+end
+
 local function branches_apart(tail)
   return function(s)
     local _, first, second = s:partition "j"
-    for _, piece in ipairs {first, second} do
-      local _, lanes = s:split(piece, 8, {tail = tail})
-      if tail == "cut" then s:vectorize(lanes) end
-    end
+    for _, piece in ipairs {first, second} do s:split(piece, {factor = 8, tail = tail}) end
+    mark_pieces(s, "j")
   end
 end
 
 local concatenations = {
-  {"guard", function() end, asks = true},
-  {"partition", function(s) s:partition "j" end, main = "j.main"},
+  {"guard", ask_of_every_element, asks = true},
   {"partition, cut", branches_apart "cut", main = "j.main_o"},
-  {"partition, masks", branches_apart "predicate", main = "j.main_o"},
+  {"partition, shift", branches_apart "shift", main = "j.main_o"},
+  {"partition, masks", branches_apart "guard", main = "j.main_o"},
 }
 
 -- ---- (5) a triangle: the full tiles are a triangle of tiles
@@ -163,57 +204,35 @@ local function triangle(n)
   end, "C"))
 end
 
--- Vectorizes the rows of B; the loop over k is outside.
-local function lanes_of(s, loop)
-  local _, lanes = s:split(loop, LANES)
-  s:vectorize(lanes)
-end
-
-local function ask_in_the_triangle(s)
-  s:reorder("k", "j")
-  lanes_of(s, "j")
-end
-
-local function trim_rows(s)
-  s:decompose_reduction("C", "i")
-  s:reorder("k", "j")
-  s:trim "k"
-  lanes_of(s, "j")
-end
-
-local function tile_triangle(s)
-  s:decompose_reduction("C", "i")
-  local i_o, i_i, i_tail = s:split("i", ROWS, {tail = "cut"})
-  local k_o, k_i = s:split("k", ROWS)
-  s:reorder(i_o, k_o, k_i, i_i, "j")
-  if i_tail then
-    s:reorder("i.tail/k", "i.tail/j")
-    s:trim "i.tail/k"
-    lanes_of(s, "i.tail/j")
+local function rows_apart(change)
+  return function(s)
+    init_apart(s, "C", "i", "j")
+    change(s, "k")
+    s:split("j", LANES)
+    mark_pieces(s, "j")
   end
-  return k_o
 end
 
--- Removes the tiles above the diagonal, which add nothing. Tiles on the diagonal keep their condition.
-local function tiles_that_ask(s)
-  s:trim(tile_triangle(s))
-  lanes_of(s, "j")
-end
-
-local function full_tiles_apart(s)
-  local k_o = s:trim(tile_triangle(s))
-  s:partition(k_o)
-  lanes_of(s, "k_o.main/j")
-  s:reorder("k_o.main/j_o", "k_o.main/k_i", "k_o.main/i_i")
-  s:unroll "k_o.main/i_i"
-  lanes_of(s, "k_o.post/j")
+-- Tiles the triangle, and removes the tiles above the diagonal, which add nothing. Then changes the loop over the tiles of a row.
+local function tiles(change)
+  return function(s)
+    init_apart(s, "C", "i", "j")
+    s:split("j", LANES)
+    local _, _, rest = s:split("i", {factor = ROWS, tail = "cut"})
+    s:split("k", ROWS)
+    s:reorder("i_o", "k_o", "j_o", "k_i", "i_i", "j_i")
+    if rest then s:reorder("i.tail/j_o", "i.tail/k", rest, "i.tail/j_i") end
+    s:trim "k_o"
+    change(s, "k_o")
+    mark_pieces(s, "j", "i")
+  end
 end
 
 local triangles = {
-  {"guard", ask_in_the_triangle, asks = true},
-  {"trim", trim_rows, main = "i"},
-  {"guarded tiles", tiles_that_ask, asks = true},
-  {"full tiles", full_tiles_apart, main = "k_o.main"},
+  {"guard", rows_apart(unchanged), asks = true},
+  {"trim", rows_apart(trim), main = "i"},
+  {"guarded tiles", tiles(unchanged), asks = true},
+  {"full tiles", tiles(partition), main = "k_o.main"},
 }
 
 -- ---- (6) a batch of 1 to 512 rows, whose number is known when the kernel is called
@@ -270,7 +289,7 @@ lab.parts = {
   {name = "product", stage = "C", size = 127, tile = LANES, shown = 37, make = product, ways = products, axes = {"i", "j"},
     why = "127 is one less than a multiple of 8 and of 16, so tiles of 8 by 16 leave a tail of rows and one of columns."},
   {name = "convolution", stage = "Y", size = 1024, tile = LANES, shown = 32, make = convolution, ways = convolutions,
-    axes = {"x", "r"}, why = "At most 16 iterations of each sum are inside. A guard in every iteration costs most of the time."},
+    axes = {"x", "r"}, why = "At most 16 iterations of each sum are inside. The ways differ in which of the other iterations they run."},
   {name = "concatenation", stage = "Y", size = 100, tile = 8, shown = 12, make = joined, ways = concatenations,
     axes = {"i", "j"}, why = "Every element is copied from one of two tensors, and each iteration tests from which."},
   {name = "triangle", stage = "C", size = 100, tile = ROWS, shown = 37, make = triangle, ways = triangles, axes = {"i", "k"},
@@ -284,7 +303,7 @@ function lab.kernel(part, way, n)
   if way.least and not known then s:assume(("%s >= %d"):format("N", way.least)) end
   way[2](s, known and n or "N")
   return {lab = part.name, name = part.name .. ": " .. way[1], schedule = s, main = way.main, asks = way.asks,
-    least = way.least or 0, part = part}
+    least = way.least or 0, part = part, refused = refused[s]}
 end
 
 local function batches()
@@ -345,32 +364,42 @@ function lab.picture(part, way, width)
   return nw.pieces(s, {stage = part.stage, axes = part.axes, title = part.name .. ": " .. way[1], width = width})
 end
 
---- Returns a row with the costs of a way.
-function lab.row(part, way)
-  local k = lab.kernel(part, way, part.size)
-  local f = k.schedule:build {threads = 1}
-  local args = lab.arrays(k.schedule, part.size)
-  args[#args + 1] = {reps = 20, min_seconds = 0.01}
-  return {name = way[1], bytes = f.code_bytes, predicted = k.schedule:cost().seconds, measured = f:time(table.unpack(args)).min,
-    main = way.asks and "-" or lab.guards(k), all = nw.partition.conditions(k.schedule), schedule = k.schedule}
-end
-
---- Returns the rows of a part as text.
-function lab.table_of(rows)
-  local lines = {("%-18s %7s %12s %12s %6s %6s"):format("way", "bytes", "predicted", "measured", "main", "all")}
-  for n, r in ipairs(rows) do
-    lines[n + 1] = ("%-18s %7d %9.4g us %9.4g us %6s %6d"):format(r.name, r.bytes, 1e6 * r.predicted, 1e6 * r.measured, r.main,
-      r.all)
+--- Returns a row for each way of a part. The ways are measured in turn on the same inputs, so other work disturbs all of them
+--- equally. compared says how each compares with the first way. steps is the way as text, and refused lists the marks that were
+--- refused.
+function lab.rows(part)
+  local rows, list = {}, {}
+  for n, way in ipairs(part.ways) do
+    local k = lab.kernel(part, way, part.size)
+    local f = k.schedule:build {threads = 1}
+    list[n] = {way[1], f}
+    rows[n] = {name = way[1], bytes = f.code_bytes, predicted = k.schedule:cost().seconds,
+      main = way.asks and "-" or lab.guards(k), all = nw.partition.conditions(k.schedule), schedule = k.schedule, steps = k.schedule:trace(), refused = k.refused}
   end
-  return table.concat(lines, "\n")
+  list.args = lab.arrays(rows[1].schedule, part.size)
+  for n, t in ipairs(nw.compare(list)) do rows[n].measured, rows[n].compared = t.min, t.verdict end
+  return rows
 end
-
-local PICTURE = 300 -- pixels; the width of each of the grids side by side
 
 local function time_of(seconds)
   if seconds < 1e-7 then return ("%.4g ns"):format(1e9 * seconds) end
   return ("%.4g us"):format(1e6 * seconds)
 end
+
+--- Returns the rows of a part as text.
+function lab.table_of(rows)
+  local lines = {("%-18s %6s %10s %10s %6s %6s   %s"):format("way", "bytes", "predicted", "measured", "main", "all", "compared")}
+  for n, r in ipairs(rows) do
+    lines[n + 1] = ("%-18s %6d %10s %10s %6s %6d   %s"):format(r.name, r.bytes, time_of(r.predicted), time_of(r.measured), r.main,
+      r.all, r.compared)
+  end
+  for _, r in ipairs(rows) do
+    for _, why in ipairs(r.refused) do lines[#lines + 1] = ("not marked in %s: %s"):format(r.name, why) end
+  end
+  return table.concat(lines, "\n")
+end
+
+local PICTURE = 300 -- pixels; the width of each of the grids side by side
 
 local function costs_of(bytes, predicted, measured)
   return ("%d bytes of code\npredicted %s\nmeasured %s"):format(bytes, time_of(predicted), time_of(measured))
@@ -381,38 +410,51 @@ local function figures_of(r)
   return ("%s\nconditions left: %s, %d in all"):format(costs_of(r.bytes, r.predicted, r.measured), main, r.all)
 end
 
---- Returns the ways of a part side by side, with pieces (at the size that is shown), figures and loops. Also returns the rows.
+--- Returns the ways of a part side by side, with pieces (at the size that is shown), figures, steps and loops. Also returns the
+--- rows.
 function lab.compare(part)
-  local rows, columns = {}, {}
+  local rows, columns = lab.rows(part), {}
   for n, way in ipairs(part.ways) do
-    rows[n] = lab.row(part, way)
-    columns[n] = {way[1], lab.picture(part, way, PICTURE), figures_of(rows[n]), rows[n].schedule}
+    columns[n] = {way[1], lab.picture(part, way, PICTURE), figures_of(rows[n]), rows[n].steps, rows[n].schedule}
   end
   return nw.beside(columns, {most = 2}), rows
 end
 
---- Returns the strategies for the batch at one size, side by side, with pieces and loops. Leaves out refused strategies.
+lab.batch_strategies = {"guard", "cut", "halves", "shift"}
+
+--- Returns the row of a strategy for the batch at one size, and the schedule that it made. Returns nil if it is refused.
+function lab.batch(n, strategy)
+  local s = batch(n)
+  local list = s:partition_auto {loop = "i", kernels = batch_kernels(), cost = "model", strategies = {strategy}}
+  if list[1].refused then return nil end
+  list:take(1)
+  return list[1], s
+end
+
+--- Returns the strategies for the batch at one size, side by side, with pieces, steps and loops. They are measured in turn. Leaves
+--- out refused strategies.
 function lab.compare_batch(n)
-  local columns = {}
-  for _, name in ipairs {"guard", "cut", "halves", "shift"} do
-    local s = batch(n)
-    local list = s:partition_auto {loop = "i", kernels = batch_kernels(), cost = "model", strategies = {name}, measure = true}
-    if not list[1].refused then
-      list:take(1)
-      local figures = costs_of(list[1].code_bytes, list[1].expected, list[1].seconds)
-      local pieces = nw.pieces(s, {axes = {"i", "j"}, title = ("batch of %d: %s"):format(n, name), width = PICTURE})
-      columns[#columns + 1] = {name, pieces, figures, s}
+  local rows, kernels = {}, {}
+  for _, name in ipairs(lab.batch_strategies) do
+    local row, s = lab.batch(n, name)
+    if row then
+      rows[#rows + 1], kernels[#kernels + 1] = {row = row, schedule = s}, {name, s:build {threads = 1}}
     end
+  end
+  local columns = {}
+  for at, t in ipairs(nw.compare(kernels)) do
+    local row, s = rows[at].row, rows[at].schedule
+    local pieces = nw.pieces(s, {axes = {"i", "j"}, title = ("batch of %d: %s"):format(n, row.strategy), width = PICTURE})
+    columns[at] = {row.strategy, pieces, costs_of(row.code_bytes, row.expected, t.min), s:trace(), s}
   end
   return nw.beside(columns, {most = 2})
 end
 
 local function show_part(part, folder)
   print(("\n== %s, %d\n%s\n"):format(part.name, part.size, part.why))
-  local rows = {}
+  local rows = lab.rows(part)
   for n, way in ipairs(part.ways) do
-    rows[n] = lab.row(part, way)
-    print(("-- %s\n%s"):format(way[1], rows[n].schedule))
+    print(("-- %s\n%s\n%s"):format(way[1], rows[n].steps, rows[n].schedule))
     local plot = lab.picture(part, way)
     print(plot.caption .. "\n")
     if folder then plot:save(("%s/%s-%d.svg"):format(folder, part.name, n)) end

@@ -1,6 +1,7 @@
 --- Tests the lab of loop partitioning (tutorials/partition.lua). A part of the lab is a computation, and a way is a schedule of it.
 --- Every way must give right results for every size. Only the ways that serve as baselines may have conditions in the main piece.
 package.path = "tutorials/?.lua;" .. package.path
+local core = require "nestwright.core"
 local lab = require "partition"
 local nw = require "nestwright"
 local support = require "support"
@@ -78,13 +79,87 @@ describe("the partition lab", function()
     os.remove(path)
   end)
 
-  it("gives a row with the cost of a way", function()
-    local part = lab.parts[1]
-    local rows = {lab.row(part, part.ways[1]), lab.row(part, part.ways[2])}
-    for _, row in ipairs(rows) do
+  it("gives a row with the steps and the costs of each way, measured in turn", function()
+    local rows = lab.rows(lab.parts[1])
+    assert.equal(#lab.parts[1].ways, #rows)
+    for n, row in ipairs(rows) do
       assert.is_true(row.bytes > 0 and row.predicted > 0 and row.measured > 0)
+      assert.truthy(row.steps:find("s:vectorize", 1, true), row.steps)
+      assert.truthy(n > 1 or row.compared == "1.00x" or row.compared:find "^no verdict", row.compared)
     end
     local text = lab.table_of(rows)
     for _, word in ipairs {"predicted", "measured", "guard", "cut"} do assert.truthy(text:find(word, 1, true), text) end
+  end)
+end)
+
+-- Returns how each piece of a schedule is marked: for each stage, the axis that its vectorized loop binds with the number of lanes,
+-- and whether a loop around it is unrolled.
+local function marks_of(s)
+  local out, marks = {}, {}
+  for _, row in ipairs(core.outline(s)) do
+    if row.kind == "loop" then
+      for depth in pairs(marks) do if depth >= row.depth then marks[depth] = nil end end
+      marks[row.depth] = row
+    elseif row.kind == "stage" then
+      local found = {name = row.name}
+      for _, loop in pairs(marks) do
+        if loop.depth < row.depth and loop.mark ~= "" then found[loop.mark] = loop end
+      end
+      out[#out + 1] = found
+    end
+  end
+  return out
+end
+
+-- Returns the axis of a loop in the original nest: j for i.tail/j_o.
+local function axis_of(loop) return loop.name:match("[^/]*$"):match "^%a+" end
+
+local LANES = {vector = {"i", 4}, product = {"j", 16}, convolution = {"x", 16}, concatenation = {"j", 8}, triangle = {"j", 16}}
+
+describe("every strategy of the lab gets the same marks:", function()
+  for _, part in ipairs(lab.parts) do
+    for _, way in ipairs(part.ways) do
+      it(part.name .. ": " .. way[1], function()
+        local kernel, unmarked = lab.kernel(part, way, part.size), 0
+        local axis, lanes = table.unpack(LANES[part.name])
+        for _, piece in ipairs(marks_of(kernel.schedule)) do
+          if piece.vectorize then
+            assert.equal(axis, axis_of(piece.vectorize), piece.name)
+            -- A loop over remaining iterations has fewer lanes than a vector; the outline gives no extent for it.
+            assert.truthy(piece.vectorize.extent == lanes or piece.vectorize.name:find "tail$", piece.name)
+          else
+            unmarked = unmarked + 1
+          end
+          if part.name == "product" then assert.equal("i", axis_of(piece.unroll), piece.name) end
+        end
+        assert.equal(#kernel.refused, unmarked) -- each unmarked piece has its reason
+      end)
+    end
+  end
+
+  it("the tiles of a triangle and of a batch are unrolled in all strategies", function()
+    for _, n in ipairs {3, 4} do
+      local part = lab.parts[5]
+      for _, piece in ipairs(marks_of(lab.kernel(part, part.ways[n], part.size).schedule)) do
+        assert.truthy(piece.unroll or piece.name == "C_init", piece.name)
+      end
+    end
+    for _, strategy in ipairs(lab.batch_strategies) do
+      local _, s = lab.batch(13, strategy)
+      for _, piece in ipairs(marks_of(s)) do
+        assert.truthy(piece.vectorize and piece.vectorize.extent == 16 and axis_of(piece.vectorize) == "j", strategy)
+        assert.truthy(piece.unroll and axis_of(piece.unroll) == "i", strategy)
+      end
+    end
+  end)
+
+  it("a refused mark is shown with its reason", function()
+    local part = lab.parts[1]
+    local kernel = lab.kernel(part, part.ways[2], N)
+    assert.equal(1, #kernel.refused)
+    assert.truthy(kernel.refused[1]:find "extent is not constant", kernel.refused[1])
+    local row = {name = "cut", bytes = 1, predicted = 1, measured = 1, main = 0, all = 0, compared = "1.00x",
+      refused = kernel.refused}
+    assert.truthy(lab.table_of({row}):find(kernel.refused[1], 1, true))
   end)
 end)
