@@ -2,55 +2,152 @@
 ---
 ---   nestwright tutorials/gemm.lua [size]          the size is 1024 by default
 ---
---- Every step prints why it is taken, what it changed in the loops, how long the product now takes, and which share of the
---- machine's peak it reaches. Every step is proven to be legal before it is made. Every result is compared with that of the naive
---- program.
+--- Each of the six steps changes one thing: the order of the iterations, the marks of the loops, or where data are stored. So the
+--- program before a step is the control for it: the same program with everything but that change. Both are measured in turn. Some
+--- steps have further controls, which show which part of a step, or which step before it, makes the difference. Every step is
+--- proven to be legal before it is made. Every result is compared with that of the naive program. Other programs require this
+--- file for its steps.
 local nw = require "nestwright"
 
-local N = tonumber(arg and arg[1]) or 1024
-local ROWS, COLUMNS = 128, 32 -- the size of a block of C
-local TILE = 8                -- rows of C whose sums stay in registers: 8 by 32 floats fill 16 registers of 512 bits
+local gemm = {}
 
--- The computation: C = A * B. The definition states what to compute; the schedule states how.
-local A = nw.placeholder({N, N}, "f32", "A")
-local B = nw.placeholder({N, N}, "f32", "B")
-local k = nw.reduce_axis(N, "k")
-local C = nw.compute({N, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
-local s = nw.schedule(C)
+-- The tile of C fits this machine: its sums fill half of the vector registers, and a row has two vectors of f32.
+local machine = nw.machine()
+local COLUMNS = 2 * machine.vector_bytes // 4
+local ROWS = machine.vector_registers // 4
 
--- The inputs, and the result of the naive program.
-local a, b = nw.random({N, N}, "f32", {seed = 1}), nw.random({N, N}, "f32", {seed = 2})
-local first
+--- Returns the computation, C = A * B. The definition states what to compute; the schedule states how. Also returns A and B.
+function gemm.definition(n)
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  local k = nw.reduce_axis(n, "k")
+  return nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"), A, B
+end
 
--- Compares the result of the naive program with the definition at 100 elements, including the corners.
-local function check_first(c)
-  local places = {{0, 0}, {0, N - 1}, {N - 1, 0}, {N - 1, N - 1}}
+local function pack(s)
+  local packed = s:cache_read("B", "global", nil, {layout = function(x, y) return y // COLUMNS, x, y % COLUMNS end})
+  local x, y = s[packed]:axes()
+  local panel, lane = s:split(y, COLUMNS)
+  s:reorder(panel, x, lane)
+  s:vectorize(lane)
+end
+
+-- The sums of a block, in a buffer of their own, with or without unrolled loops.
+local function write_cache(unrolled)
+  return function(s)
+    local loops = s:loops(s:cache_write("C", "local", {at = "i_o"}))
+    local x, y, r = table.unpack(loops, #loops - 2)
+    s:reorder(r, x, y)
+    s:vectorize(y)
+    if unrolled then
+      s:unroll(x)
+      s:unroll "i_i"
+    end
+  end
+end
+
+--- The steps. changes: the one thing that the step changes. controls: other programs that are measured beside it, each made from
+--- the program after the step number `from`.
+gemm.steps = {
+  {"loop order", changes = "order", why = [[
+The innermost loop k reads B down a column, so each read touches another cache line. With j innermost, the loop reads rows of B
+and of C. Nothing else changes: there are no blocks yet.]],
+    make = function(s) s:reorder("i", "k", "j") end},
+
+  {"vectors", changes = "marks", why = [[
+The innermost loop goes along a row of B and of C, so its iterations can become the lanes of vectors. The split itself does not
+change the order of the iterations.]],
+    make = function(s)
+      s:split("j", COLUMNS)
+      s:vectorize "j_i"
+    end, controls = {{"split, but no vectors", from = 1, make = function(s) s:split("j", COLUMNS) end}}},
+
+  {"blocking", changes = "order", why = ([[
+C is computed in blocks of %d rows and %d columns, with the whole sum over k in each block. A row of B that has been loaded serves
+all rows of a block. All blocks of a column use the same columns of B.]]):format(ROWS, COLUMNS),
+    make = function(s)
+      s:split("i", ROWS)
+      s:reorder("j_o", "i_o", "k", "i_i", "j_i")
+    end, controls = {{"blocked, but no vectors", from = 1, make = function(s)
+      s:split("j", COLUMNS)
+      s:split("i", ROWS)
+      s:reorder("j_o", "i_o", "k", "i_i", "j_i")
+    end}}},
+
+  {"unrolling", changes = "marks", why = [[
+Registers cannot be indexed. If the loop over the rows of a block is unrolled, each row has its own registers, and the sums can stay
+there during the whole loop over k. The controls keep the sums in a buffer of their own (a write cache), with unrolled loops and
+without: they show whether the buffer or the unrolling is what counts.]],
+    make = function(s) s:unroll "i_i" end,
+    controls = {{"write cache, not unrolled", from = 3, make = write_cache(false)},
+      {"write cache, unrolled", from = 3, make = write_cache(true)}}},
+
+  {"packing", changes = "storage", why = ([[
+B is copied into panels of %d columns. A block then reads one contiguous piece of memory, and the rows of B no longer compete for
+the same sets of the cache. The copy takes time too. The control packs B without unrolling: packing pays only if reading B
+limits the speed.]]):format(COLUMNS),
+    make = pack, controls = {{"packed, not unrolled", from = 3, make = pack}}},
+
+  {"threads", changes = "marks", threads = 0, why = "Panels of C are independent, and so are the panels of B.",
+    make = function(s)
+      s:parallel "j_o"
+      s:parallel "j_o_1"
+    end},
+}
+
+--- Returns the schedule after the first steps, or after all, and the list of the schedule's versions: naive, and after each step.
+function gemm.after(n, steps)
+  local s = nw.schedule((gemm.definition(n)))
+  local versions = {s:version()}
+  for at = 1, steps or #gemm.steps do
+    gemm.steps[at].make(s)
+    versions[at + 1] = s:version()
+  end
+  return s, versions
+end
+
+-- ---- checking
+
+-- Compares a result with the definition at 100 elements, including the corners.
+local function check_definition(c, a, b, n)
+  local places = {{0, 0}, {0, n - 1}, {n - 1, 0}, {n - 1, n - 1}}
   math.randomseed(1)
-  while #places < 100 do places[#places + 1] = {math.random(0, N - 1), math.random(0, N - 1)} end
+  while #places < 100 do places[#places + 1] = {math.random(0, n - 1), math.random(0, n - 1)} end
   for _, at in ipairs(places) do
     local sum = 0
-    for x = 0, N - 1 do sum = sum + a:get(at[1], x) * b:get(x, at[2]) end
+    for x = 0, n - 1 do sum = sum + a:get(at[1], x) * b:get(x, at[2]) end
     local got = c[at]
     assert(math.abs(got - sum) <= 1e-4 * sum, ("C[%d, %d] is %g, not %g"):format(at[1], at[2], got, sum))
   end
 end
 
--- Compares a result with that of the naive program.
-local function check(c)
-  if not first then
-    check_first(c)
-    first = c
-  end
-  local close, difference = nw.allclose(c, first, {rtol = 1e-4})
-  assert(close, ("the result differs by %g"):format(difference))
+-- ---- measuring
+
+local SECONDS = 3 -- about as long as one comparison may take
+
+-- Measures kernels in turn. There are fewer rounds if they are slow. A kernel is {name, kernel, seconds = the time of one run}.
+local function in_turn(kernels, a, b)
+  local sum = 0
+  for _, entry in ipairs(kernels) do sum = sum + entry.seconds end
+  return nw.compare {rounds = math.max(2, math.min(20, math.floor(SECONDS / (sum + 1e-3)))), args = {a, b},
+    table.unpack(kernels)}
 end
 
-local last_version = 0
-
-local peaks = {}
+-- Runs a kernel once and compares its result with the first one. Returns the entry for a comparison.
+local function entry_of(x, name, s, threads)
+  local f = s:build {threads = threads}
+  local since = os.clock()
+  local c = f(x.a, x.b)
+  local entry = {name, f, seconds = os.clock() - since}
+  if not x.first then check_definition(c, x.a, x.b, x.n) end
+  x.first = x.first or c
+  local close, difference = nw.allclose(c, x.first, {rtol = 1e-4})
+  assert(close, ("the result of %s differs by %g"):format(name, difference))
+  return entry
+end
 
 -- Returns the share of the measured peak in per cent, with a remark if it is above 100 %. The largest measured peak is kept,
 -- because other work makes a measured peak smaller.
+local peaks = {}
 local function share_of_peak(gflops, threads)
   peaks[threads] = math.max(peaks[threads] or 0, (nw.peak_flops(threads)))
   local share = 100 * gflops * 1e9 / peaks[threads]
@@ -58,73 +155,52 @@ local function share_of_peak(gflops, threads)
     share > 102 and ", which was measured while other work ran" or "")
 end
 
--- Prints why a step was taken and what it changed, runs the program, checks its result, and prints its speed.
-local function report(title, why, threads)
-  print(("\n== %s\n%s\n"):format(title, why))
-  print(s:version() == 0 and s or s:diff(last_version))
-  last_version = s:version()
-  local f = s:build {threads = threads or 1}
-  check(f(a, b))
-  local slow = s:version() == 0
-  local t = f:time(a, b, slow and {reps = 1, warmup = 0} or {reps = 10})
-  local gflops = t:gflops(2 * N ^ 3)
-  print(("-- %s: %.4g ms, %.1f GFLOP/s, %s%s"):format(title, 1e3 * t.median, gflops, share_of_peak(gflops, t.threads),
-    t.disturbed and "; other work disturbed this time" or ""))
-  return gflops
+local function speed_of(x, name, t)
+  local gflops = t:gflops(2 * x.n ^ 3)
+  return ("-- %s: %.4g ms, %.1f GFLOP/s, %s%s"):format(name, 1e3 * t.median, gflops, share_of_peak(gflops, t.threads),
+    t.disturbed and "; other work disturbed this time" or "")
 end
 
-print(nw.machine())
+-- Makes a step and measures it, together with the program before it and the other controls.
+local function take(x, s, at)
+  local step = gemm.steps[at]
+  print(("\n== %d. %s\n%s\n"):format(at, step[1], step.why))
+  local was = s:version()
+  step.make(s)
+  print(s:diff(was))
+  local kernels = {x.last, entry_of(x, step[1], s, step.threads or 1)}
+  x.last = kernels[2]
+  for n, control in ipairs(step.controls or {}) do
+    local other = gemm.after(x.n, control.from)
+    control.make(other)
+    kernels[n + 2] = entry_of(x, control[1], other, 1)
+  end
+  local times = in_turn(kernels, x.a, x.b)
+  print(times)
+  print(speed_of(x, step[1], times[2]))
+end
 
-report("naive", [[
-There are three loops. The innermost one reads B down a column, so each read of B touches another cache line. This is slow.]])
+function gemm.run(n)
+  local x = {n = n, a = nw.random({n, n}, "f32", {seed = 1}), b = nw.random({n, n}, "f32", {seed = 2})}
+  print(nw.machine())
+  local s = gemm.after(n, 0)
+  print "\n== naive\nThere are three loops, in the order in which the axes were written.\n"
+  print(s)
+  x.last = entry_of(x, "naive", s, 1)
+  for at, step in ipairs(gemm.steps) do
+    if step.threads then
+      print "\n== The sum over k in parallel is refused"
+      print "The updates of one sum cannot be divided among threads. The refusal says which two updates collide.\n"
+      local ok, refusal = pcall(s.parallel, s, "k")
+      assert(not ok)
+      print(refusal)
+    end
+    take(x, s, at)
+  end
+  print "\n== All steps, as Lua that can be pasted back"
+  print(s:trace())
+end
 
-local i_o, j_o, i_i, j_i = s:tile("i", "j", ROWS, COLUMNS)
-local k_o, k_i = s:split("k", 4)
-s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
-report("blocking", ([[
-One block of C needs %d rows of A and %d columns of B. They stay in the caches while the block is computed.]]):format(ROWS,
-  COLUMNS))
+if (...) ~= "gemm" then gemm.run(tonumber((...)) or 1024) end
 
-s:vectorize(j_i)
-report("vectorize", [[
-The innermost loop runs along a row of B and of C, so its iterations can become the lanes of vectors.]])
-
-s:reorder(i_o, j_o, k_o, i_i, k_i, j_i)
-report("loop order", [[
-With k_i inside i_i, a row of the block of C stays in registers for four updates.]])
-
-local packed = s:cache_read(B, "global", {C}, {layout = function(x, y) return y // COLUMNS, x, y % COLUMNS end})
-local px, py = s[packed]:axes()
-local panel, lane = s:split(py, COLUMNS)
-s:reorder(panel, px, lane)
-s:vectorize(lane)
-report("packing", ([[
-B is copied into panels of %d columns. A block then reads one contiguous piece of memory, and the rows of B no longer
-conflict in the cache.]]):format(COLUMNS))
-
-local i_t, i_r = s:split(i_i, TILE)
-local block = s:cache_write(C, "local", {at = i_t})
-local x, y, r = table.unpack(s:loops(block), #s:loops(block) - 2)
-s:reorder(r, x, y)
-s:vectorize(y)
-s:unroll(x)
-s:unroll(i_r)
-report("write cache and register tile", ([[
-The sums of %d rows of a block stay in registers during the whole loop over k and are written to C once. The loops that
-compute them are unrolled, because registers cannot be indexed.]]):format(TILE))
-
-print [[
-
-== The sum over k in parallel is refused
-The updates of one sum cannot be divided among threads. The refusal says which two updates collide.
-]]
-local ok, refusal = pcall(s.parallel, s, r)
-assert(not ok)
-print(refusal)
-
-s:parallel(i_o)
-s:parallel(panel)
-report("parallel", "Blocks of C are independent, and so are the panels of B.", 0)
-
-print "\n== All steps, as Lua that can be pasted back"
-print(s:trace())
+return gemm

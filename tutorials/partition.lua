@@ -289,7 +289,8 @@ lab.parts = {
   {name = "product", stage = "C", size = 127, tile = LANES, shown = 37, make = product, ways = products, axes = {"i", "j"},
     why = "127 is one less than a multiple of 8 and of 16, so tiles of 8 by 16 leave a tail of rows and one of columns."},
   {name = "convolution", stage = "Y", size = 1024, tile = LANES, shown = 32, make = convolution, ways = convolutions,
-    axes = {"x", "r"}, why = "At most 16 iterations of each sum are inside. The ways differ in which of the other iterations they run."},
+    axes = {"x", "r"},
+    why = "At most 16 iterations of each sum are inside. The ways differ in which of the other iterations they run."},
   {name = "concatenation", stage = "Y", size = 100, tile = 8, shown = 12, make = joined, ways = concatenations,
     axes = {"i", "j"}, why = "Every element is copied from one of two tensors, and each iteration tests from which."},
   {name = "triangle", stage = "C", size = 100, tile = ROWS, shown = 37, make = triangle, ways = triangles, axes = {"i", "k"},
@@ -374,7 +375,8 @@ function lab.rows(part)
     local f = k.schedule:build {threads = 1}
     list[n] = {way[1], f}
     rows[n] = {name = way[1], bytes = f.code_bytes, predicted = k.schedule:cost().seconds,
-      main = way.asks and "-" or lab.guards(k), all = nw.partition.conditions(k.schedule), schedule = k.schedule, steps = k.schedule:trace(), refused = k.refused}
+      main = way.asks and "-" or lab.guards(k), all = nw.partition.conditions(k.schedule), schedule = k.schedule,
+      steps = k.schedule:trace(), refused = k.refused}
   end
   list.args = lab.arrays(rows[1].schedule, part.size)
   for n, t in ipairs(nw.compare(list)) do rows[n].measured, rows[n].compared = t.min, t.verdict end
