@@ -67,11 +67,12 @@ all rows of a block. All blocks of a column use the same columns of B.]]):format
     make = function(s)
       s:split("i", ROWS)
       s:reorder("j_o", "i_o", "k", "i_i", "j_i")
-    end, controls = {{"blocked, but no vectors", from = 1, make = function(s)
-      s:split("j", COLUMNS)
-      s:split("i", ROWS)
-      s:reorder("j_o", "i_o", "k", "i_i", "j_i")
-    end}}},
+    end, controls = {{"split, but no vectors", from = 1, make = function(s) s:split("j", COLUMNS) end},
+      {"blocked, but no vectors", from = 1, make = function(s)
+        s:split("j", COLUMNS)
+        s:split("i", ROWS)
+        s:reorder("j_o", "i_o", "k", "i_i", "j_i")
+      end}}},
 
   {"unrolling", changes = "marks", why = [[
 Registers cannot be indexed. If the loop over the rows of a block is unrolled, each row has its own registers, and the sums can stay
@@ -83,9 +84,10 @@ without: they show whether the buffer or the unrolling is what counts.]],
 
   {"packing", changes = "storage", why = ([[
 B is copied into panels of %d columns. A block then reads one contiguous piece of memory, and the rows of B no longer compete for
-the same sets of the cache. The copy takes time too. The control packs B without unrolling: packing pays only if reading B
-limits the speed.]]):format(COLUMNS),
-    make = pack, controls = {{"packed, not unrolled", from = 3, make = pack}}},
+the same sets of the cache. The copy takes time too, so packing pays only if reading B limits the speed. Two controls are not
+unrolled, and one of them packs B: they show what packing would have been worth before the step above.]]):format(COLUMNS),
+    make = pack, controls = {{"not unrolled, not packed", from = 3, make = function() end},
+      {"not unrolled, packed", from = 3, make = pack}}},
 
   {"threads", changes = "marks", threads = 0, why = "Panels of C are independent, and so are the panels of B.",
     make = function(s)

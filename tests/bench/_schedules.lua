@@ -72,7 +72,7 @@ function schedules.gemm(n, threads, o)
   return s
 end
 
---- Makes the steps of tutorials/gemm.lua, each through `apply(s, name, ...)`.
+--- Makes seventeen steps of a GEMM, with blocks, packing, a write cache and threads, each through `apply(s, name, ...)`.
 function schedules.walk(n, apply)
   local C, _, B = matmul(n, n, n)
   local s = nw.schedule(C)
