@@ -21,8 +21,8 @@ struct nw_arena {
   size_t next_size;
 };
 
-// A large request is also refused if it exceeds the remaining memory. The system might grant it, and kill the process
-// when the memory is used.
+// A large request is also refused if it exceeds the remaining memory. Otherwise, the system might grant the request,
+// and kill the process later, when the process writes to the memory.
 static bool refused(size_t bytes) {
   return nw_refuses_memory() || (bytes >= NW_ASK_FROM && (int64_t)bytes > nw_memory_left());
 }

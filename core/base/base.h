@@ -1,8 +1,8 @@
 // Declares the base of the core: memory, strings, vectors, the context of a session and its diagnostics.
 //
-// Memory is freed in bulk, never node by node: an arena belongs to a program, a pool of expressions or a session, and
-// is freed with its owner. If a small request for memory fails, the current call is abandoned (recovery.c), so callers
-// do not check for NULL.
+// Memory is freed in bulk, never node by node. Each arena belongs to a program, a pool of expressions or a session, and
+// is freed together with its owner. If a small request for memory fails, the current call is abandoned: control jumps
+// back to the caller of the library (recovery.c). So the code does not check for NULL.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <assert.h>
@@ -45,13 +45,13 @@ void *nw_ask(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // Resizes memory from nw_ask; on failure it is unchanged. New elements are not initialized.
 void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t each);
 void nw_let_go(void *p);
-// Like nw_ask and nw_ask_more, but they abandon the call if there is no memory. Code that cannot return a failure uses
-// them.
+// Like nw_ask and nw_ask_more, but if there is no memory, these functions abandon the call. They are for code that
+// cannot return a failure.
 void *nw_xask(uint64_t n, uint64_t each);
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY; returns NULL
-// True if this much memory can be mapped now; otherwise leaves NW_EMEMORY. Called before code, such as the compiler,
-// that ends the process if one of its own allocations fails.
+// True if this much memory can be mapped now; otherwise leaves NW_EMEMORY. Called before external code, such as LLVM,
+// that would end the process if one of its own allocations failed.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
 // Requests of at least this many bytes are checked against the remaining memory. For a smaller request, the check would
 // take longer than the allocation.
@@ -72,8 +72,8 @@ typedef struct nw_work {
   const void *of;
 } nw_work;
 nw_work nw_work_on(nw_work now);
-// An entry in a list of objects that are released if the call is abandoned. A call adds each such object, and removes
-// it when it is no longer needed.
+// An entry in the list of objects that are released if the current call is abandoned. The code that makes such an
+// object adds it to the list. It removes the object when the object is freed or gets an owner.
 typedef struct nw_scratch {
   struct nw_scratch *before, *after;
   uint64_t number; // 0 if this entry is not in a list
@@ -115,8 +115,8 @@ NW_API void nw_vec_free(nw_vec *v);
 
 // ---- hashing
 //
-// The hash uses the high half of a 128-bit product, which depends on all input bits. With the low bits alone, interning
-// took quadratic time.
+// The hash uses the high half of a 128-bit product, which depends on all input bits. The low half alone had so many
+// collisions that interning took quadratic time.
 NW_API uint64_t nw_hash_mix(uint64_t h, uint64_t x);
 NW_API uint64_t nw_hash_bytes(const void *p, size_t n);
 uint64_t nw_draw(uint64_t *state); // the next random number: SplitMix64 (Steele, Lea, Flood 2014); any state is a seed
@@ -132,7 +132,7 @@ int64_t nw_gcd(int64_t a, int64_t b); // never negative; 1 if the result would b
 // ---- context
 //
 // Each folder of the core may keep one private object per session in a slot, for example isl's context or the JIT.
-// `interrupt` must be safe in a signal handler and in another thread; it is set after the other members.
+// `interrupt` may be called in a signal handler or in another thread. So it is set after the other members.
 typedef enum nw_slot_id {
   NW_SLOT_TARGET,
   NW_SLOT_POLY,
@@ -146,8 +146,8 @@ typedef struct nw_slot {
   void *data;
   void (*free)(void *data);
   void (*_Atomic interrupt)(void *data);
-  // Called after a call was abandoned, since the call may have left this object in any state. NULL if nothing has to be
-  // repaired then.
+  // Repairs the object after a call was abandoned, since the call may have left the object in any state. NULL if the
+  // object never needs a repair.
   void (*abandon)(void *data);
 } nw_slot;
 
@@ -180,8 +180,8 @@ struct nw_ctx {
   nw_slot slot[NW_SLOT_COUNT];
   atomic_int interrupted;
   uint64_t serial; // makes names of TE symbols unique: "A@12"
-  // Returns the measured time to start threads, in seconds: 0 if unknown, below 0 if there is only one core. The
-  // pointer is NULL if this time is not measured.
+  // Returns the measured time to start threads, in seconds. The result is 0 if the time is unknown, and below 0 if
+  // there is only one core. The pointer is NULL if this time is not measured.
   double (*spawn_seconds)(void);
   nw_progress_state progress;
   int rule_off; // for `dev test mutants`: number of the row of poly/rules.def that is switched off; 0: none
@@ -196,8 +196,8 @@ void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) N
 void *nw_refuse(nw_ctx *c, const nw_refusal *r);
 // Returns a deep copy that lives as long as the arena.
 nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from);
-// Returns the current refusal, so that the caller can add the text of the step, the picture and the alternatives. NULL
-// if there is no refusal.
+// Returns the current refusal, so that the caller can add more fields to it, such as the alternatives. NULL if there is
+// no refusal.
 nw_refusal *nw_refusal_edit(nw_ctx *c);
 // Formats a string that lives as long as the current diagnostic.
 const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);

@@ -8,10 +8,10 @@
 
 // ---- writing
 //
-// The target is the file that the caller names. A new file is made in the directory of the target, with a name that
-// nobody can guess or with no name. When the new file is completely on disk, it takes the target's name. On any failure
-// the target is unchanged, and no other file remains. If the target is a link that belongs to the user or root, the
-// file that it refers to is written, and the link remains. A FIFO, a terminal or /dev/stdout is written to directly.
+// The target is the file that the caller names. A new file is made in the directory of the target. Its name is random,
+// or it has no name yet. When the new file is completely on disk, it takes the target's name. On any failure the target
+// is unchanged, and no other file remains. If the target is a symbolic link that belongs to the user or root, the link
+// is kept, and the file to which it points is written. A FIFO, a terminal or /dev/stdout is written to directly.
 
 typedef enum nw_file_how {
   NW_FILE_PLAIN = 0,
@@ -25,7 +25,7 @@ nw_file *nw_file_begin(const char *path, unsigned how, nw_str *why); // NULL if 
 NW_API nw_file *nw_file_begin_at(int dir, const char *name, unsigned how,
                                  nw_str *why); // writes into an open directory; does not follow links
 NW_API bool nw_file_add(nw_file *f, const void *data, size_t n); // nw_file_end reports the first failure
-bool nw_file_settle(nw_file *f); // waits until the new file is on disk; it does not take the target's name yet
+bool nw_file_settle(nw_file *f); // waits until the new file is on disk; the target is still unchanged
 NW_API bool nw_file_end(nw_file *f, nw_str *why); // gives the new file the target's name; frees f
 void nw_file_drop(nw_file *f); // removes the new file; frees f
 // Removes temporary files that killed processes left in a directory more than an hour ago.
@@ -34,8 +34,8 @@ NW_API bool nw_file_write(const char *path, unsigned how, const void *data, size
 
 // ---- appending to a file that belongs to the user
 
-// Appends the data as a line of its own, completely or not at all. Other writers wait until it is written. The file
-// never gets larger than `most` bytes.
+// Appends the data as a line of its own, completely or not at all. Meanwhile, other writers that use this function
+// wait. The file never gets larger than `most` bytes.
 NW_API bool nw_file_append(const char *path, const void *data, size_t n, size_t most, nw_str *why);
 // Locks the file against appending until the returned descriptor is closed, so that the file can be rewritten. Returns
 // -1 on failure.
@@ -62,7 +62,7 @@ NW_API char *nw_file_read_at(int dir, const char *path, nw_file_whose whose, siz
 NW_API int nw_file_open_dir(const char *path, nw_file_whose whose, nw_str *why);
 
 // Writes the path of a file in the state directory, and creates the directory if it is missing. Returns false if the
-// directory cannot be used. *why then has the reason, unless there is no home directory. errno is ENOENT if the
+// directory cannot be used. Then *why has the reason, except if there is no home directory. errno is ENOENT if the
 // directory is missing and cannot be created.
 NW_API bool nw_state_file(char *out, size_t n, const char *name, nw_str *why);
 

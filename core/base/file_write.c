@@ -25,17 +25,16 @@ struct nw_file {
   int dir; // descriptor of the target's directory; -1: the target is written directly
   char *path; // as the caller gave it
   char base[NAME_MAX + 1]; // name of the target in dir
-  char part[40]; // its temporary name; "": none
+  char part[40]; // temporary name of the new file; "" if it has none
   bool existed, quick, settled;
-  bool no_room; // no file could be created in its directory
+  bool no_room; // no file could be created in the target's directory
   int error; // the first error
 };
 
 // ---- bytes
 
-// A write that exceeds a limit, or that goes to a closed pipe, raises a signal. The signal would end a host process
-// that does not ignore it. It is sent to the writing thread, so it is blocked in this thread during the write, and then
-// discarded.
+// A write that exceeds a limit, or that goes to a closed pipe, raises a signal in the writing thread. This signal would
+// end a process that does not handle it. So the signal is blocked in this thread during the write, and then discarded.
 static void hold_signals(sigset_t *ours, sigset_t *before) {
   sigset_t pending;
   sigemptyset(ours);
@@ -106,7 +105,8 @@ static bool follow(int dir, const char *base, const struct stat *st, char *path)
   return true;
 }
 
-// Follows links, and returns a descriptor of the target's directory and the name in it; -1 and errno on failure.
+// Follows links. Returns a descriptor of the target's directory, and stores the target's name in it. Returns -1 and
+// sets errno on failure.
 static int find_target(const char *path, char *base) {
   char now[PATH_MAX];
   struct stat st;
@@ -141,7 +141,7 @@ static int standard_number(const char *path) {
 }
 
 // Opens a target that is written directly: a terminal, a FIFO or an open file of this process. Returns A_FILE if the
-// path names a regular file; -1 and errno on failure.
+// path names a regular file or nothing. Returns -1 and sets errno on failure.
 static int open_stream(const char *path) {
   struct stat st;
   int number = standard_number(path);
@@ -204,7 +204,8 @@ void nw_file_tidy(int dir) {
   if (d) closedir(d);
 }
 
-// Makes the new file, without a name if the file system supports that. Then no file remains if the process is killed.
+// Makes the new file, without a name if the file system supports that. A file without a name disappears if the process
+// is killed.
 static int open_part(nw_file *f, mode_t mode) {
   if (!access("/proc/self/fd", X_OK)) {
     f->fd = openat(f->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);

@@ -1,6 +1,6 @@
-// Reports the progress of long work. The working code should call nw_progress every few milliseconds. If the work takes
-// longer than `patience` seconds, the receiver (see nw_on_progress) is called at most ten times per `patience` seconds,
-// and once at the end.
+// Reports the progress of long work. Code that works for a long time should call nw_progress every few milliseconds. If
+// the work takes longer than `patience` seconds, the receiver (see nw_on_progress) is called at most ten times per
+// `patience` seconds, and once at the end.
 #include "base/base.h"
 #include <time.h>
 

@@ -1,8 +1,8 @@
 // Abandons a call that cannot be finished, since a small allocation failed or an internal condition does not hold.
 //
 // Control returns to the recovery point that this thread opened last, and all stack frames in between are discarded.
-// Heap memory that these frames own is lost, but arenas made for the call are freed. Therefore, a call must change an
-// object that outlives it only after the last possible failure, in one step.
+// Heap memory that these frames own is lost, but arenas made for the call are freed. Therefore, a call that changes a
+// longer-lived object makes this change at its end, when nothing can fail any more.
 #include "base/base.h"
 #include <stdlib.h>
 
