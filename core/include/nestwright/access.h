@@ -31,7 +31,8 @@ typedef struct nw_visit_block {
   int naxes, nloops, nindex;
   const nw_visit_axis *axis;
   const nw_visit_loop *loop; // outermost first
-  const char *buffer; // the buffer of the block's first output, which has nindex indices; NULL if these depend on data
+  // the buffer of the block's first output, which has nindex indices; NULL if an index depends on data
+  const char *buffer;
 } nw_visit_block;
 typedef struct nw_visited { // an execution
   int block;

@@ -18,9 +18,9 @@ NW_API nw_array *nw_array_placed(nw_array *from,
 // been placed with `huge`, since other arrays share mappings. False if the system does not tell.
 NW_API bool nw_huge_bytes(int n, nw_array *const *a, int64_t *huge, int64_t *mapped);
 // For tests: places tensors and temporaries directly before an inaccessible page, or directly after one. An access
-// outside them then crashes, and the crash is reported as an error. `align` is the alignment of tensors that are before
-// such a page, a power of two. If it is 0, the alignment follows from the size of the tensor. It may then be less than
-// code with streaming stores requires.
+// outside them then crashes, and the crash is reported as an error. `align` is a power of two: the alignment of the
+// tensors that end at such a page. If `align` is 0, the alignment follows from the size of the tensor. It may then be
+// less than code with streaming stores requires.
 typedef enum nw_fence { NW_FENCE_OFF, NW_FENCE_AFTER, NW_FENCE_BEFORE } nw_fence;
 NW_API void nw_fences(nw_ctx *c, nw_fence fence, size_t align);
 NW_API nw_array *nw_array_retain(nw_array *a);
@@ -34,7 +34,7 @@ NW_API double nw_array_get(const nw_array *a, int64_t flat);
 NW_API int64_t nw_array_get_int(const nw_array *a, int64_t flat);
 NW_API void nw_array_set(nw_array *a, int64_t flat, double v);
 NW_API void nw_array_set_int(nw_array *a, int64_t flat, int64_t v);
-// Fills the array with random numbers; integers are drawn from lo..hi inclusive. False after an interrupt; then only a
+// Fills the array with random numbers; integers are drawn from lo..hi inclusive. False after an interrupt, when only a
 // part of the array is filled.
 NW_API bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi);
 // For loops over elements: returns true and leaves a diagnostic if the session was interrupted. Tests this only at

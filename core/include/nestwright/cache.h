@@ -103,9 +103,9 @@ NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
 // Reuse distances, also called stack distances. A distance is the number of distinct lines requested between two
-// requests of the same line; the second request hits in a fully associative cache that has more lines than that. Each
-// tensor has its own histogram. It has one bin for each distance below 64. From there on, it has 64 bins between each
-// power of two and the next.
+// requests of the same line; the second request hits in a fully associative cache if the cache has more lines than this
+// distance. Each tensor has its own histogram. It has one bin for each distance below 64. Above 64, it has 64 bins
+// between each power of two and the next.
 typedef struct nw_reuse nw_reuse;
 NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);
 NW_API void nw_reuse_free(nw_reuse *r);
@@ -117,8 +117,9 @@ NW_API int nw_reuse_bins(const nw_reuse *r);
 NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin);
 NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
 
-// The filling of the sets of a level over time. The columns are equal intervals of time. For each set and each column,
-// there is the number of lines in the set, and the number of distinct lines that are requested from it.
+// How full the sets of a cache level are over time. Time is the number of accesses so far, and it is divided into equal
+// intervals, the columns. For each set and column, the functions below return the number of lines in the set, and the
+// number of distinct lines that are requested from it.
 typedef struct nw_filling nw_filling;
 NW_API nw_filling *nw_filling_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
                                  int level, int columns);

@@ -52,8 +52,8 @@ typedef struct nw_cost_buffer {
 } nw_cost_buffer;
 typedef nw_missed nw_cost_missed;
 typedef struct nw_cost nw_cost;
-// Returns the part of the caches that the cost model assumes for one of `threads` threads. It leaves out what the other
-// threads use.
+// Returns the caches as the cost model assumes them for one of `threads` threads: without the part of each shared cache
+// that the other threads use.
 NW_API nw_sim_opts nw_cost_caches(const nw_machine *m, int threads);
 NW_API nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
 NW_API void nw_cost_free(nw_cost *k);

@@ -30,7 +30,7 @@ typedef struct nw_access_row { // one load or store of the program text
   const char *buffer;
   const void *index; // identifies the index: accesses with the same pointer have the same index
   const void *spread; // identifies the index without its constant offset
-  int64_t offset; // that constant offset
+  int64_t offset; // the constant offset of the index
   int lanes;
   bool write, masked;
   bool steady; // adjacent lanes are always `step` elements apart

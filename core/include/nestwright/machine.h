@@ -6,8 +6,8 @@
 extern "C" {
 #endif
 
-// Lets steps report the cost of starting threads on this machine. This cost is measured when a step first needs it,
-// once per process. It is not measured if the machine is too busy.
+// Lets steps report the cost of starting threads on this machine. This cost is measured once per process, when a step
+// first needs it. It is not measured if the machine is too busy.
 NW_API void nw_measure_threads(nw_ctx *c);
 typedef struct nw_rates { // samples of a rate, per second of wall-clock time
   int n;

@@ -10,7 +10,7 @@ typedef enum nw_style { NW_TEXT_PLAIN, NW_TEXT_ANSI, NW_TEXT_HTML } nw_style;
 typedef struct nw_show_opts {
   nw_style style;
   bool full; // the exact text form, which can be parsed; otherwise the short form for users
-  int changed_since; // mark the statements that this step or a later one changed; 0: mark none
+  int changed_since; // mark the statements that the step with this number or a later step changed; 0: mark none
   int nmarks; // number of statements to mark, each with a remark
   const int *mark; // ids of these statements
   const char *const *remark;

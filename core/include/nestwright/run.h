@@ -40,12 +40,13 @@ typedef struct nw_conditions { // of a measurement
   const int *cpu; // the CPU of each thread
 } nw_conditions;
 typedef struct nw_time {
-  // seconds of wall-clock time. spread, over the median, is the larger of the interquartile range of the samples and the
-  // distance between the medians of the batches in which they were taken
+  // seconds of wall-clock time; `spread` is a ratio. The samples are taken in batches. `spread` is the interquartile
+  // range of the samples, or the distance between the medians of the batches if that is larger, divided by the median.
   double min, median, spread;
   int reps, threads;
   int retaken; // number of samples that were disturbed by other work and were taken again
-  bool disturbed; // other work disturbed most of the samples, also when they were taken again: the time is worthless
+  // other work disturbed most of the samples, even when they were taken again, so the times are not reliable
+  bool disturbed;
   int64_t align; // the largest power of two that divides the addresses of all arrays, less the offset
   double clock; // seconds that reading the clock takes; subtracted from each call if the caches were emptied
   double *sample; // reps values in the order of the runs; heap, the caller frees it
@@ -91,8 +92,8 @@ typedef struct nw_loop_times {
 } nw_loop_times;
 NW_API bool nw_measure_loops(nw_ctx *c, const nw_program *p, const nw_build_opts *o, int n, nw_array *const *args,
                              int reps, nw_loop_times *out);
-// An entry in the log of one call. It is a part of a parallel loop that one thread ran without interruption. It has the
-// wall time, in seconds since the call began, and the CPU time of the thread.
+// An entry in the log of one call: consecutive iterations of a parallel loop that one thread ran. `begin` and `end` are
+// wall-clock times in seconds since the call began. `cpu` is the CPU time that the thread used.
 typedef struct nw_span {
   int loop; // number of the loop in the program, counted from 0
   int64_t region; // number of the nw_region in the call, counted from 0

@@ -61,8 +61,8 @@ typedef enum nw_refusal_kind {
 // One execution of a block: the values of the enclosing loops, outermost first.
 typedef struct nw_execution {
   const char *block; // NULL if there is no such execution
-  bool init; // true if this is the init of a reduction, and the init is not a separate block
-  bool write; // true if it writes the element, false if it reads it
+  bool init; // true for the init of a reduction, if the init is not a block of its own
+  bool write; // true if the execution writes the element, false if it reads the element
   int n;
   const char **loop;
   int64_t *at;
@@ -124,7 +124,8 @@ NW_API const char *nw_version(void);
 // or an internal condition does not hold. (Without a recovery point, the process would end.) The thread calls
 // nw_recovery_open, then `if (setjmp(p.jump))`, and at the end nw_recovery_close. If a call in between cannot be
 // finished, setjmp returns a second time, and p has a code and a message. nw_recovery_recover then restores the
-// session, its programs and its schedules to their state before the call. The memory that the call allocated is lost.
+// session, its programs and its schedules to their state before the call. Heap memory that the call allocated may be
+// lost.
 typedef struct nw_recovery {
   jmp_buf jump;
   struct nw_recovery *outer;
@@ -140,12 +141,12 @@ NW_API void nw_recovery_keep(void); // declares that all objects made so far by 
 // and nw_recovery_back makes it current again after an exception.
 NW_API nw_recovery *nw_recovery_now(void);
 NW_API void nw_recovery_back(nw_recovery *p);
-// For tests: makes a future memory request fail. It is request number `request`, where the next request has number 1; 0
-// means that no request fails. Returns the previous setting, counted from now.
+// For tests: makes one future memory request fail. `request` is the number of this request, where the next request has
+// number 1. 0 means that no request fails. Returns the previous setting, counted from now.
 NW_API int64_t nw_refuse_memory(int64_t request);
 // Returns the number of bytes that can still be allocated, by the tightest limit of this process and of the machine.
 NW_API int64_t nw_memory_left(void);
-NW_API void nw_say_limit(char *out, size_t n); // writes a description of that limit
+NW_API void nw_say_limit(char *out, size_t n); // writes a description of the tightest limit
 // True if there is memory for n elements of `each` bytes; `what` describes them ("the trace"). Otherwise returns false
 // with the diagnostic NW_EMEMORY. The memory is not allocated, so the caller may use any allocator.
 NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
