@@ -295,7 +295,8 @@ bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *tex
   return true;
 }
 
-// Returns the text of the source whose path is the longest prefix of this path. The path "" is a prefix of every path.
+// Returns the text of the source whose path is the longest prefix of this path. A source with the path "" applies to
+// every field.
 const char *nw_machine_cited(const nw_machine *m, const char *path) {
   const nw_machine_source *best = NULL;
   for (int i = 0; i < m->nsources; i++) {

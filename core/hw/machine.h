@@ -78,7 +78,7 @@ typedef struct nw_machine_level { // a data cache
   double back_per_cycle; // bandwidth of writes from the next level nearer to the core, in bytes per cycle
   // cycles per line, loaded or stored, that is not adjacent to the previous one; 0: not known
   double strided, strided_store;
-  double crowded_store; // like strided_store, for lines in few sets; 0: not known
+  double crowded_store; // like strided_store, but for lines that map to few sets; 0: not known
   double strided_across; // extra cycles of a load that crosses a line, if loaded lines are not adjacent; 0: not known
   int write_allocate; // 1 if a written line is fetched first, otherwise 0
   int overlaps; // 1 if transfers of this level overlap other transfers, otherwise 0; used if combine = "ecm"
@@ -107,7 +107,7 @@ typedef struct nw_machine_energy {
 
 typedef enum nw_overlap { NW_COMBINE_MAX, NW_COMBINE_ECM } nw_overlap;
 
-typedef struct nw_launch_limit { // limits of a launch
+typedef struct nw_launch_limit { // limits of the launch of a grid on a GPU
   int64_t threads; // per block
   int64_t extent[6]; // blockIdx.x, y, z, threadIdx.x, y, z
   int64_t shared_bytes; // per block

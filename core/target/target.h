@@ -34,7 +34,7 @@ typedef struct nw_backend {
   const char *name, *doc;
   bool (*compile)(nw_kernel *k, const nw_build_opts *o); // emits code; also loads it if the machine is available
   char *(*text)(nw_kernel *k, const char *view); // text of the code; NULL without a diagnostic if there is no such view
-  // makes an object file for a linker, in memory on the heap
+  // makes an object file for the linker, in heap memory
   bool (*object)(nw_kernel *k, const char *entry, char **data, size_t *bytes);
   nw_linker (*linker)(const nw_target *t);
   bool (*call)(nw_kernel *k); // runs the kernel, whose arguments and workspaces are prepared
@@ -62,6 +62,6 @@ bool nw_target_here(const nw_target *t); // true if code for the target runs on 
 const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // NULL if there is no scope of that name
 // Returns the features that both the target and this host have. Code for the target may use them on this host.
 nw_features nw_target_features_here(const nw_target *t);
-// Registers the back end and the cost model for a kind of machine. Called when a session starts. Targets that are made
-// later use them.
+// Registers a back end and a model for a kind of machine. Called when a session starts. They are used by the host's
+// target and by all targets that are made later.
 void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backend, const nw_cost_model *model);
