@@ -1,4 +1,4 @@
-// Has the words for combiners, loop marks, scopes and roles, and the initial values of reductions.
+// Defines the words for combiners, loop marks, scopes and roles, and the initial values of reductions.
 #include "ir/text/lines.h"
 #include "ir/program/program.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-// Has the table of ops.def.
+// Makes a table from ops.def, and reads its columns.
 #include "ir/ops.h"
 
 #define NW_LETTER_NONE

@@ -17,8 +17,8 @@ typedef struct operands {
   nw_op op;
   int n;
   const nw_expr *at[MAX_OPERANDS];
-  // Whether the user wrote a literal, and whether the user wrote a constant. at[i] does not show this: an operand that
-  // is imported into the pool may be simplified to a constant.
+  // literal[i] is true if the user wrote operand i as a literal, and constant[i] if the user wrote it as a constant.
+  // at[i] does not tell this, since an operand may be simplified to a constant when it is imported into the pool.
   bool literal[MAX_OPERANDS], constant[MAX_OPERANDS];
 } operands;
 
@@ -87,8 +87,9 @@ static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
   return e;
 }
 
-// An expression with an operand that is not a constant keeps its dtype. If B is i64, B(i)*0 would simplify to a
-// literal, which takes the dtype of the other operand. So it is not simplified until the program is made.
+// Makes an expression that keeps its dtype if an operand is not a constant. For example, let B have the dtype i64.
+// B(i)*0 would simplify to the constant 0, which would be taken for a literal, and would later get the dtype of another
+// operand. So such an expression is not simplified until the program is made.
 static const nw_expr *made(const operands *o, nw_op op, nw_type type, int n, const nw_expr *const *at) {
   const nw_expr *e = nw_make(o->pool, op, type, n, at);
   bool constant = true;

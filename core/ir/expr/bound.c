@@ -1,10 +1,11 @@
-// Finds a lower bound of a sum by elimination. The innermost atom (see fold.h) is replaced by a bound that uses only
-// outer variables, until only a constant remains. There may be several bounds for an atom: from a loop, from a fact,
-// from either side of a max. Each is tried, and the best result is kept. A goal is a sum divided by a positive
-// denominator. With the denominator, x // c can be replaced by a bound on x/c.
+// Finds a lower bound of a sum by eliminating its atoms. (An atom is a term that is not itself a sum, such as a
+// variable or x // c; see fold.h.) The innermost atom is replaced by a bound that uses only outer variables, until only
+// a constant remains. An atom may have several bounds: from a loop, from a fact, or from either side of a max. Each
+// bound is tried, and the best result is kept. A goal is a sum divided by a positive denominator. The denominator makes
+// it possible to replace x // c by a bound on x/c.
 //
-// The search is incomplete. It is limited by a number of steps, and not by time, so the same question always has the
-// same answer.
+// The search may miss bounds, because its number of steps is limited. Its time is not limited, so the same question
+// always has the same answer.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@ static bool lower(search *q, goal *g, int depth, int64_t *out);
 
 // ---------------------------------------------------------------- choice of the next atom
 
-// Picks the innermost atom. If several atoms use the same innermost variable, the variable itself comes last, since a
+// Picks the innermost atom. If several atoms use the same innermost variable x, x itself is picked last, since the
 // bound of an atom such as x // c contains x.
 static int pick(const search *q, const nw_sum *s) {
   int best = 0, best_rank = -1000;
@@ -78,8 +79,8 @@ static bool lower_by_constant(search *q, goal *g, int t, int64_t bound, int dept
   return !__builtin_mul_overflow(g->sum.term[t].coef, bound, &c) && lower_replaced(q, g, t, 1, 0, NULL, c, depth, out);
 }
 
-// Keeps the better of two bounds, *v (if `found`) and *best (if `had`). v is a pointer because the caller computes
-// `found` and *v in the same expression.
+// Stores the better of the bounds *v and *best in *best. *v exists if `found` is set, and *best exists if `had` is set.
+// v is a pointer because the caller computes `found` and *v in the same expression.
 static bool better(bool found, const int64_t *v, bool had, int64_t *best) {
   if (!found) return had;
   if (!had || *v > *best) *best = *v;
@@ -215,8 +216,8 @@ static bool lower_division(search *q, goal *g, int t, int depth, int64_t *out) {
   return lower_by(q, g, t, nw_sub(q->r->pool, d, nw_index(q->r->pool, 1)), depth, out);
 }
 
-// Bounds the term by a and by b. If `either` is set, both results are valid, and the better one is used. Otherwise only
-// the worse one is valid, so both must be found.
+// Bounds the term by a and by b. If `either` is set, each of the two results is a bound, and the better one is used.
+// Otherwise only the worse result is a bound, so both must be found.
 static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *a, const nw_expr *b, int depth,
                          int64_t *out) {
   int64_t va, vb;
@@ -311,7 +312,7 @@ static void dtype_limits(nw_dtype t, int64_t *lo, int64_t *hi) {
   *lo = nw_dtype_is_signed(t) ? -*hi - 1 : 0;
 }
 
-// Uses that an index cast from a narrower integer is in the range of that dtype.
+// Uses that an index that was cast from a narrower integer is in the range of the narrower dtype.
 static bool lower_cast(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   nw_dtype from = (nw_dtype)v->atom->arg[0]->type.dtype;

@@ -27,7 +27,6 @@ void nw_facts_free(nw_facts *f);
 // Splits s into two sums: `multiple`, a known multiple of m, and `rest`.
 void nw_split_multiples(const nw_ranges *r, const nw_sum *s, int64_t m, nw_sum *multiple, nw_sum *rest);
 
-// Searches for a constant lower bound of the sum, as great as possible. It holds for all values of the variables that
-// are in their ranges and satisfy the facts. The search stops at a bound of at least `enough`. False if no bound was
-// found.
+// Searches for a large constant lower bound of the sum. The bound is valid for all values of the variables that are in
+// their ranges and satisfy the facts. The search stops at a bound of at least `enough`. False if no bound was found.
 bool nw_bound_below(const nw_ranges *r, const nw_sum *s, int64_t enough, int64_t *out);

@@ -1,5 +1,5 @@
-// Makes the expressions that combine the value of a reduction with another contribution, and conditions about
-// reductions.
+// Makes expressions about reductions: the result of combining an old value with a new contribution, and the conditions
+// under which a reduction is empty.
 #include "ir/program/program.h"
 
 static const nw_op combiner_op[] = {
@@ -9,7 +9,7 @@ static const nw_expr *or_of(nw_pool *p, const nw_expr *a, const nw_expr *b) { re
 
 static const nw_expr *is_nan(nw_pool *p, const nw_expr *e) { return nw_make2(p, NW_OP_NE, e, e); }
 
-// Returns the condition that value b replaces value a for all indices, and not only because its index is lower.
+// Returns the condition under which value b replaces value a in an arg-reduction, whatever their indices are.
 static const nw_expr *beats(nw_pool *p, nw_combiner c, const nw_expr *b, const nw_expr *a) {
   const nw_expr *better = c == NW_ARGMAX ? nw_make2(p, NW_OP_LT, a, b) : nw_make2(p, NW_OP_LT, b, a);
   if (!nw_dtype_is_float(a->type.dtype) || NW_MUTATED(nan_never_wins)) return better;
@@ -31,7 +31,8 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
   // compares rounded values, so that a tie does not depend on earlier stores
   if (!NW_MUTATED(halves_compared)) term = rounded;
   const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
-  const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not an empty partial result
+  // the new contribution is not an empty partial result
+  const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1));
   const nw_expr *lower =
       nw_and(p, ties(p, term[0], old[0]),
              nw_and(p, NW_MUTATED(ties_to_last) ? nw_lt(p, old[1], term[1]) : nw_lt(p, term[1], old[1]), some));
@@ -57,8 +58,8 @@ typedef struct speaker {
   const nw_stmt *block;
 } speaker;
 
-// True if bindings use the loop, and only bindings of reduce variables do. A loop that also occurs in the binding of
-// another variable selects an element, so the block does not reduce along it.
+// True if a binding of a reduce variable uses the loop, and no binding of another variable does. A loop in the binding
+// of a spatial variable selects an element, so the block does not reduce along this loop.
 bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
   bool reduces = false;
   for (int i = 0; i < block->block.nvars; i++) {

@@ -54,8 +54,8 @@ const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c) {
   return t == NW_BOOL ? nw_int(p, t, c->f != 0) : nw_int(p, t, saturate(t, c->f));
 }
 
-// Computes in f64, and the caller rounds once. This is exact for f32 and narrower floats, since an f64 has more than
-// twice as many significant bits.
+// Computes in f64; the caller then rounds the result to its dtype. For f32 and narrower floats, this gives the
+// correctly rounded result, since an f64 has more than twice as many significant bits.
 static bool float_op(nw_op op, double a, double b, double *r, int64_t *truth) {
   if (NW_MUTATED(zeros_alike) && op == NW_OP_MAX) return *r = a < b ? b : a, true;
   switch (op) {

@@ -101,8 +101,8 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
 // Limit on a divisor c. The constant of a dividend becomes a number in 0..c - 1, which must be in the range of indices.
 #define LARGEST_DIVISOR (INT64_C(1) << 61)
 
-// The terms of an exact expression may wrap if they are combined differently. For example, y + 9 may wrap although y -
-// 15, with y = max(x, 12), does not. So the result is checked, too.
+// Although the operands do not wrap, the result may wrap, because it combines their terms differently. For example, let
+// y be max(x, 12): y - 15 cannot wrap, but y + 9 can. So the result is checked, too.
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   if (b->op == NW_OP_INT && (b->i <= 0 || b->i > LARGEST_DIVISOR)) return NULL;

@@ -1,4 +1,4 @@
-// Evaluates integer expressions. This is used for sizes when a kernel is called, and for trying small values.
+// Evaluates integer expressions, for example the extents of tensors when a kernel is called.
 #include "ir/expr/whole.h"
 
 static bool variable(const nw_point *at, const char *name, int64_t *out) {
@@ -9,7 +9,7 @@ static bool variable(const nw_point *at, const char *name, int64_t *out) {
 
 static bool eval(const nw_expr *e, const nw_point *at, int64_t *out, bool *wraps);
 
-// Evaluates `all` and `any`. One side can be enough to know the result, even if the other cannot be evaluated.
+// Evaluates `all` and `any`. One side may determine the result even if the other side cannot be evaluated.
 static bool logic(const nw_expr *e, const nw_point *at, int64_t *out, bool *wraps) {
   int64_t a = 0, b = 0, stop = e->op == NW_OP_OR;
   bool ka = eval(e->arg[0], at, &a, wraps), kb = eval(e->arg[1], at, &b, wraps);

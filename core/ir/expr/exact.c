@@ -1,12 +1,12 @@
-// Two kinds of integers share the dtype i64. Index arithmetic, over loops and sizes, does not overflow: a tensor that
-// is too large for a 64-bit index cannot exist. Data arithmetic wraps. An expression is exact if it does not wrap. A
-// rewrite that holds only for exact expressions, such as x*2 // 2 to x, uses the test in this file.
+// Two kinds of integers share the dtype i64. Index arithmetic, on loop variables and sizes, does not overflow: a tensor
+// that is too large for a 64-bit index cannot exist. Data arithmetic wraps. An expression is exact if it does not wrap.
+// Some rewrites are valid only for exact expressions, for example from x*2 // 2 to x. They use the test in this file.
 //
 // A value read from data can be any value of its type. An expression that contains such a value is exact only if its
-// range, derived from the types alone, fits in its type. The values of loops and sizes are not known here. Each of them
-// is assumed to be below 2^47, like an address. The result of index arithmetic is assumed to be below 2^62. But a
-// variable times a large constant is an exception: addresses have no such products, and the constant may come from
-// data.
+// range, derived from the types alone, fits in its type. The values of loop variables and sizes are not known here. The
+// absolute value of each is assumed to be at most 2^47, the limit of an address, and that of a result of index
+// arithmetic at most 2^62. A product of a variable and a large constant is an exception, since such products do not
+// occur in addresses, and the constant may come from data.
 #include "ir/expr/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)

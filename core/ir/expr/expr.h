@@ -1,9 +1,9 @@
 // Expressions are immutable and interned in a pool, so equal expressions have the same pointer.
 //
 // Constructors fold: they compute operations on constants, put integer sums and products into a canonical order, and
-// apply the rules in ir/expr/rules.def. All of this holds for every value. Rewrites that need the range of a variable
-// are in ir/expr/range.h. Integer arithmetic wraps, but index arithmetic (i64, over loops and sizes) is assumed not to
-// overflow. nw_is_exact distinguishes the two. Floats are never reassociated.
+// apply the rules in ir/expr/rules.def. All these rewrites are valid for every value of the variables. Rewrites that
+// need the range of a variable are in ir/expr/range.h. Integer arithmetic wraps, but index arithmetic (i64, over loops
+// and sizes) is assumed not to overflow. nw_is_exact distinguishes the two. Floats are never reassociated.
 #pragma once
 #include "base/base.h"
 
@@ -76,7 +76,7 @@ const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 
 NW_API bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant
 NW_API bool nw_is_const(const nw_expr *e, int64_t value);
-// These functions read the columns of ops.def (ops.c). The function for the class of cost is in ir/ops.h.
+// These functions read the columns of ops.def (ops.c). The function for the columns of costs is in ir/ops.h.
 typedef enum nw_exactness { NW_EXACT_SAME, NW_EXACT_EXACT, NW_EXACT_ROUNDED, NW_EXACT_NEAR } nw_exactness;
 NW_API bool nw_op_has(nw_op op, char type); // true if the column `types` has that letter
 int nw_op_arity(nw_op op);

@@ -77,8 +77,8 @@ static void read_fact(nw_facts *f, const nw_expr *cond) {
   if (cond->op == NW_OP_EQ) add_fact(f, b, a, 0);
 }
 
-// An nw_sum may point to terms that are stored inside it, so the array of sums must not move. Therefore its size is
-// computed first.
+// An nw_sum may point to terms that are stored inside it, so the array of sums must not move. Therefore the size of the
+// array is computed before it is filled.
 void nw_facts_read(nw_facts *f, const nw_ranges *r) {
   int room = 0;
   *f = (nw_facts){.r = r};

@@ -1,7 +1,7 @@
 // Forms fma operations. An fma computes a*b + c, a*b - c or c - a*b, and rounds only once. A product and a sum become
-// an fma if the sum is the only use of the product; a difference is treated like a sum. The fmas are formed during
-// lowering. A schedule step that combines two expressions may make a new fma possible. Such a step reports that the
-// rounding changes.
+// an fma if the sum is the only use of the product; a difference is treated like a sum. Lowering forms the fmas. A
+// schedule step that combines two expressions may make a new fma possible. Such a step reports that the rounding
+// changes.
 #include "ir/expr/fma.h"
 #include "ir/expr/rewrites.h"
 

@@ -1,6 +1,7 @@
-// Bounds an expression while some variables run through their ranges. An expression is fixed if it uses none of these
-// variables. Bounds are fixed expressions; NULL means that no bound was found. max(x, 0) has a lower bound even if x
-// has none. Clamped gathers need this.
+// Bounds an expression while some variables run through their ranges. An expression is called fixed if it uses none of
+// these variables. Bounds are fixed expressions; NULL means that no bound was found. An expression may have a bound
+// although its operand has none: max(x, 0) is at least 0 for every x. Such bounds are needed for gathers with clamped
+// indices.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -41,8 +42,8 @@ static const nw_expr *bound_quotient(const over *o, const nw_expr *e, int sign) 
   return x ? nw_floordiv(o->r->pool, x, e->arg[1]) : NULL;
 }
 
-// If x // c is the same for both bounds of x, then x % c is x minus a fixed multiple of c. Otherwise, x % c may be any
-// number from 0 to c - 1.
+// If x // c is the same for the lower and the upper bound of x, then x % c is x minus a fixed multiple of c. Otherwise,
+// x % c may be any number from 0 to c - 1.
 static const nw_expr *bound_remainder(const over *o, const nw_expr *e, int sign) {
   nw_pool *p = o->r->pool;
   const nw_expr *c = e->arg[1];

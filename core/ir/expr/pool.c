@@ -1,4 +1,4 @@
-// Implements the intern table of a pool: its expressions, its names, and the objects for which names stand.
+// Implements the intern tables of a pool: for its expressions, and for its names with the objects that they stand for.
 #include "ir/expr/fold.h"
 #include <assert.h>
 #include <stdio.h>

@@ -33,11 +33,12 @@ const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const 
 // True only if cond holds for every value of the variables that satisfies the facts.
 bool nw_prove(const nw_ranges *r, const nw_expr *cond);
 bool nw_disprove(const nw_ranges *r, const nw_expr *cond);
-// Returns the facts that disprove a condition: the bounds of its variables if they suffice, or a single fact if it
-// suffices with the bounds, or else all facts. NULL if the condition is false without them.
+// Returns facts that disprove a condition. If the bounds of its variables suffice, returns these bounds. Otherwise, if
+// a single fact suffices together with the bounds, returns this fact. Otherwise returns all facts. NULL if the
+// condition is false without any bounds and facts.
 const nw_expr *nw_ruled_out_by(const nw_ranges *r, const nw_expr *cond);
 // True if m is proven to divide e.
 bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m);
-// Simplifies e under the ranges and facts. If these determine the result of a //, %, min, max, comparison or select, it
-// is replaced by its result.
+// Simplifies e under the ranges and facts. A //, %, min, max, comparison or select is replaced by its result if the
+// ranges and facts determine the result.
 const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e);

@@ -13,7 +13,7 @@ typedef enum pattern_kind { ANY, CONSTANT, INTEGER, REAL, TRUTH, NODE } pattern_
 typedef struct pattern {
   uint8_t kind, op; // op: NODE
   int8_t slot; // ANY, CONSTANT: index of the letter (X, Y, ...)
-  int64_t i; // INTEGER, TRUTH, REAL: the value; in a REAL, too, it is a whole number
+  int64_t i; // INTEGER, TRUTH, REAL: the value; the value of a REAL is a whole number, too
   const struct pattern *arg[3];
 } pattern;
 
@@ -205,7 +205,7 @@ static bool match_args(match *m, const pattern *p, int n, const nw_expr *const *
   return true;
 }
 
-// Returns the operand whose dtype is compared with the rule's kind. For a select this is y, for any other op x.
+// Returns the operand whose dtype is compared with the rule's kind: y for a select, and x for any other op.
 static const nw_expr *witness(const match *m, nw_op op) {
   return op == NW_OP_SELECT && m->slot[Y] ? m->slot[Y] : m->slot[X];
 }

@@ -1,5 +1,5 @@
-// Simplifies expressions under ranges and facts, bottom up. A branch of a select is simplified under its condition. A
-// clause of `and` is simplified under the clauses before it, if its evaluation cannot fail.
+// Simplifies expressions under ranges and facts, bottom up. A branch of a select is simplified under the condition of
+// the branch. A clause of `and` is simplified under the clauses before it, if evaluating the clause cannot fail.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -174,10 +174,10 @@ static bool cannot_fail(void *env, const nw_expr *e) {
   return e->op != NW_OP_LOAD && !(divides && e->arg[1]->op != NW_OP_INT);
 }
 
-// The value of the right side of `and` matters only if the left side is true, so it is simplified under the left side.
-// In the same way, the right side of `or` is simplified under the negated left side. But the right side is always
-// evaluated. Under the left side, the guard of a load's index or of a divisor could be dropped. So a right side with a
-// load or a division is simplified without the left side.
+// The value of the right side of `and` matters only if the left side is true, so the right side is simplified under the
+// left side. In the same way, the right side of `or` is simplified under the negated left side. But the right side is
+// evaluated even if its value does not matter. So its simplification must not drop the guard of a load's index or of a
+// divisor. A right side with a load or a division is therefore simplified without the left side.
 static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
   nw_pool *p = s->r.pool;
   const nw_expr *a = simplify(s, e->arg[0]);
@@ -239,7 +239,7 @@ static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
   return is ? fact->arg[1] : NULL;
 }
 
-// If data is replaced by a number, wrapping arithmetic becomes index arithmetic. So the number must be as small as an
+// If a number replaces data, arithmetic that wraps becomes index arithmetic. So the number must be as small as an
 // index.
 static bool fits_index(const nw_expr *number) { return llabs(number->i / 2) < INT64_C(1) << 46; }
 

@@ -114,8 +114,8 @@ int nw_compare(const nw_expr *a, const nw_expr *b) {
 
 #define MAX_FACTORS 32
 
-// Returns the number of factors, but at most `most`, since counting all factors of a product of shared products could
-// take too long.
+// Returns the number of factors, but at most `most`. The limit is needed because subexpressions are shared: a small
+// product graph may have exponentially many factors.
 static int degree_upto(const nw_expr *e, int most) {
   if (e->op != NW_OP_MUL || most <= 1) return 1;
   int left = degree_upto(e->arg[0], most);
@@ -193,8 +193,8 @@ static const nw_expr *scaled(nw_sum *s, int64_t coef, const nw_expr *atom) {
   return binary(s, NW_OP_MUL, nw_int(s->pool, s->dtype, coef), atom);
 }
 
-// True if a term with this coefficient is written after a minus. False for the least integer, since its negation does
-// not fit in 64 bits.
+// True if a term with this coefficient is written after a minus sign. False for the least integer, since its negation
+// does not fit in 64 bits.
 static bool subtracted(int64_t coef) { return coef < 0 && coef != INT64_MIN; }
 
 static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const nw_expr *atom) {
@@ -203,7 +203,8 @@ static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const 
 }
 
 // Returns the index of the term that is written first; -1 stands for the constant. The text should not start with a
-// minus. So the first positive term comes first, else the constant if that is positive, else the first term.
+// minus sign. So the first positive term is written first. If there is none, the constant is written first if it is
+// positive, and otherwise the first term.
 static int leader(const nw_sum *s) {
   for (int i = 0; i < s->n; i++)
     if (s->term[i].coef > 0) return i;
@@ -249,7 +250,8 @@ static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   return e;
 }
 
-// Splits e into a constant and factors. A product with too many factors is kept as a single factor.
+// Multiplies *coef by the constant factors of e, and appends the other factors to `out`. A product with too many
+// factors is appended as a single factor.
 static void factor(const nw_expr *e, int64_t *coef, int *n, const nw_expr **out) {
   if (e->op == NW_OP_INT) {
     *coef = mul64(*coef, e->i);

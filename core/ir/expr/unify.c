@@ -1,9 +1,10 @@
 // Compares a nest with the description of an intrinsic: their loops, blocks and bodies. Finds the positions of the
 // tiles. In this file, `mine` is in the description and `theirs` is in the nest.
 //
-// The bodies determine which accesses correspond. Then the loops are paired in every possible way until every tile is a
-// window of its buffer: it is affine, and has the same position and strides in all of its accesses. Physical positions
-// are compared, so layouts matter.
+// The bodies determine which accesses correspond. Then the loops of the description are paired with the loops of the
+// nest, in every possible way, until every tile is a window of its buffer. A tile is a window if its indices are
+// affine, and if all accesses to the tile have the same position and strides. Physical positions are compared, so
+// layouts matter.
 #include "ir/program/intrinsic.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ typedef struct unify {
   int pair[NW_MAX_DEPTH]; // loop of the description -> loop of the nest
   bool used[NW_MAX_DEPTH];
   bool paired; // true if some pairing of the loops had equal extents
-  int reached, said; // `reached`: progress of this attempt; `said`: progress of the attempt that the message describes
+  // `reached`: progress of the current attempt; `said`: progress of the attempt that the message describes
+  int reached, said;
 } unify;
 
 // ---- the message about the difference; it describes the attempt that made the most progress
@@ -152,8 +154,8 @@ static const char *how(const nw_stmt *block) {
   return block->block.combiner == NW_PLAIN ? "a plain store" : kind;
 }
 
-// True if every execution of the nest begins at the first iteration of the reduction. This is needed if the nest owns
-// the init.
+// True if every execution of the nest begins at the first iteration of the reduction. This is required of a nest that
+// contains the init.
 static bool starts_here(unify *u) {
   const nw_stmt *b = u->out->block;
   for (int i = 0; i < b->block.nvars; i++) {

@@ -1,6 +1,6 @@
-// Decides where allocations are. Storage that outlives every loop is in the program's flat list, together with its
-// first and last use. All other storage is in the tree around its uses. Unlike an allocation in the tree, one in the
-// list does not make the tree deeper.
+// Decides where allocations are kept. If a buffer exists as long as the program runs, its allocation is in the
+// program's flat list, together with its first and last use. Every other allocation is a statement in the tree, around
+// the uses of its buffer. The list exists because a statement in the tree makes the tree deeper.
 #include "ir/program/valid.h"
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ nw_stmt *nw_new_alloc(nw_program *p, const nw_buffer *b) {
 typedef struct uses {
   int n, *row; // the numbers of the buffers, sorted by name
   nw_program *p;
-  int at; // the current statement of the root
+  int at; // index of the current child of the root
 } uses;
 
 static int by_name(const void *a, const void *b, void *of) {
@@ -110,8 +110,8 @@ static int places_of(const nw_stmt *s, const char *buffer) {
   return n;
 }
 
-// True if the allocation can move to the flat list. If a buffer is allocated in several places, these are different
-// objects, so they stay in the tree.
+// True if the allocation can move to the flat list. If a buffer is allocated in several places, each allocation is a
+// separate object, so all of them stay in the tree.
 static bool outlives_loops(const nw_program *p, const nw_stmt *s, nw_buffer **b) {
   if (s->kind != NW_ALLOC) return false;
   *b = nw_find_buffer(p, s->alloc.buffer);
@@ -132,7 +132,8 @@ static void lift_allocs(nw_program *p, nw_stmt *in, nw_vec *out) {
   }
 }
 
-// Moves storage whose scope is no longer global into the tree, around its uses.
+// Moves an allocation from the list into the tree, around the uses of its buffer. Called if the scope of the buffer is
+// no longer global.
 static void sink(nw_program *p, nw_buffer *b) {
   nw_stmt *a = b->alloc;
   int first = a->alloc.first, n = a->alloc.last - first + 1;

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 enum {
-  MOST_RESIDUES = 256, // limit on the residues of one node
+  MOST_RESIDUES = 256, // the largest modulus of a node that tests a residue
   MOST_QUESTIONS = 1 << 15, // when the tree has this many nodes, further nodes test all facts of a version at once
-  MOST_KNOWN = 8, // limit on the known residues at one node
+  MOST_KNOWN = 8, // the largest number of residues that are known at a node
 };
 
 // ---- facts in the forms that the tree can test

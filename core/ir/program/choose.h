@@ -2,8 +2,8 @@
 //
 // Each version has facts, which are conditions on the sizes. The first version whose facts all hold is selected. If
 // there is none, the last version is selected. A chain of conditions would take time linear in the number of versions.
-// The tree first finds the interval of each size by bisection, then its residue, and then tests the remaining facts of
-// a version at once.
+// The tree first finds the interval of each size by bisection. Then it finds the residue of the size. At the end it
+// tests all remaining facts of a version at once.
 #pragma once
 #include "ir/expr/expr.h"
 

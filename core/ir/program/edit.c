@@ -134,8 +134,8 @@ static void map_own(map *m, nw_stmt *s) {
   }
 }
 
-// While a program is lowered, p->step is 0, since lowering is not a step. A changed statement then keeps the number of
-// its last step.
+// Gives a changed statement the number of the current step. Lowering is not a step, so p->step is 0 then, and the
+// statement keeps its number.
 static void changed_now(const nw_program *p, nw_stmt *s) {
   if (s->step < p->step) s->step = p->step;
 }

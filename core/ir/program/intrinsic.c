@@ -40,7 +40,7 @@ const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in) {
   for (int i = 0; i < t->all.n; i++) {
     nw_intrinsic *old = t->all.at[i];
     if (strcmp(old->id, in->id)) continue;
-    nw_vec_remove(&t->all, i); // it was registered before; now it is the latest one with its name
+    nw_vec_remove(&t->all, i); // it was registered before; now its name refers to it again
     nw_vec_push(&t->all, old);
     nw_intrinsic_free(in);
     return old;
@@ -122,8 +122,8 @@ static nw_intrinsic_arg *arg_named(nw_intrinsic *in, const char *name) {
   return NULL;
 }
 
-// True if e uses variables only in indices. If the body used one elsewhere, the results would depend on the position of
-// the tile.
+// True if e uses variables only in indices. If the body used a variable elsewhere, the results would depend on the
+// position of the tile.
 static bool index_only(const nw_expr *e) {
   if (e->op == NW_OP_VAR) return false;
   for (int i = 0; e->op != NW_OP_LOAD && i < e->n; i++)

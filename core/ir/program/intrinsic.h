@@ -7,8 +7,8 @@
 //
 // For each argument, in the order of `args`, the function gets a pointer to the first element of its tile. After these
 // pointers come the strides that are not fixed, in elements and in the same order, and then the constants. The function
-// reads its input tiles, writes its output tiles completely, and accesses nothing outside its tiles. A reduction that
-// does not own its init adds to the existing values. The tile of an output overlaps no other tile.
+// reads its input tiles, writes its output tiles completely, and accesses nothing outside its tiles. If the description
+// has no init, a reduction continues from the existing values. The tile of an output overlaps no other tile.
 //
 // An intrinsic is tested before it gets into the session's table (check/trial.c), so every intrinsic that is called has
 // been verified.
@@ -46,7 +46,7 @@ struct nw_intrinsic {
   nw_intrinsic_arg arg[NW_MAX_TILES];
   char *library, *symbol;
   // Optional: the name of a function `void *special(const int64_t *words)` in the same library. For given strides and
-  // constants, `special` returns a function that takes only the tiles, or NULL. It is used if the strides are
+  // constants, `special` returns a function that takes only the tiles, or NULL. `special` is used if the strides are
   // constants. The functions that it returns are jump-safe (see below).
   char *special;
   int nconstants;
@@ -60,7 +60,7 @@ struct nw_intrinsic {
 NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by name or id, NULL if there is none
 int nw_intrinsic_count(nw_ctx *c);
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i);
-// Adds an intrinsic to the table, which becomes its owner. From now on its name refers to this intrinsic. A program
+// Adds an intrinsic to the table, which becomes its owner. From then on, its name refers to this intrinsic. A program
 // that uses an older intrinsic with the same name keeps the older one.
 const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in);
 void nw_intrinsic_free(nw_intrinsic *in);
@@ -71,8 +71,8 @@ bool nw_intrinsic_describe(nw_ctx *c, nw_intrinsic *in, nw_program *description)
 // Splits an index of the description into the coefficient of each loop and the constant rest. False if it is not
 // affine.
 bool nw_intrinsic_index(const nw_intrinsic *in, const nw_expr *e, int64_t *coef, int64_t *rest);
-// Makes the id from the name and a hash of everything that matters. `content` is the text of the implementation, or
-// NULL.
+// Makes the id from the name and a hash of the description and the implementation. `content` is the text of the
+// implementation, or NULL.
 void nw_intrinsic_identify(nw_intrinsic *in, const char *content, size_t n);
 
 // ---- matching of a nest with a description (unify.c)

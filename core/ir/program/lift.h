@@ -1,4 +1,4 @@
-// Finds where the init of a reduction runs, if the block of the reduction owns the init. The init is lifted if it runs
+// Finds where the init of a reduction runs, if the init is not a block of its own. The init is called lifted if it runs
 // before all loops along which the block reduces. A lifted init runs even if these loops have no iterations.
 #pragma once
 #include "ir/program/program.h"
@@ -21,9 +21,9 @@ const nw_expr *nw_lift_first(const nw_lift *l, const nw_block_var *v); // condit
 // True if the block may execute the first instance of its reduction. A block in the tail of a cut loop never does, so
 // it does not run the init.
 bool nw_lift_starts(const nw_lift *l);
-// True if the init is lifted. For that, the first iterations of the loops along which the block reduces must execute
-// the first reduce instance of every element. In any other nest the init runs together with the first update, so an
-// element without updates gets no init.
+// True if the init is lifted. This requires that the first iterations of the loops along which the block reduces
+// execute the first reduce instance of every element. In any other nest, the init runs together with the first update,
+// so an element without updates gets no init.
 bool nw_lifts(const nw_lift *l);
 bool nw_init_lifts(const nw_program *p, const nw_stmt *block); // like nw_lifts, for a block of p
 bool nw_init_starts(const nw_program *p, const nw_stmt *block);

@@ -76,8 +76,8 @@ static const char *hand_out(nw_program *p, int space, const char *name) {
   return t->name;
 }
 
-// Visits the existing names only once for each new name. If each suffix were compared with all names, choosing n names
-// with the same stem would take cubic time.
+// Visits the existing names only once for each new name. If each possible suffix were compared with all names, choosing
+// n names with the same stem would take cubic time.
 static const char *unique(nw_program *p, const char *want, int space) {
   used u = {.want = want, .len = strlen(want), .space = space, .cap = count_names(p, space)};
   u.bit = nw_xcalloc((size_t)u.cap, 1);
@@ -94,7 +94,7 @@ const char *nw_unique_loop_name(nw_program *p, const char *want) { return unique
 
 const char *nw_unique_block_name(nw_program *p, const char *want) { return unique(p, want, BLOCKS); }
 
-// nw_add_buffer enters the name in the table of buffers. Until then, further calls return the same name.
+// Further calls return the same name until nw_add_buffer adds a buffer with this name.
 const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
 
 // ---- valid names

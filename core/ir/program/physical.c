@@ -100,7 +100,7 @@ static nw_physical *row_major(const box *b) {
   return place;
 }
 
-// Finds the part of one physical dimension that the box covers. If it is unknown, the whole dimension is stored.
+// Finds the part of one physical dimension that the box covers. If this part is unknown, the whole dimension is stored.
 static bool layout_dim(const box *b, nw_ranges *logical, const char *const *dims, int d, nw_physical *place,
                        const nw_expr **extent) {
   nw_pool *pool = b->p->pool;

@@ -18,7 +18,7 @@ nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer
 // NULL with a diagnostic if the size has no bound.
 nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
                                const char *const *loops);
-// Both return the linear index of an element. nw_physical_at takes its physical position, and nw_physical_index takes
-// its logical index. The result is affine if the physical position is affine.
+// These functions return the linear index of an element. nw_physical_at takes its physical position, and
+// nw_physical_index takes its logical index. The result is affine if the physical position is affine.
 const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at);
 const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index);

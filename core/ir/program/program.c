@@ -55,8 +55,8 @@ static void copy_tiles(nw_arena *a, nw_stmt *to) {
   to->call.tile = tile;
 }
 
-// Only arrays are copied. Names and expressions are interned in the pool, and the clone's program also holds a
-// reference to the pool.
+// Only arrays are copied. Names and expressions are shared, since they are interned in the pool, and the clone's
+// program also holds a reference to the pool.
 nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s) {
   nw_stmt *to = NW_NEW(a, nw_stmt);
   *to = *s;

@@ -5,10 +5,10 @@
 // allocations. A *lowered* (executable) program has loops, guards, stores and allocations, linear indices and vectors,
 // and no blocks.
 //
-// A block does a part of the work of one stage. Its body uses only the block's own variables. They are the original
-// iteration axes, and the enclosing loops give them values. So after any split, fusion, move or copy, an execution of a
-// block still identifies its original instance. The judge (poly/), which decides whether a step is legal, needs nothing
-// but the program.
+// A block does a part of the work of one stage. Its body uses only the block's own variables, which are the original
+// iteration axes. Bindings give the values of these variables in terms of the enclosing loops. So after any split,
+// fusion, move or copy, the values of the variables still tell which original instance an execution computes. Therefore
+// the judge (poly/), which decides whether a step is legal, needs only the programs before and after the step.
 #pragma once
 #include "ir/expr/expr.h"
 #include "ir/expr/range.h"
@@ -33,13 +33,13 @@ const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
 // Of equal values (also two NaNs) the lower index is kept. So the order of contributions does not matter.
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
 
-// Returns the guard of the block's own init. It is the guard of the block, except that conditions on the reduction
-// loops are ignored if the reduction is empty. NULL if the init always runs.
+// Returns the condition under which the block's own init runs. This is the guard of the block, except that conditions
+// on the reduction loops are ignored if the reduction is empty. NULL if the init always runs.
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
-// Returns the condition that the whole reduction of the block is empty, and not only the part that the block's loops
-// run. NULL if the block is not a reduction.
+// Returns the condition under which the whole reduction of the block is empty. It is not sufficient that the part of
+// the reduction that the block's loops run is empty. NULL if the block is not a reduction.
 const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);
 // True if the block reduces along this loop: some bindings use the loop, and all of these are bindings of reduce
 // variables.
@@ -50,7 +50,8 @@ bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *bl
 typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 
-// The stride of a physical dimension is the smallest sufficiently large number with stride % factor == offset.
+// A requirement on the stride of a physical dimension: stride % factor == offset. The stride is the smallest such
+// number that leaves enough space for the dimensions to its right.
 typedef struct nw_stride {
   int dim;
   int64_t factor, offset;
@@ -77,8 +78,8 @@ typedef struct nw_buffer {
   struct nw_stmt *alloc;
 } nw_buffer;
 
-// A loop with the mark NW_PARALLEL or a later one is kept even if it has one iteration. NW_BLOCK_X and the later marks
-// bind a loop to an index of a GPU's grid (see grid.c).
+// A loop whose mark is NW_PARALLEL or a later one in this list is kept even if it has only one iteration. NW_BLOCK_X
+// and the later marks bind a loop to an index of a GPU's grid (see grid.c).
 typedef enum nw_loop_kind {
   NW_SERIAL,
   NW_UNROLLED,
@@ -123,8 +124,8 @@ typedef enum nw_stmt_kind {
   NW_ALLOC,
   NW_PREFETCH,
   NW_CALL,
-  // lowered only: the threads of a GPU block wait here for each other. They run the statements after it when all of
-  // them have finished the statements before it.
+  // lowered only: the threads of a GPU block wait here for each other. No thread continues before all of them have
+  // arrived.
   NW_BARRIER,
 } nw_stmt_kind;
 
@@ -252,8 +253,8 @@ struct nw_program {
 // ---- construction
 enum { NW_NAME_MOST = 200 }; // characters of a user's name; names of copies can be longer
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
-// Returns an unfrozen deep copy of the statement tree and the tables, with the same ids; expressions are shared. Its
-// step is the old step + 1.
+// Returns an unfrozen deep copy of the statement tree and the tables, with the same ids; expressions are shared. The
+// step number of the copy is one more than that of p.
 nw_program *nw_program_clone(const nw_program *p);
 void nw_program_aim(nw_program *p, nw_target *t); // sets a target other than this host; must be called before any query
 void nw_mark_unsafe(nw_program *p); // the step that made p is unsafe: marks p and the changed statements
@@ -322,7 +323,8 @@ bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expres
 
 // Replaces a loop variable in every binding, guard, bound and allocation below s.
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by);
-// Replaces every expression below s that may use loop variables by the result of f. The bodies of blocks use none.
+// Replaces every expression below s that may use loop variables by the result of f. The bodies of blocks are not
+// replaced, since they use no loop variables.
 typedef const nw_expr *(*nw_map_fn)(void *env, const nw_expr *e);
 void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env);
 // Collects the ranges of the sizes and of the loops on a path (outermost first), and the facts, for nw_prove and

@@ -1,4 +1,4 @@
-// Has the table of keys, and the functions for the tags of a statement.
+// Defines the table of keys, and the functions for the tags of a statement.
 #include "ir/program/tags.h"
 
 static const nw_tag_row rows[] = {

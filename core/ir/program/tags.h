@@ -1,4 +1,5 @@
-// Pragmas of loops and annotations of stages. Each key is a row of a table. The runtime or a pass uses its value.
+// Tags: pragmas of loops and annotations of stages. A tag has a key and a value. Each key is a row of a table, and the
+// runtime or a pass uses the value.
 #pragma once
 #include "ir/text/lines.h"
 

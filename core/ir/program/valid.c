@@ -113,8 +113,7 @@ static bool in_scope(const scope *s, const char *name) {
   return is_size(s->c->p, name);
 }
 
-// A block reads with the indices of the computation. After storage is laid out, lowered code reads with one linear
-// index and possibly a mask.
+// A load in a block has one index per dimension. A load in lowered code has one linear index, and possibly a mask.
 static bool check_load(const scope *s, int id, const nw_expr *e) {
   const nw_buffer *b = names_have(&s->c->buffers, e->name) ? nw_find_buffer(s->c->p, e->name) : NULL;
   if (!b) return flaw(s->c, id, "%s reads %s, which is not a buffer", s->what, e->name);

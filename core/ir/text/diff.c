@@ -66,8 +66,8 @@ static void merge(nw_lines *out, const nw_lines *a, const nw_lines *b) {
 
 // ---- folding
 
-// Keeps line i, its neighbours, and the lines that enclose it. Lines before it that are indented deeper belong to a
-// nest that has ended, and are not kept.
+// Keeps line i, its neighbours, and the heads of the loops around it. A neighbour before line i is not kept if it is
+// indented deeper, since it belongs to a nest that has ended.
 static void keep_around(const nw_lines *l, bool *keep, int i) {
   int indent = l->line[i].indent;
   for (int j = i - CONTEXT; j <= i + CONTEXT; j++)

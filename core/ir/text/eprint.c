@@ -1,6 +1,6 @@
-// Writes expressions as text. The text parses back to the same expression. Constants of i64 and f32 are written
-// plainly, other constants as f64(0.5) or i32(3). This cannot be confused with a cast, since casts of constants are
-// folded.
+// Writes expressions as text. The text parses back to the same expression. Constants of i64 and f32 are written as
+// plain numbers. Constants of another dtype are written as in f64(0.5) or i32(3). They cannot be confused with casts,
+// since casts of constants are folded.
 #include "ir/program/program.h"
 #include <math.h>
 #include <stdio.h>
@@ -83,8 +83,8 @@ static bool is_division(const nw_expr *e) {
   return e->op == NW_OP_DIV || e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
 }
 
-// Returns the binding strength that the left operand needs to be printed without parentheses. If people might misread
-// the text, it is more than the grammar requires: (i // 4)*8.
+// Returns the binding strength that the left operand needs to be printed without parentheses. Where people might
+// misread the text, this is more than the grammar requires, as in (i // 4)*8.
 static int left_strength(const nw_expr *e, int prec) {
   return nw_op_has((nw_op)e->op, 'C') || is_division(e->arg[0]) ? prec + 1 : prec;
 }

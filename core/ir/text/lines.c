@@ -12,8 +12,8 @@ nw_line *nw_lines_open(nw_lines *l, int indent) {
   return &l->line[l->n++];
 }
 
-// Adds the end of the text, from position `at` on, to the last line. It extends the line's last piece if that has the
-// same kind; otherwise it becomes a new piece.
+// Adds the text from position `at` on to the last line. If the last piece of the line has the same kind, this piece is
+// extended. Otherwise a new piece is added.
 static void piece_to_end(nw_lines *l, nw_piece_kind kind, size_t at) {
   nw_line *line = &l->line[l->n - 1];
   size_t n = l->text.n - at;

@@ -274,9 +274,9 @@ static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
   return left;
 }
 
-// Reads a sum of integers as a whole. Adding the operands one by one would make a canonical sum of every prefix. The
-// first operand of another type ends the sum; it is added in the usual way. If the sum is an index and exceeds 64 bits,
-// it must not be simplified, so it is read again, one operand after the other.
+// Reads a sum of integers as a whole. Adding the operands one by one would be slow, since it would make a canonical sum
+// of every prefix. The first operand of another type ends the sum, and is added in the usual way. If the sum is an
+// index and exceeds 64 bits, it must not be simplified, so it is read again, one operand after the other.
 static const nw_expr *sum_from(nw_parser *ps, const nw_expr *left) {
   nw_parser before = *ps;
   nw_sum sum;

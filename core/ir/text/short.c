@@ -7,7 +7,8 @@
 
 enum {
   LONG_LINE = 200, // in longer lines (columns), indices are folded
-  LONGEST_FOLD = 64, // first, indices longer than this are folded; if this is not enough, those longer than 56, ...
+  // first, indices longer than this are folded; if the line is still too long, those longer than 56, then 48, ...
+  LONGEST_FOLD = 64,
   SHORTEST_FOLD = 24, // indices of at most this length are never folded
   CUT_LINE = 320, // a line that is still longer than this is cut here
 };
@@ -123,8 +124,8 @@ static char *fold_indices(const char *line, fold f) {
   return nw_str_take(&out);
 }
 
-// Folds no more than necessary. It folds the longest indices first. If that is not enough, it also drops the first
-// terms of folded indices.
+// Folds indices until the line is short enough, the longest ones first. If this does not suffice, also drops the first
+// terms of the folded indices.
 static char *fit(nw_str *out) {
   char *whole = nw_str_take(out), *line = whole;
   for (int terms = 1; terms >= 0; terms--)

@@ -1,4 +1,4 @@
-// In tests, reverses each word of the texts for users, so that any code that parses these texts fails.
+// For tests: reverses each word of the texts for users, so that any code that parses these texts fails.
 #include "ir/expr/expr.h"
 #include <ctype.h>
 #include <stdlib.h>
