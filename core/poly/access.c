@@ -1,5 +1,5 @@
-// Finds the reads and writes of a program's sites (see internal.h). A read in a branch of a select happens only under
-// the condition of that branch.
+// Finds the reads and writes of each site of a program. (A site is a block, or the init of a reduction block; see
+// internal.h.) A read in a branch of a select happens only under the condition of that branch.
 #include "poly/internal.h"
 
 typedef struct gather {
@@ -66,8 +66,8 @@ static void reads(gather *g, const nw_expr *e) {
   for (int i = 0; i < e->n; i++) reads(g, e->arg[i]);
 }
 
-// Numbers an access. Two accesses get the same number if their sites have the same number, and if they have the same
-// conditions and the same index as a function of the loops.
+// Numbers an access, so that results about the access can be stored and reused. Two accesses get the same number if
+// their sites have the same number, and if their conditions and their indices, in terms of the loops, are the same.
 static void number_access(gather *g, nw_use *a) {
   const nw_stmt *block = a->site->block;
   nw_key k = {0};
@@ -110,7 +110,7 @@ void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *al
 
 // ---- relations
 
-// Returns the conditions of the access as a set over the loops and the opaque dimensions of the view.
+// Returns the conditions of the access as a set over the loops and the opaque dimensions of v (expr.c explains them).
 isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v) {
   isl_set *set = nw_space_all(v);
   for (int i = 0; i < a->nconds; i++) {
@@ -120,7 +120,8 @@ isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space 
   return set;
 }
 
-// Initializes v with the loops of the site, and with the opaque dimensions that the access's index and conditions need.
+// Initializes v with the loops of the site, and with an opaque dimension for each non-affine part of the access's index
+// and conditions.
 void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
   nw_space_init(v, a->site->view.f);
   for (int i = 0; i < a->site->nloops; i++) nw_space_loop(v, a->site->loop[i]);

@@ -44,7 +44,7 @@ static nw_op binary(enum isl_ast_expr_op_type t) {
   case isl_ast_expr_op_mul: return NW_OP_MUL;
   case isl_ast_expr_op_max: return NW_OP_MAX;
   case isl_ast_expr_op_min: return NW_OP_MIN;
-  case isl_ast_expr_op_div: // isl uses it only if there is no remainder
+  case isl_ast_expr_op_div: // isl makes this op only if there is no remainder
   case isl_ast_expr_op_fdiv_q:
   case isl_ast_expr_op_pdiv_q: return NW_OP_FLOORDIV;
   case isl_ast_expr_op_pdiv_r:
@@ -107,8 +107,8 @@ static isl_pw_aff *plainly_named(isl_pw_aff *a) {
   return a;
 }
 
-// Consumes a, a function of parameters only. Returns NULL if an index expression cannot express isl's form of the
-// function.
+// Consumes the function a, whose domain has only parameters. Returns NULL if isl's form of the function cannot be
+// written as an index expression.
 const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param) {
   back b = {pool, n, param};
   a = plainly_named(isl_pw_aff_coalesce(a));

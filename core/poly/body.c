@@ -1,4 +1,5 @@
-// Checks that every block of the new program computes what a block of the old one computed, from the same values.
+// Checks that every block of the new program computes the same values as a block of the old program, from the same
+// values.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -12,8 +13,8 @@ static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what
 }
 
 // Returns the next block of the old program that may do the same work as `block`; the search begins at site *at. Such a
-// block has the same origin, and its field `init_part` equals `part`. If only the new program has a separate init, the
-// init is compared with its reduction, and `part` is false.
+// block has the same origin, and its field `init_part` equals `part`. If `block` is a separate init that only the new
+// program has, `part` is false, and the init is compared with the old block of its reduction.
 static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool part, int *at) {
   while (*at < c->before->nsites) {
     const nw_stmt *b = c->before->site[(*at)++]->block;
@@ -34,7 +35,7 @@ static const nw_expr *form(nw_normal n, const nw_expr *e, const nw_stmt **rounde
   return f;
 }
 
-// Simplifies an expression for the values that the block's variables had in the old program.
+// Simplifies an expression, where each variable of the block is in its declared range in the old program.
 static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const nw_expr *e) {
   nw_ranges r;
   nw_ranges_of(&r, c->after->p, NULL);
@@ -48,8 +49,8 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
   return e;
 }
 
-// Instances that only the new program has compute elements of a temporary that the old program did not read. So only
-// the instances of the old program must have the same values in both.
+// True if two expressions have the same value in every instance of the old block. Instances that only the new program
+// has are not checked: they compute elements of a temporary that the old program did not read.
 static bool same_expr(const compare *c, const nw_stmt *block, const nw_expr *was, const nw_expr *is,
                       const nw_stmt **rounded) {
   const nw_expr *a = form(old_forms(c), was, rounded), *b = form(new_forms(c), is, rounded);
@@ -62,9 +63,9 @@ static bool only_temporaries(const compare *c, const nw_stmt *block) {
   return true;
 }
 
-// True if the variables have the same extent, or may differ. They may differ for a temporary: it may have more or fewer
-// computed elements than before, since another check ensures that every element that is read is computed. A reduction
-// must have the same contributions as before.
+// True if two variables have the same extent, or need not have the same extent. A spatial variable of a block that
+// writes only temporaries may get another extent, since another check ensures that every element that is read is
+// computed. A reduce variable must keep its extent, since a reduction must keep its contributions.
 static bool same_extent(const compare *c, const nw_stmt *is, const nw_block_var *a, const nw_block_var *b) {
   if (nw_import(c->pool, a->extent) == b->extent || !NW_RULE(c->after->p->ctx, value_instances)) return true;
   return b->kind == NW_SPATIAL && only_temporaries(c, is);
@@ -111,8 +112,8 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
   return true;
 }
 
-// True if the block equals one of the old blocks with its origin. It need not equal all of them, since they may read
-// the same values from different places.
+// True if the block equals one of the old blocks with the same origin. It need not equal all of them, since old blocks
+// of one origin may read the same values from different buffers.
 static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found, const nw_stmt **rounded) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, part, &at));) {

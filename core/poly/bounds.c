@@ -46,8 +46,8 @@ static isl_set *outside(const nw_model *m, const nw_use *a) {
   return bad;
 }
 
-// If a buffer is stored whole and only declared instances access it, it is sufficient to check the elements of the
-// declared instances.
+// Checks the elements that the declared instances access (declared.c). This is sufficient if the whole buffer is
+// stored, and if only declared instances are executed.
 static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
   nw_key k = {0};
   nw_key_add(&k, 'B');
@@ -65,7 +65,7 @@ static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
   return nw_answer_of(m->f->s, inside);
 }
 
-// True if every position of the index, taken alone, is proved to be inside the stored range.
+// True if each component of the index, examined separately, is proved to be inside the stored range.
 static bool is_within(const nw_model *m, const nw_use *a) {
   bool within = true;
   for (int d = 0; d < a->n && within; d++)

@@ -46,8 +46,9 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
                       bad);
 }
 
-// Returns the events of the read r (internal.h) that access an element before any write to it. If several writes write
-// the element, they write the same value, so one earlier write is sufficient.
+// Returns the events of the read r that access an element before any write to the element. (An event is an execution
+// together with one element that it reads; see internal.h.) If several writes write the element, they write the same
+// value, so one earlier write is sufficient.
 static isl_set *not_served(const nw_fate *f, nw_use *r) {
   isl_set *left = isl_map_domain(nw_events(f->m, r));
   for (int i = 0; i < f->nwrites; i++) {

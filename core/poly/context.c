@@ -1,5 +1,5 @@
-// Manages isl's context for a session: its budget, interrupts and failures. Also holds the names of the rules that the
-// mutation tests disable.
+// Manages isl's context for a session: the limit on its operations, interrupts and failures. Also holds the names of
+// the rules that the mutation tests disable.
 #include "poly/internal.h"
 #include <gmp.h>
 #include <isl/options.h>
@@ -38,7 +38,7 @@ static void close_session(void *data) {
   nw_proofs_release(s);
 }
 
-// May run in a signal handler, since isl only sets a flag.
+// Can run in a signal handler, since isl_ctx_abort only sets a flag.
 static void interrupt(void *data) { isl_ctx_abort(((nw_proofs *)data)->isl); }
 
 // Called after a call of the library was abandoned (base.h). The state of isl's objects is then unknown, so they are
@@ -111,18 +111,18 @@ char nw_judge_question(const nw_ctx *c) {
 // ---- the cost of a verdict
 
 // A verdict must not depend on earlier questions. So a question that uses stored results of earlier questions (facts,
-// models, the maps of accesses) is charged their original cost. If its operations and charges together are below half
-// of the limit, it would have got the same answer without stored results. Any other question is answered again without
-// them, and the second answer is used. The margin of one half is needed because isl also caches results in its own
-// objects, which are not charged. (In 1,000 random schedules these caches saved a thousandth of the operations of large
-// questions, and 1,400 operations of small ones.) A quick check does not give a verdict, so it may use stored results
-// without charge.
+// models, the maps of accesses) is charged the original cost of these results. If the operations and charges of a
+// question are together below half of the limit, the question would have got the same answer without stored results.
+// Otherwise the question is answered again without stored results, and the second answer is used. The margin of one
+// half is needed because isl also caches results in its own objects, which are not charged. (In 1,000 random schedules,
+// isl's caches saved a thousandth of the operations of large questions, and 1,400 operations of small ones.) A quick
+// check does not give a verdict, so it may use stored results without charge.
 
 // isl exports these functions, but does not declare them in its headers.
 isl_stat isl_ctx_next_operation(isl_ctx *ctx);
 void isl_blk_clear_cache(isl_ctx *ctx);
 
-// Makes isl count again from 0, up to the remaining part of the limit.
+// Restarts isl's counter of operations, with the remaining part of the limit.
 static void count_anew(nw_proofs *s) {
   isl_ctx_reset_operations(s->isl);
   isl_ctx_set_max_operations(s->isl, s->done < s->limit ? (unsigned long)(s->limit - s->done) : 1);
@@ -131,8 +131,8 @@ static void count_anew(nw_proofs *s) {
 
 // Returns the number of isl operations since the question began. isl does not report this number. It reports only
 // whether a limit is reached, so this function finds the number by a binary search for that limit. A test of a limit
-// that is not reached counts as an operation itself; `asked` is the number of these tests. So the count is restarted
-// after the search.
+// that is not reached is itself counted as an operation. `asked` is the number of these tests. Because of them, the
+// counter is restarted after the search.
 static long operations(nw_proofs *s) {
   if (isl_ctx_last_error(s->isl) != isl_error_none) return s->limit;
   long lo = 0, hi = s->limit - s->done, asked = 0;
@@ -152,7 +152,7 @@ static long operations(nw_proofs *s) {
   return s->done;
 }
 
-// Returns the greatest number of loops around a statement; a fused loop counts as its original loops.
+// Returns the greatest number of nested loops in s; a fused loop counts as its original loops.
 static int depth_of(const nw_stmt *s) {
   int most = 0, own = s->kind != NW_LOOP ? 0 : s->loop.nfused ? s->loop.nfused : 1;
   for (int i = 0; i < s->nkids; i++) {
@@ -168,8 +168,8 @@ static int blocks_of(const nw_stmt *s) {
   return n;
 }
 
-// If a program has more blocks than this, its budget grows in proportion to the number of blocks. The work on a
-// question grows in proportion, too, since it consists of one or two smaller questions for each block.
+// If a program has more blocks than this, its budget grows in proportion to the number of blocks. The number of
+// operations of a question grows in the same way, since the judge makes one or two small checks for each block.
 enum { MANY_BLOCKS = 64 };
 
 // Lowers the limit for deep nests, because an operation takes longer there: it works on a row of a tableau, which has a
@@ -255,8 +255,9 @@ void nw_price_charge(nw_proofs *s, nw_price *price) {
   s->charged += price->cost;
 }
 
-// A question is not answered again if it reached its limit: without stored results it takes at least as many
-// operations, so it would reach the limit again.
+// True if the current question must be answered again without stored results. This is not necessary for a question that
+// reached its limit: without stored results, it would take at least as many operations, and would reach the limit
+// again.
 bool nw_proofs_from_nothing(nw_proofs *s) {
   if (s->charged == 0 || s->glance || NW_MUTATED(facts_for_free)) return false;
   long took = operations(s);

@@ -1,5 +1,5 @@
-// Checks that every reduction that is read has each of its contributions exactly once, and that every element of an
-// output is written.
+// Checks that when the result of a reduction is read, it has each of its contributions exactly once. Also checks that
+// every element of an output is written.
 #include "poly/internal.h"
 
 // ---- repeated contributions
@@ -32,8 +32,8 @@ isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b) {
   return isl_map_apply_range(contribution(m, a), isl_map_reverse(contribution(m, b)));
 }
 
-// Checks the pairs `bad` of equal contributions. They are not an error if the reduction is initialized again between
-// them.
+// Checks the pairs `bad` of executions that make the same contribution. A pair is not an error if the reduction is
+// initialized again between its two executions.
 static nw_answer once_or_anew(const nw_fate *f, nw_use *a, nw_use *b, isl_map *bad) {
   nw_answer answer = nw_answer_of(f->m->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) answer = nw_whole_epochs(f);
@@ -100,7 +100,7 @@ static isl_set *wanted(const nw_fate *f, nw_use *r) {
            : nw_shape_box(f->m->f, f->buffer->ndim, (const nw_expr *const *)f->buffer->shape);
 }
 
-// One of the reductions that fill the buffer. Its init and one of its updates identify it.
+// One of the reductions that fill the buffer, identified by its init and one of its updates.
 typedef struct reduction {
   const nw_fate *f;
   const nw_stmt *alloc;

@@ -1,12 +1,13 @@
 // Checks three properties of the instances that a program executes: each is in the declared domain, each is executed at
-// most once, and no declared instance is missing.
+// most once, and no declared instance is missing. If possible, each part of a site is checked separately. (A part is a
+// group of loops and variables that depend on each other; see parts.c.)
 #include "poly/radix.h"
 #include <stdlib.h>
 
 #define MAX_PARTS (2 * NW_MAX_DEPTH)
 
-// True if the property `what` (NW_RADIX_...) holds for a part of a site. The result is stored as a fact about the
-// contents of the part.
+// True if the property `what` (NW_RADIX_...) holds for a part of a site. The result is stored, so that it can be reused
+// for any equal part.
 static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part part, int what,
                         isl_bool (*holds)(const nw_model *m, const nw_site *s, int from, nw_part part)) {
   if ((what == NW_RADIX_ONCE || !from) && nw_part_radix(s, part) & what) return isl_bool_true;
@@ -21,7 +22,7 @@ static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part p
 
 // ---- inside the domain
 
-// Returns the executions whose instance is not declared.
+// Returns the executions whose instance is outside the declared ranges of the block's variables.
 static isl_set *outside(const nw_site *s) {
   const nw_space *v = &s->view;
   isl_set *domain = isl_set_add_dims(isl_set_copy(s->domain), isl_dim_set, (unsigned)v->opaque.n), *bad = NULL;
@@ -97,8 +98,8 @@ nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from) {
 
 // ---- all instances
 
-// The sites of a program that do the same work. `full` is the set of variables that take all their declared values in
-// every site.
+// The sites of a program that do the same work. `full` is the set of those variables that take all their declared
+// values in every site.
 typedef struct group {
   const nw_model *m;
   int n;

@@ -1,9 +1,9 @@
-// Checks that every element that is read is also written, before or after the read. If all declared instances are
-// executed, the check uses the declared instances, because its result then stays valid when the loops change. Otherwise
-// it uses the executions.
+// Checks that every element that is read is also written, before or after the read. A write class is a function that
+// selects the writes that count. If all declared instances are executed, the check uses the declared instances, because
+// its result then stays valid when the loops change. Otherwise it uses the executions.
 #include "poly/internal.h"
 
-// True if the write is of the class and certain to happen. Only such a write proves anything.
+// True if the write is in the class `of` and certainly happens. Other writes prove nothing.
 static bool counts(nw_write_class of, const nw_use *w) { return of(w) && !w->site->maybe; }
 
 // True if every instance that writes the buffer is executed, and the buffer exists only once. Then it is sufficient to
@@ -54,7 +54,7 @@ isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw
   return set;
 }
 
-// Returns the executions of r whose elements are not written by any write of the class.
+// Returns the executions of r whose elements are not written by any write in the class `of`.
 static isl_set *uncovered(const nw_fate *f, nw_use *r, nw_write_class of) {
   isl_map *map = isl_map_copy(nw_use_map(f->m, r));
   isl_set *writes = nw_executed_writes(f, r->alloc, r->site->dim[r->depth], of);

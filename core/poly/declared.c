@@ -1,5 +1,6 @@
-// Makes the set of the declared instances of a block, and the elements that they access. Neither depends on the loops
-// that execute the instances. So facts about all declared instances need not be proven again when the loops change.
+// A block declares a range for each of its variables. The tuples of values in these ranges are its declared instances.
+// This file makes the set of the declared instances and the set of the elements that they access. These sets do not
+// depend on the loops. So facts about all declared instances need not be proven again when the loops change.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -95,7 +96,7 @@ isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape) {
   return box;
 }
 
-// Adds the inputs of nw_declared_elements to a key.
+// Adds to a key everything on which the result of nw_declared_elements depends.
 void nw_key_declared(nw_key *k, const nw_use *a) {
   nw_key_add(k, '[');
   for (int i = 0; i < a->site->nvars; i++) {

@@ -1,9 +1,10 @@
 // Checks reductions that run more than once. An *epoch* lasts from an init of an element to its next init. Each epoch
 // must have every contribution once, so that the last epoch leaves the same value as a single epoch would.
 //
-// In the model, an init that a block still owns runs directly before the first update. Lowering may run it earlier,
-// before the outermost reduce loop. So an update is treated as earlier than such an init only if it runs in an
-// earlier iteration of the loops around that reduce loop. Then both positions of the init give the same epochs.
+// An init may still be a part of its reduction block. In the model, such an init runs directly before the first update.
+// Lowering may move the init before the outermost reduce loop. So an update is treated as earlier than such an init
+// only if the update runs in an earlier iteration of the loops around the outermost reduce loop. Then both positions of
+// the init give the same epochs.
 #include "poly/internal.h"
 
 static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
@@ -71,7 +72,7 @@ static bool same_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-// Checks that every contribution to an element follows each execution of its init n.
+// Checks that each execution of the init n is followed by all contributions to its element.
 static isl_bool whole(const nw_fate *f, nw_use *n) {
   isl_map *need = NULL, *come = NULL;
   for (int i = 0; i < f->nwrites; i++) {

@@ -1,13 +1,14 @@
 // Converts index expressions to piecewise affine functions of isl over the variables of a space.
 //
 // isl cannot represent an expression that is not affine, such as a load, a product of variables, or a division by a
-// variable. Such an expression is *opaque*: it becomes an extra dimension of the space, one for all its occurrences.
-// The dtype and the operator of the expression limit the values of the dimension. Callers project the dimension out, so
-// they treat the expression as a number that may have any of these values.
+// variable. Such an expression is called *opaque*. It is represented by an extra dimension of the space; all
+// occurrences of the expression share this dimension. The dtype and the operator of the expression limit the values of
+// the dimension. Callers project the dimension out. So they treat the expression as a number that may have any of these
+// values.
 //
 // The variable of a fused loop is represented by one dimension for each original loop. These dimensions are called its
-// *digits*. Expressions use the variable only in // and % by products of the original extents, and these operations
-// select digits. So they stay affine even if the extents are symbolic.
+// *digits*. If an expression uses the variable only in // and % by products of the original extents, these operations
+// select digits. So the expression stays affine even if the extents are symbolic.
 #include "poly/internal.h"
 
 #define MAX_PIECES 32
@@ -77,7 +78,8 @@ static int first_digit(const nw_dim *d, int from, int to) {
   return from;
 }
 
-// True if the number that the digits make is affine: all extents except the first are constant.
+// True if the number that the digits form is an affine function of the digits: all extents except the first are
+// constant.
 static bool digits_affine(const nw_dim *d, int from, int to) {
   int64_t c;
   from = first_digit(d, from, to);
@@ -115,8 +117,8 @@ static bool widening(const nw_expr *e) {
          (nw_dtype_bytes(to) == nw_dtype_bytes(from) && sign == nw_dtype_is_signed(to));
 }
 
-// True if the arithmetic of this node cannot wrap. This is so only for exact index expressions, since arithmetic on
-// narrow integers and on data may wrap.
+// True if the arithmetic of this node cannot wrap. Arithmetic on narrow integers and on data may wrap, so only exact
+// index expressions (ir/expr/exact.c) qualify.
 static bool no_wrap(const nw_expr *e) { return e->type.dtype == NW_INDEX && nw_is_exact(e); }
 
 // True if isl can represent this node, given its operands.
@@ -246,7 +248,7 @@ static isl_pw_aff *absolute(isl_pw_aff *a) {
   return isl_pw_aff_max(a, negative);
 }
 
-// Returns a condition as 0 or 1.
+// Returns the function that is 1 where the condition holds, and 0 elsewhere.
 static isl_pw_aff *truth(const nw_space *v, const nw_expr *cond) {
   isl_pw_aff *one = isl_pw_aff_intersect_domain(constant(v, 1), nw_space_cond(v, cond, true));
   return isl_pw_aff_union_add(one, isl_pw_aff_intersect_domain(constant(v, 0), nw_space_cond(v, cond, false)));
@@ -328,8 +330,8 @@ isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const
   return isl_pw_aff_list_add(value, nw_space_aff(v, e));
 }
 
-// Makes all values at once, which is much faster than one by one. This is possible only if each value has a single
-// piece, as it usually has. Otherwise returns NULL.
+// Makes the map from all values at once, which is much faster than adding one value at a time. This is possible only if
+// each value has a single piece, which is the usual case. Otherwise returns NULL.
 static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   isl_aff_list *plain = isl_aff_list_alloc(isl_space_get_ctx(space), 8);
   for (int i = 0, n = isl_pw_aff_list_size(value); i < n && plain; i++) {
@@ -342,7 +344,7 @@ static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   return plain ? isl_map_from_multi_aff(isl_multi_aff_from_aff_list(isl_space_copy(space), plain)) : NULL;
 }
 
-// The intersection with the set comes last. An intersection for each value would cost ten times as much.
+// Intersects the map with the set only at the end, since one intersection for each value would take ten times as long.
 isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value) {
   isl_space *space = isl_space_from_domain(nw_family_space(v->f, v->ndims + v->opaque.n));
   space = isl_space_add_dims(space, isl_dim_out, (unsigned)isl_pw_aff_list_size(value));

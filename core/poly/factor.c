@@ -4,12 +4,12 @@
 // sites. The loops in a position of one index are linked with the loops in the same position of the other index. A
 // common loop that is at the same iteration in both accesses is linked with itself. A *factor* consists of all parts
 // that are linked, directly or through other links. The pairs of executions that access one element are the product of
-// the pairs of the factors. So there is no pair if one factor has none, and a write covers a read if it does so in each
-// factor.
+// the pairs of the factors. So there is no pair if one factor has no pair, and a write covers a read if the write
+// covers the read in each factor.
 //
 // A site may have a dozen loops, but a factor usually has only two or three loops of each site. Most steps leave most
-// factors as they are. These functions ignore the conditions of the accesses. They also do not notice that a factor
-// other than the examined one is empty. So if a proof fails, the property may still hold.
+// factors as they are. These functions ignore the conditions of the accesses. They also examine one factor at a time,
+// and do not notice if another factor is empty. So if a proof fails, the property may still hold.
 #include "poly/radix.h"
 
 // A factor of the accesses a and b: loops of the site of a, loops of the site of b, positions of the index, and reduce
@@ -36,7 +36,7 @@ static bool duo_of(const nw_model *m, const nw_use *a, const nw_use *b, int equa
   return true;
 }
 
-// Adds the other loops of the parts that have one of these loops.
+// Extends a set of loops to whole parts: adds all loops of each part that has one of these loops.
 static uint64_t whole_parts(const nw_parts *p, uint64_t loops) {
   for (int i = 0; i < p->n; i++)
     if (p->part[i].loops & loops) loops |= p->part[i].loops;
@@ -145,8 +145,8 @@ static bool same_weights(const nw_reach *x, const nw_reach *y, int loops) {
   return true;
 }
 
-// True if one position of the index has different values in different iterations of loop `level`. This is so if the
-// weight of this loop exceeds the largest difference that the loops inside it can make.
+// True if one component of the index certainly has different values in different iterations of loop `level`. The
+// function tests whether the weight of this loop exceeds the largest difference that the loops inside it can make.
 static bool tells_apart(const nw_use *a, const nw_use *b, int level) {
   uint64_t outer = (UINT64_C(2) << level) - 1;
   for (int i = 0; i < a->n; i++) {
@@ -206,8 +206,8 @@ static bool has_all_terms(const duo *d, factor f) {
   return false;
 }
 
-// True for a factor that is proved without isl. It must be a single position of the index, or loops that are the same
-// in both accesses, or the terms of a reduction.
+// True if it is proved, without isl, that w covers r in this factor. The factor must be a single component of the
+// index, or loops that are the same in both accesses, or the terms of a reduction.
 static bool is_plain(const duo *d, factor f) {
   if (nw_has_condition(d->b->site, f.b) && !NW_MUTATED(factor_conditions)) return false;
   if (f.terms) return !f.index && !f.a && has_all_terms(d, f);

@@ -1,6 +1,6 @@
-// Checks folded storage, in which a layout gives several elements the same position. This is correct if they are not
-// needed at the same time. Every read must get the value of its element. So if another element overwrites the position,
-// the element must be written again before it is read.
+// Checks folded storage, in which a layout gives several elements the same position. Every read must get the value of
+// its own element. So after a write of another element to the same position, the element must be written again before
+// it is read.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -113,9 +113,9 @@ static bool binds_other(const nw_stmt *block, const char *loop) {
   return false;
 }
 
-// True if the init of a block runs earlier than its position in the program suggests. An init that a block still owns
-// runs before the reduction's loops. So it also runs before loops over the output that are inside the reduction's
-// loops.
+// True if the init of a block runs earlier than its position in the program suggests. An init that is still a part of
+// its block runs before the loops of the reduction. So it also runs before any loops over the output that are inside
+// the loops of the reduction.
 static bool moves_up(const nw_site *s) {
   bool inside = false;
   for (int i = 0; i < s->nloops; i++) {

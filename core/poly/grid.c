@@ -1,5 +1,5 @@
-// Checks loops that are bound to a grid: their nesting, the number of threads of a launch, and the place of
-// allocations.
+// Checks the loops that are bound to blocks and threads of a GPU's grid: how they are nested, how many threads a launch
+// has, and where buffers are allocated.
 #include "poly/internal.h"
 
 typedef struct grid {

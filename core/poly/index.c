@@ -1,4 +1,4 @@
-// Makes an index of a program. It serves to find the accesses of a buffer, and the sites that do the same work, without
+// Makes tables for a program, in which the accesses of a buffer, and the sites that do the same work, are found without
 // a search through the whole program.
 #include "poly/internal.h"
 #include <stdlib.h>

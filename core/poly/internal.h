@@ -4,9 +4,10 @@
 // element before its first update. The block owns its init until a step makes the init a separate block.) The *domain*
 // of a site is the set of its executions. A domain has one dimension for each loop around the site (a fused loop has
 // one for each original loop), and the sizes as parameters. The *instance* of an execution is the tuple of the values
-// of the block's variables. A *use* is a read or write: a relation from executions to elements. A buffer that is
-// allocated inside loops is new in each of their iterations. So an element of such a buffer is identified by its index
-// together with those iterations.
+// of the block's variables. A block declares a range for each variable; the tuples of values in these ranges are its
+// *declared* instances. A *use* is a read or write: a relation from executions to elements. A buffer that is allocated
+// inside loops is new in each of their iterations. So an element of such a buffer is identified by its index together
+// with those iterations.
 //
 // A *family* stores proven facts. The programs of one schedule share a family, so after a step only the facts about the
 // changed parts are proven again. A check returns NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
@@ -64,7 +65,7 @@ nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
 bool nw_proofs_begin(nw_proofs *s,
                      const nw_program *p); // begins a question with a new budget; false on an interrupt
-// Prepare a projected map or set for a subtraction or a subset test. Consume it.
+// Prepare a projected map or set for a subtraction or a subset test. They consume their argument.
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map);
 isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set);
 nw_answer nw_proofs_lost(nw_proofs *s); // to be called after isl failed: leaves a diagnostic, returns NW_ABORTED
@@ -144,7 +145,7 @@ typedef struct nw_dim {
   const char *name; // variable
   int first, n; // `first`: its first dimension; `n`: the number of its dimensions, more than 1 for a fused loop
   const nw_expr *const *fused;
-  int few; // number of values if they are 0, 1, ... and this number is a small constant; otherwise 0
+  int few; // number of values, if the values are 0, 1, ... and their number is a small constant; otherwise 0
 } nw_dim;
 typedef struct nw_space {
   nw_family *f;
@@ -230,7 +231,7 @@ struct nw_use {
   isl_map *map; // execution -> element, made on first use
   nw_price price;
 };
-// A loop of the program that the judge examines, and the loops of the user's program that it represents.
+// A merged loop (whole.c), and its parts: the loops of the user's program that were merged into it.
 typedef struct nw_together {
   int id;
   const nw_stmt *loop;
@@ -435,9 +436,9 @@ const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
 // Removes neutral contributions from `need`, and consumes it. `need` has tuples of three groups: the loops around the
 // allocation (`dims` dimensions), the element, and the values of the reduce variables.
 isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *need, int dims);
-void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // adds what the result depends on
+void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // adds everything on which the result depends
 
-// ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: the other questions
+// ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: other checks
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
@@ -482,7 +483,7 @@ typedef struct nw_story {
   nw_refusal_kind kind;
   const nw_use *source, *sink; // the text names the element of the source, or of the sink if there is no source
   const nw_site *site; // the site of the execution if there is no access
-  const nw_stmt *loop; // a marked loop that carries the pair
+  const nw_stmt *loop; // a marked loop that carries the dependence
   const char *message; // NULL if the caller adds the message
   // The reason. These words in it are replaced: {e} by the element, {f} by the element of the sink, {s} by the source,
   // {t} by the sink, {b} by the block of the source, {c} by the block of the sink, {n} by the buffer.

@@ -1,4 +1,4 @@
-// Finds the iterations of a loop in which every condition inside it holds, for all iterations of inner loops.
+// Finds the iterations of a loop in which every condition inside the loop holds, for all iterations of inner loops.
 //
 // Conditions are the conjuncts of a block's guard, and the conditions of selects in its body. A clamp also gives a
 // condition: for max(i - 1, 0) it is 0 <= i - 1, under which the clamp equals i - 1. Only conditions that use the
@@ -81,8 +81,8 @@ static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
 
 // ---- iterations in which conditions may fail
 
-// Returns the iterations of all loops around the block in which certain guards hold: those that do not use the loop's
-// variable.
+// Returns the iterations of all loops around the block. Of the guards, only those that do not use the variable of the
+// examined loop restrict these iterations.
 static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(x->m->f->context));
   for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(v, s->loop[i], set);
@@ -215,7 +215,7 @@ static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out,
   return yes;
 }
 
-// Returns the bound that a constraint gives for the only dimension; NULL if it gives none.
+// Returns the bound that a constraint gives for the set's only dimension; NULL if the constraint gives no such bound.
 static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
   isl_bool it = isl_constraint_is_equality(c) == isl_bool_true ? isl_bool_false
                 : least                                        ? isl_constraint_is_lower_bound(c, isl_dim_set, 0)
@@ -337,7 +337,7 @@ static bool holding_once(const nw_program *p, const nw_stmt *loop, nw_interval *
 
 typedef bool (*ask_once)(const nw_program *p, const nw_stmt *loop, nw_interval *out);
 
-// Asks a question by calling `once`. Calls it again without stored results if they may have affected the answer.
+// Asks a question by calling `once`. If stored results may have affected the answer, calls `once` again without them.
 static bool ask_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out, ask_once once) {
   bool ok = once(p, loop, out);
   if (nw_stopped(p->ctx) || !nw_proofs_from_nothing(nw_proofs_of(p->ctx))) return ok;
@@ -352,8 +352,8 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
 
 // ---- iterations that contribute to a reduction
 
-// Returns the iterations in which some instance of the site may contribute. Returns all iterations if the site cannot
-// be analysed.
+// Returns the iterations in which some instance of the site may make a contribution to its reduction. Returns all
+// iterations if the site cannot be analysed.
 static isl_set *contributing(asked *x, const nw_site *s) {
   const nw_expr *cond = s->init ? NULL : nw_contributes_where(x->m, s->block);
   if (cond) cond = nw_block_bound(x->m->p, s->block, cond);

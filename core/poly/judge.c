@@ -1,4 +1,5 @@
-// Finds the verdict on a step. Selects the question for the step, and makes the checks that every step needs.
+// Finds the verdict on a step. Decides whether the step is judged by its marks, by order or by value, and makes the
+// checks that apply to every step.
 #include "poly/whole.h"
 #include <isl/options.h>
 #include <stdlib.h>
@@ -223,8 +224,8 @@ void nw_judge_forget(const nw_program *p) {
   if (m && m->nsites > MANY_SITES && !nw_family_abandoned(m->f)) forget(p);
 }
 
-// Answers a question about one program (then `before` is NULL) or two programs, by calling `once`. Calls it again
-// without stored results if they may have affected the answer.
+// Answers a question about one program (then `before` is NULL) or two programs, by calling `once`. If stored results
+// may have affected the answer, calls `once` again without them.
 static bool asked(const nw_program *before, const nw_program *after,
                   bool (*once)(const nw_program *before, const nw_program *after)) {
   nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;

@@ -158,8 +158,8 @@ static bool init_before(const nw_model *m, const nw_use *init, int level) {
   return false;
 }
 
-// True if it is correct that threads of the loop access the same element in a and in b. This requires atomic updates:
-// they lose no contribution in any order.
+// True if different threads of the loop may access the same element, one in a and the other in b. This requires atomic
+// updates, which lose no contribution in any order.
 static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_use *a, const nw_use *b, int level) {
   if (!is_parallel(loop) || !nw_is_reduction(a, b) || !both_atomic(m, a, b)) return false;
   if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;
@@ -327,7 +327,7 @@ static nw_answer check_loops(const nw_model *m, const nw_program *before, const 
 
 // ---- merged loops (whole.c)
 
-// Checks a merged loop whose iterations run in an order other than that of their numbers. No two of them may access a
+// Checks a merged loop whose iterations are not executed in the order of their numbers. No two iterations may access a
 // common element, not even for updates.
 static nw_answer check_apart(const nw_model *m, const nw_together *t) {
   nw_answer answer = NW_HOLDS;

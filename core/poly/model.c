@@ -1,5 +1,5 @@
-// Makes the sites of a program, one for each block and one for each init that a block still owns. A site has the set of
-// the executions, and the instance of each execution.
+// Makes the sites of a program: one for each block, and one for each init that is still a part of its block. A site has
+// the set of its executions, and the instance of each execution.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 #include <assert.h>
@@ -52,7 +52,8 @@ static bool has_extremes(const nw_stmt *l) {
   return !nw_visit(l->loop.begin, no_extreme, NULL) || !nw_visit(l->loop.extent, no_extreme, NULL);
 }
 
-// Adds the bounds as conditions. Otherwise a loop whose end is a minimum would split the set into several pieces.
+// Adds the bounds of a loop as two conditions. Otherwise, a loop whose end is a minimum would split the set into
+// several pieces.
 static isl_set *plain_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   nw_pool *pool = v->f->pool;
   const nw_expr *end = nw_add(pool, l->loop.begin, plain_extent(l->loop.extent));
@@ -237,8 +238,8 @@ static void make_sets(nw_model *m, nw_site *s) {
   s->instance = instances(s, m->arena);
 }
 
-// Gives a site its sets. They are copied if another program of the schedule has a site with the same number. An init
-// that may have no updates is excluded, since its sets depend on more than its number.
+// Gives a site its sets. If another program of the schedule has a site with the same number, the sets are copied from
+// there. The sets of an init that may have no updates are always made, since they are not determined by its number.
 static void site_sets(nw_model *m, nw_site *s) {
   if (s->maybe || (s->init && may_lack_updates(m, s))) {
     make_sets(m, s);
@@ -304,8 +305,8 @@ static void forget_if_empty(nw_model *m, nw_site *s) {
   m->nsites--;
 }
 
-// Adds the sites of a block: first the init that the block owns, then, if needed, the executions of this init that may
-// or may not happen (`maybe`), then the block.
+// Adds the sites of a block: first the init that is a part of the block, if any. Then, if the reduction may be empty, a
+// site for those executions of the init that may or may not happen (`maybe`). Then the block itself.
 static void add_block(build *b, const nw_stmt *block) {
   if (block->block.has_init) {
     const nw_site *init = add_site(b, block, true, false);

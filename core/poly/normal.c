@@ -1,4 +1,6 @@
-// Expresses what a block computes in terms of the computation's own blocks. Copies and removed blocks are expanded.
+// Makes normal forms: expressions for the values that a block computes, in terms of the values of other blocks. Copies,
+// and blocks that the other program does not have, are replaced by their bodies. The section on normal.c in internal.h
+// says how normal forms are used.
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -58,8 +60,9 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
   return true;
 }
 
-// Returns a block whose body gives the values of the whole buffer, if loads of the buffer must be expanded. They must
-// if the other program has no block with the same origin. Otherwise returns NULL.
+// Decides whether loads of the buffer must be expanded, which is the case if the other program has no block with the
+// same origin. Returns a block whose body gives the values of the whole buffer, or NULL if loads need not or cannot be
+// expanded.
 static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;

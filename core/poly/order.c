@@ -35,8 +35,8 @@ static bool same_init(const nw_site *a, const nw_site *b) {
   return true;
 }
 
-// True if the sites have the same work and the same body. An init that is a separate block has the same work as an
-// init that belongs to its reduction block.
+// True if the sites do the same work with the same body. An init that is a separate block does the same work as an init
+// that is a part of its reduction block.
 static bool same_body(const nw_site *a, const nw_site *b) {
   if (a->init != b->init) return same_init(a, b);
   if (a->block->block.combiner != b->block->block.combiner || a->nvars != b->nvars) return false;
@@ -81,7 +81,7 @@ static isl_map *in_instances(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return isl_map_apply_range(pairs, isl_map_copy(b->site->instance));
 }
 
-// Returns the access in the other model's site that has the same position in the body as `a`.
+// Returns the access of the site `in` that has the same position in the body as `a`; NULL if there is none.
 static nw_use *same_access(const nw_site *in, const nw_use *a) {
   int at = (int)(a - a->site->use);
   if (!nw_site_same_work(in, a->site) || at >= in->nuses || in->use[at].write != a->write) return NULL;
@@ -151,8 +151,9 @@ static int end_of_site(const nw_uses *u, int at) {
   return at;
 }
 
-// True if a block still owns an init. If elements change their value, a buffer with such an init cannot be judged. It
-// is not known when exactly the init runs: before the reduction's loops, or directly before the first update.
+// True if an init that writes the buffer is still a part of its block. Then it is not known exactly when the init runs:
+// before the reduction's loops, or directly before the first update. So the buffer cannot be judged if its elements
+// change their values.
 static bool owns_init(const nw_uses *u) {
   for (int i = 0; i < u->n; i++)
     if (u->at[i]->site->init) return true;

@@ -1,8 +1,8 @@
 // Finds the parts of a site, which are groups of loops and variables that depend on each other.
 //
-// If bindings, bounds and guards form groups that share no loop, the instances are the product of the groups'
-// instances. For example, i = 32*i_o + i_i is independent of j. Several questions about small groups are much cheaper
-// than one question about all loops together.
+// If the bindings, bounds and guards form groups that share no loop, the set of the instances is the product of the
+// sets of the groups. For example, i = 32*i_o + i_i is independent of j. Several questions about small groups are much
+// cheaper than one question about all loops together.
 #include "poly/internal.h"
 
 uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e) {
@@ -40,8 +40,8 @@ nw_vec nw_site_conditions(const nw_site *s) {
   return out;
 }
 
-// Joins all groups that have one of these loops, and adds these loops and variables to them. Returns the number of
-// groups.
+// Joins all groups that have one of these loops into one group, and adds these loops and variables to it. Returns the
+// number of groups.
 static int join(nw_part *part, int n, uint64_t loops, uint64_t vars) {
   nw_part joined = {loops, vars};
   int kept = 0;

@@ -1,8 +1,8 @@
 // The judge: it represents programs as isl sets and maps, and decides whether each step is correct.
 //
-// No isl type appears here. Every question is about two programs only. The judge takes all its information from these
-// programs, and none from the primitive that made the step. An *instance* of a block is the tuple of the values of its
-// variables in one execution.
+// No isl type appears in this header. The judge takes all its information from the programs before and after the step,
+// and none from the primitive that made the step. An *instance* of a block is the tuple of the values of its variables
+// in one execution.
 #pragma once
 #include "ir/program/program.h"
 
@@ -23,8 +23,8 @@ bool nw_judge_structure(const nw_program *before, const nw_program *after);
 // True if every access is inside its buffer. Machine code of p then cannot corrupt memory, even if its results are
 // wrong.
 bool nw_judge_bounds(const nw_program *p);
-// Checks that an unsafe program has no access outside its buffers: code must not write there, and the cache model has
-// no lines for such addresses. `what` describes the use of the program in the error, for example "compiled".
+// Checks that an unsafe program has no access outside its buffers: code must not write to such addresses, and the cache
+// model has no lines for them. `what` describes the use of the program in the error, for example "compiled".
 bool nw_judge_harmless(const nw_program *p, const char *what);
 
 // Frees large data that was made to judge p; it is made again when needed.
@@ -42,7 +42,8 @@ typedef struct nw_interval {
   const nw_expr *lo, *hi;
   bool apart; // the iterations are not consecutive
   bool branches; // some blocks run in iterations in which other blocks do not run, as in a fused loop
-  bool stands; // lo..hi are inside the loop's range for all sizes; if false, they must be clamped to it
+  // true if lo..hi is inside the loop's range for all sizes; if false, lo and hi must be clamped to the range
+  bool stands;
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 

@@ -24,7 +24,8 @@ bool nw_has_condition(const nw_site *s, uint64_t loops);
 typedef struct nw_reach {
   int64_t weight[NW_MAX_DEPTH];
   __int128 least, most;
-  bool dense; // each iteration of the outer loops takes every number from `least` to `most`, if there are no conditions
+  // in each iteration of the outer loops, every number from `least` to `most` occurs, if there are no conditions
+  bool dense;
 } nw_reach;
 // outer: the outer loops, as bits. False if the expression does not have this form.
 bool nw_reach_of(const nw_site *s, const nw_expr *e, uint64_t outer, nw_reach *out);

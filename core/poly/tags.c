@@ -11,7 +11,8 @@ typedef struct said {
 
 static const char *name_of(const nw_stmt *s) { return s->kind == NW_LOOP ? s->loop.var->name : s->block.name; }
 
-// True if the loop or stage still exists with the same property. It is found by name or, if a step renamed it, by id.
+// True if the loop or stage still exists, and has a property with the same key. The loop or stage is found by name or,
+// if a step renamed it, by id.
 static bool survives(const nw_program *p, const nw_stmt *s, const nw_tag *t) {
   nw_path path;
   const nw_stmt *named = s->kind == NW_LOOP ? nw_find_loop(p, name_of(s)) : nw_find_block(p, name_of(s));

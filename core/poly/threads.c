@@ -16,10 +16,10 @@ typedef struct place { // the place of a site in its launch
   int launch; // position of the launch on the path; -1 if there is no launch
   int host; // number of loops outside the launch
   bool unsafe; // true if an unsafe step has bound a loop around the site
-  // execution -> (execution, index in the grid along the dimensions in `along`); made on first use
+  // map from executions to (execution, index in the grid along the dimensions in `along`); made on first use
   isl_map *indexed;
   unsigned along; // dimensions of the grid, one bit each
-  int alike; // last position on the path such that all threads reach the statements from the launch to it together
+  int alike; // up to this position on the path, all threads run the bodies of the statements together
 } place;
 
 typedef struct check {
@@ -34,7 +34,7 @@ typedef struct duo { // two accesses of one launch
   nw_use *a, *b;
   place *pa, *pb;
   int loops, stmts; // loops: number of common loops; stmts: number of common statements on the paths
-  unsigned along; // dimensions of the grid whose index is added to each execution of a pair, as bits
+  unsigned along; // dimensions of the grid whose index is added to both executions of each pair, as bits
 } duo;
 
 // ---- joints
@@ -160,8 +160,8 @@ static int shared_loop(const duo *d, int dim) {
   return -1;
 }
 
-// Returns the dimensions of the grid whose index must be computed. A loop is bound to them, but no single common loop
-// determines the index.
+// Returns the dimensions of the grid in which the index must be computed: a loop is bound to the dimension, but no
+// single common loop determines the index.
 static unsigned computed_dims(const duo *d) {
   unsigned along = 0;
   for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
@@ -214,8 +214,8 @@ static isl_map *indexed(const duo *d, const nw_site *s, place *at) {
 }
 
 // Returns the pairs of executions that access the same location. If the buffer has a layout, its elements have
-// different locations within one iteration around the allocation, but in another iteration a location may hold any
-// element.
+// different locations within one iteration of the loops around the allocation. In another iteration of these loops, a
+// location may hold any element.
 static isl_map *meet_in_place(const duo *d, int host) {
   isl_map *pairs = isl_map_apply_range(touched(d->m, d->a, host), isl_map_reverse(touched(d->m, d->b, host)));
   const nw_site *s = d->a->site;
@@ -381,7 +381,8 @@ static nw_answer check_apart(const duo *d, isl_map *apart) {
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }
 
-// Checks local storage. It belongs to one thread, so barriers do not help.
+// Checks buffers of scope local. Each thread has its own copy, so barriers cannot make the elements of another thread
+// visible.
 static nw_answer check_local(const duo *d) {
   if (d->c->syncs || !NW_RULE(d->m->p->ctx, thread_local)) return NW_HOLDS;
   isl_map *pairs = pairs_of(d, true);

@@ -160,7 +160,7 @@ static isl_bool in_order(isl_map *number) {
   return none;
 }
 
-// True if isl proved the property. Sets x->lost if isl failed, since the whole question then has no answer.
+// True if isl proved the property. If isl failed, sets x->lost, since the judge then cannot give an answer.
 static bool yes(nw_merging *x, isl_bool holds) {
   if (holds < 0) x->lost = true;
   return holds == isl_bool_true;

@@ -23,8 +23,8 @@ static int64_t coordinate(isl_point *p, int at) {
   return n;
 }
 
-// Fixes dimension d at its least value, if isl finds one. It finds none for a product of unknown sizes. If the set has
-// several pieces, isl may return a value that no point has. In that case this function returns the least point of the
+// Fixes dimension d at its least value, if isl finds this value. For a product of unknown sizes, isl finds none. If the
+// set has several pieces, isl may return a value that no point has; then this function returns the least point of the
 // set. Consumes `set`.
 static isl_set *with_least(isl_set *set, unsigned d) {
   isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
@@ -166,7 +166,7 @@ static nw_execution execution(const place *at, bool write) {
   return e;
 }
 
-// Sets the element, except if its index depends on data.
+// Sets the index of the element in the conflict. Also sets the buffer, unless the index depends on data.
 static void set_element(nw_conflict *w, const place *at, const nw_use *a) {
   bool known = true;
   w->ndim = a->n;
