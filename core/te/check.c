@@ -11,8 +11,8 @@ static bool reads(void *env, const nw_expr *e) {
 
 static bool depends_on_data(const nw_expr *e) { return !nw_visit(e, reads, NULL); }
 
-// Asks the judge (poly/) about the whole operation, at most once. Called if a condition is decided neither from ranges
-// nor by trying points.
+// Asks the judge (poly/) about the whole operation, at most once. Called if a condition can be decided neither from the
+// ranges of the variables nor by trying points.
 bool nw_te_judged(nw_appeal *k) {
   nw_ctx *c = k->op->ctx;
   if (k->asked) return k->trusted;

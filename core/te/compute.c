@@ -30,7 +30,7 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
     free(symbol);
   }
   if (op->naxes == naxes && (!naxes || op->axis[naxes - 1]))
-    nw_pen_turn(c); // not earlier, since the extents may be in the pool that this call frees
+    nw_pen_turn(c); // not earlier, since this call may free the pool of the extents
   else
     nw_build_drop(b), b = NULL;
   return b;
@@ -156,7 +156,8 @@ static bool collect_read(void *env, const nw_expr *e) {
 }
 
 // Lists the tensors that the bodies read, in the order in which the user wrote the reads. `written` has the tensors
-// that were read since the compute began. A body may contain an expression that is older; its tensors come last.
+// that were read since the compute began. A body may also contain an expression that was made before the compute began;
+// the tensors of such an expression come last.
 static void set_reads(nw_teop *op, const nw_vec *written) {
   read_list in = {.op = op};
   nw_vec order = {0};

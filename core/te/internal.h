@@ -78,13 +78,15 @@ const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 
 // nw_te_check checks, for all bodies of op, that every read is inside its tensor and that nothing divides by zero. It
 // skips reads of states. The first axis starts at `from`.
-bool nw_te_fits(const nw_place *at, const nw_expr *e); // overflow.c: checks the arithmetic of e if it uses only indices
+// overflow.c: true unless the index arithmetic of e may exceed 64 bits
+bool nw_te_fits(const nw_place *at, const nw_expr *e);
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
 // Checks that an expression of sizes does not divide by zero; `what` describes the expression ("the fact"). The facts
 // about the sizes are already in the ranges of `at`.
 bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
-// True if op may be the update of a scan. Then it reads a placeholder of its own shape, but only at elements before the
-// one that it computes. All its reads are in bounds, except perhaps at the first values of the first axis (the time).
+// True if op may be the update of a scan. An update reads a placeholder of its own shape, but only at elements before
+// the one that it computes. All reads of an update are in bounds, except perhaps at the first values of the first axis
+// (the time).
 bool nw_te_looks_like_update(const nw_teop *op);
 // Returns false and leaves an error: op can only be the update of a scan, but it is used outside a scan.
 bool nw_te_refuse_deferred(const nw_teop *op);
@@ -92,8 +94,8 @@ bool nw_te_refuse_deferred(const nw_teop *op);
 // already written.
 bool nw_te_check_scan(const nw_teop *scan);
 
-// A request to the judge (poly/) about an operation. The judge is asked at most once. nw_te_judged returns true if it
-// proves that every read is inside its tensor and comes after the write of the element.
+// A request to the judge (poly/) about an operation. The judge is asked at most once. nw_te_judged returns true if the
+// judge proves that every read is inside its tensor and comes after the write of the element.
 typedef struct nw_appeal {
   const nw_teop *op;
   bool asked, trusted;

@@ -1,4 +1,4 @@
-// Keeps the state of the expressions that the user is writing: the current pool and the names. Also has small checks
+// Keeps the state of the expressions that the user is writing: the current pool and the names. Also has small functions
 // that several constructors of the language share.
 #include "te/internal.h"
 #include <stdlib.h>
@@ -104,8 +104,8 @@ char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fall
   return nw_name_given(c, what, name) ? nw_xstrdup(name) : NULL;
 }
 
-// Converts e to i64. Every integer dtype widens without loss, so the cast can move inside min, max and select; proofs
-// can then recognize a clamp.
+// Converts e to i64. Every integer dtype widens without loss, so the cast is moved to the operands of min, max and
+// select. Then proofs can recognize a clamp.
 static const nw_expr *widen(nw_pool *p, const nw_expr *e) {
   if (e->type.dtype == NW_INDEX) return nw_import(p, e);
   if (e->op == NW_OP_SELECT) return nw_select(p, e->arg[0], widen(p, e->arg[1]), widen(p, e->arg[2]));

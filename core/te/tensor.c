@@ -29,9 +29,9 @@ static void free_op(nw_teop *op) {
   free(op);
 }
 
-// The last reader of a chain of operations owns the whole chain. Released operations wait in a list, so that the
-// release of a long chain does not overflow the stack. The release allocates no memory: Lua's garbage collector calls
-// it, and a failed allocation there would be fatal.
+// Frees an operation without references, and then the operations that only it referred to. These wait in a list instead
+// of being freed recursively, since the recursion over a long chain would overflow the stack. The function allocates no
+// memory: Lua's garbage collector calls it, and a failed allocation there would be fatal.
 void nw_teop_release(nw_teop *op) {
   static _Thread_local nw_teop *waiting;
   static _Thread_local bool busy;
@@ -149,8 +149,8 @@ static void note_read(nw_ctx *c, nw_tensor *t) {
   nw_vec_push(&b->reads, t);
 }
 
-// Makes the read A(i, k). The dtype of the result is the tensor's; bounds are checked when the compute around it is
-// complete.
+// Makes the read A(i, k). The result has the dtype of the tensor. The bounds are checked later, when the compute that
+// contains the read is complete.
 const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index) {
   if (!t) return NULL;
   nw_ctx *c = t->op->ctx;

@@ -5,7 +5,8 @@
 
 #define MAX_VARS 16
 #define MAX_POINTS 200000
-#define SIZES_TRIED 8 // number of values tried for a symbolic size; those near constants of the condition are extra
+// number of values tried for a symbolic size; values near constants of the condition are tried in addition
+#define SIZES_TRIED 8
 #define SIZE_SPAN 4096 // range that is searched for values that satisfy the facts of a size
 #define WHOLE_RANGE 512 // longer axes are tried only at their ends
 
@@ -19,7 +20,8 @@ typedef struct search {
   int64_t value[MAX_VARS];
   nw_point point;
   int nturns;
-  int64_t turn[MAX_VARS]; // constants of the condition; its truth may change where a size reaches one of them
+  // constants of the condition; the condition may change its truth value where a size reaches one of them
+  int64_t turn[MAX_VARS];
   int64_t points;
   bool whole; // true if every point was tried
 } search;
@@ -37,8 +39,8 @@ static bool is_variable(const nw_place *at, const char *name) {
   return false;
 }
 
-// Chooses the sizes and variables whose values are tried. A range that is not the range of a variable of the operation
-// belongs to a size.
+// Chooses the sizes and variables whose values are tried. Every range belongs either to a variable of the operation or
+// to a size.
 static bool choose(search *s) {
   const nw_ranges *r = &s->at->ranges;
   for (int i = 0; i < r->n; i++) {

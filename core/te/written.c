@@ -15,8 +15,8 @@ static int state_index(const nw_teop *scan, const nw_teop *op) {
   return -1;
 }
 
-// Returns the condition that the load's index is before the index of the element that is written, in row-major order.
-// Only dimension d and the later dimensions are compared.
+// Returns the condition under which the index of the load is before the index of the element that is written, in
+// row-major order. Only dimension d and later dimensions are compared.
 const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   nw_pool *p = at->pool;
   const nw_expr *own = at->var[d], *less = nw_lt(p, load->arg[d], own);
@@ -24,7 +24,7 @@ const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   return nw_make2(p, NW_OP_OR, less, nw_and(p, nw_eq(p, load->arg[d], own), nw_te_before(at, load, d + 1)));
 }
 
-// Returns the condition that the load reads an element that is already written. At the current time:
+// Returns the condition under which the load reads an element that is already written. At the current time:
 // - a state whose update runs earlier is complete;
 // - a state of the same block is written up to the current element;
 // - a state whose update runs later is not written at all.
