@@ -78,7 +78,7 @@ static int steps_since_call(const nw_sched *s, int id) {
   return n;
 }
 
-// Checks that the loop is not in a nest that was replaced by a call: such a loop no longer exists for later steps.
+// Checks that the loop is not in a nest that was replaced by a call, since later steps cannot change such a loop.
 static bool out_of_calls(nw_step *st, const nw_arg *a) {
   const nw_stmt *call = call_of(st->before, (int)a->i);
   if (!call) return true;
@@ -89,7 +89,8 @@ static bool out_of_calls(nw_step *st, const nw_arg *a) {
                  (int)strcspn(call->call.intrinsic, ":"), call->call.intrinsic);
 }
 
-// Resolves a loop. A loop given by id gets its name, for the trace; a loop given by name gets its id.
+// Resolves a loop. If the loop is given by its id, finds its name, which the trace uses. If the loop is given by its
+// name, finds its id.
 static bool resolve_loop(nw_step *st, nw_arg *a) {
   a->i = a->name ? nw_sched_loop(st->sched, a->name) : a->i;
   a->name = a->i ? nw_sched_loop_name(st->sched, (int)a->i) : NULL;
@@ -108,7 +109,7 @@ static bool resolve_stage(nw_step *st, nw_arg *a) {
   return true;
 }
 
-// Resolves a name to the loop of that name or, if there is none, to a stage.
+// Resolves a name. It refers to a loop if there is a loop of that name, and otherwise to a stage.
 static bool resolve_stmt(nw_step *st, nw_arg *a) {
   bool loop = !a->name || nw_find_loop(st->before, a->name) || nw_empty_loop(st->sched, a->name);
   return loop ? resolve_loop(st, a) : resolve_stage(st, a);

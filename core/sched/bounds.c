@@ -1,9 +1,9 @@
 // Computes the bounds of loops that depend on each other, in a new order, by Fourier-Motzkin elimination.
 //
 // The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order gets its
-// bounds from the inequalities that contain its variable; eliminating that variable gives the inequalities of the other
-// loops, and so on outwards. Since a loop keeps its own inequalities, the set of points does not change: if an outer
-// loop has additional iterations, the inner loops are empty in them.
+// bounds from the inequalities that contain its variable. Eliminating this variable gives a system for the other loops,
+// and the same is done for the next loop outwards. No inequality is lost, so the set of points does not change: if an
+// outer loop gets additional iterations, the inner loops are empty in these iterations.
 #include "sched/bounds.h"
 #include "ir/expr/apart.h"
 #include "ir/expr/fold.h"
@@ -42,10 +42,10 @@ enum { MAX_ROWS = 400, MAX_COEF = 1 << 30 };
 
 static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_any(e, x->n, x->var); }
 
-// ---- conditions e >= 0 (min, max and // in e are split off into conditions of their own)
+// ---- conditions e >= 0 (if e contains min, max or //, the condition is replaced by several simpler ones)
 
-// True for a term of a sum that must be split off into a condition of its own. Quotients of sizes are split off too,
-// because nested divisions slow down all later proofs.
+// True for a term of a sum that is removed by replacing the condition by simpler ones. This includes quotients of
+// sizes, because nested divisions slow down all later proofs.
 static bool is_knot(void *env, const nw_expr *e) {
   return e->op == NW_OP_FLOORDIV || ((e->op == NW_OP_MIN || e->op == NW_OP_MAX) && in_nest(env, e));
 }
@@ -114,8 +114,9 @@ static bool weaker(const bounds_system *x, const row *a, const row *b) {
 
 static bool put(bounds_system *x, row *r) {
   int64_t g = common(r, x->n), c;
-  if (!g) return true; // the row uses no variable of the nest; where it is false, the loops are empty anyway
-  if (nw_is_int(r->rest, &c)) { // any other rest is kept: dividing it would add a division to the bounds
+  if (!g) return true; // the row uses no variable of the nest; if it is false, other rows already make the loops empty
+  // a rest that is not constant is not divided, since this would add a division to the bounds
+  if (nw_is_int(r->rest, &c)) {
     for (int i = 0; i < x->n; i++) r->coef[i] /= g;
     r->rest = nw_floordiv(x->pool, r->rest, nw_index(x->pool, g));
   }

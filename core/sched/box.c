@@ -5,7 +5,7 @@
 typedef struct reads {
   nw_step *st;
   const nw_stmt *block; // the producer whose buffers are read; or NULL
-  const char *buffer; // used if `block` is NULL: the buffer whose reads and writes both count
+  const char *buffer; // used if `block` is NULL: the buffer whose reads and writes are both examined
   const nw_path *outside;
   nw_ranges *ranges; // ranges at the reader
   int nover;
@@ -19,8 +19,8 @@ static bool is_wanted(const reads *x, const char *buffer) {
   return x->block ? nw_block_writes(x->block, buffer) : !strcmp(x->buffer, buffer);
 }
 
-// Returns the smaller of two bounds if `least` is true, otherwise the larger one. If it cannot be proven which one that
-// is, returns a min or max of both.
+// Returns the smaller of two bounds if `least` is true, otherwise the larger one. If no proof shows which bound is
+// smaller, returns a min or max of both.
 static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
   if (!a || a == b) return b;
   if (nw_prove(r, nw_le(r->pool, a, b))) return least ? a : b;
@@ -76,7 +76,8 @@ static void see_block(reads *x, const nw_stmt *reader) {
   nw_ranges_free(&ranges);
 }
 
-// True if an extent varies with the outer loops and has no known maximum over them, so that no fixed storage is enough.
+// True if an extent varies with the outer loops and has no known maximum. Then no storage of fixed size is large
+// enough.
 static bool has_no_bound(const reads *x, const nw_ranges *r, const nw_expr *extent) {
   const char *loop[NW_MAX_DEPTH];
   int n = 0;
@@ -87,8 +88,8 @@ static bool has_no_bound(const reads *x, const nw_ranges *r, const nw_expr *exte
   return varies && !nw_upper_over(r, extent, n, loop);
 }
 
-// True if the box is proven to be at least as long as the dimension. This happens, for example, if a tile is larger
-// than the tensor and has a guard.
+// True if the box is proven to be at least as long as the dimension. For example, a guarded tile can be larger than the
+// tensor.
 static bool takes_all(const nw_ranges *r, const nw_expr *extent, const nw_expr *shape) {
   return nw_prove(r, nw_le(r->pool, shape, extent)) && !NW_MUTATED(box_beyond_tensor);
 }

@@ -8,9 +8,9 @@ typedef struct nw_box {
   const nw_expr **lo, **extent;
 } nw_box;
 
-// Returns the box that the statements below `in` read from the buffers that `block` writes. It is expressed in sizes
-// and the loops on the path `outside`. A dimension in which the box is at least as long as the tensor is replaced by
-// the whole dimension, where this can be proven.
+// Returns the box that the statements below `in` read from the buffers that `block` writes. The box is expressed in
+// sizes and the loops on the path `outside`. In a dimension in which the box is proven to be at least as long as the
+// tensor, the whole dimension is returned.
 nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside);
 // Returns the box of `buffer` that the blocks below `in` together read or write.
 nw_box nw_box_used(nw_step *st, const nw_buffer *buffer, const nw_stmt *in, const nw_path *outside);

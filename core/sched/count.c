@@ -1,5 +1,5 @@
-// Counts executions. Loops that share a guard or a bound are enumerated together, as a group. The numbers of points of
-// all groups are multiplied.
+// Counts executions. Loops that share a guard or a bound form a group, and the points of a group are enumerated. The
+// result is the product of the numbers of points of all groups.
 #include "sched/count.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -190,7 +190,7 @@ double nw_count_instances(const nw_stmt *block) {
   return n;
 }
 
-// Counts only arithmetic on data, not address computations and bounds checks.
+// True if an operation is counted. Only arithmetic on data is counted, not the computation of addresses and conditions.
 static bool is_counted(const nw_expr *e) {
   if (e->op == NW_OP_CAST || e->op == NW_OP_SELECT) return false;
   return e->arg[0]->type.dtype != NW_INDEX && e->arg[0]->type.dtype != NW_BOOL;

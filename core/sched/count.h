@@ -1,4 +1,4 @@
-// The cost of a program for its log: executions of blocks, operations, bytes. Private to sched/.
+// Counts the executions, operations and bytes of a program, for its log. Private to sched/.
 #pragma once
 #include "ir/program/program.h"
 

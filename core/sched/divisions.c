@@ -1,6 +1,7 @@
 // Checks the divisions in the arguments of a step. A divisor that could be zero is an error.
 //
-// A proof may use the facts about sizes, and the loops and conditions around the loop or stage of the step.
+// The proof that a divisor is not zero may use the facts about sizes, and the loops and conditions around the loop or
+// stage of the step.
 #include "sched/args.h"
 #include "sched/tree.h"
 #include <stdlib.h>

@@ -55,7 +55,7 @@ static int add_loop(nw_step *st, const char *name) {
   return id;
 }
 
-// Adds names by path, as in nw_copy_stmt_as.
+// Adds the names that the loops and blocks in s would have in a copy made by nw_copy_stmt_as.
 static void add_tree(nw_step *st, const char *piece, const nw_stmt *cut, const nw_stmt *s) {
   if (s->kind == NW_LOOP && s != cut)
     add_loop(st, nw_arena_printf(st->scratch, "%s/%s", piece, nw_name_below(piece, s->loop.var->name)));

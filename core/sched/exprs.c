@@ -31,7 +31,8 @@ static const nw_expr *fail(const reading *r, const char *hint, const char *what,
                  name ? (int)strcspn(name, "@") : 0, name ? name : "");
 }
 
-// Reports an unknown size, which may have the same name as a size of the program.
+// Reports an unknown size. Its name may be that of a size of the program: the user may have made two sizes with one
+// name.
 static const nw_expr *fail_unknown(const reading *r, const char *name) {
   char *plain = nw_arena_strndup(r->st->scratch, name, strcspn(name, "@"));
   if (strchr(name, '@') && is_size(r->st->before, plain))

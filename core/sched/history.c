@@ -19,7 +19,8 @@ static nw_node *new_node(const nw_sched *s, nw_program *p, int parent) {
   return node;
 }
 
-// Adds a version, and becomes the owner of its reference to the program. No operation after that may fail.
+// Adds a version to the schedule, which becomes the owner of the reference to the program. No operation after this call
+// may fail.
 static void add_node(nw_sched *s, nw_node *node) {
   nw_vec_push(&s->version, node);
   nw_arena_keep(node->program->arena);
@@ -187,7 +188,7 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
   return true;
 }
 
-// Goes to a version. Redo then follows the path from the naive program to it.
+// Goes to a version. If the user then goes back, redo follows the path to this version.
 void nw_sched_goto(nw_sched *s, int version) {
   if (!s || !nw_sched_node(s, version)) return;
   s->current = version;

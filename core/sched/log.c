@@ -12,7 +12,7 @@ typedef struct change {
   int missing, differ;
 } change;
 
-// Returns the id of the statement that contains the end of a path.
+// Returns the id of the statement around the end of a path.
 static int parent_of(const nw_path *path) {
   for (int i = path->n - 2; i >= 0; i--)
     if (path->at[i]->id) return path->at[i]->id;

@@ -162,8 +162,9 @@ bool nw_apply_vectorize(void *step) {
 // threads is measured.
 enum { OPERATIONS_NS = 4, USUAL_US = 5, ASK_BELOW = 1000000 };
 
-// Adds a note if there is too little work for threads. The note uses the measured time of this machine if it is
-// available, and otherwise says that the time is assumed. If there is much work, nothing is measured.
+// Adds a note if there is too little work for threads. The note uses the measured time to start threads on this
+// machine. If there is no measurement, the note says that the time is assumed. If there is much work, nothing is
+// measured.
 static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   double work = nw_work_below(loop);
   if (work < 0 || work >= ASK_BELOW) return;
@@ -203,7 +204,7 @@ static nw_loop_kind tag_of(const char *name) {
   return (nw_loop_kind)k;
 }
 
-// The judge checks how the nests and threads of one kernel launch work together.
+// The judge checks how the loop fits with the other bound loops of its launch.
 bool nw_apply_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop = nw_step_loop(st, 0, NULL);

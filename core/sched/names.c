@@ -251,8 +251,8 @@ static bool see_writer(void *env, nw_stmt *s) {
   return true;
 }
 
-// Finds a stage by the name of its block or of its buffer. A name of a buffer gives a block that is not an init. If
-// that block has copies, the result is the original, which has the least id.
+// Finds a stage by the name of its block or of its buffer. If the name is that of a buffer, the result is a block that
+// writes the buffer and is not an init. If there are several, the result is the original block, which has the least id.
 
 nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   nw_stmt *block = nw_find_block(p, name);

@@ -31,7 +31,7 @@ static int index_of(int id, int n, const int *ids) {
   return -1;
 }
 
-// True if two loops of the sum have changed their order.
+// True if two of the sum's loops have changed their order.
 static bool swapped(int n, const int *old, int m, const int *now) {
   for (int i = 0, last = -1; i < n; i++) {
     int at = index_of(old[i], m, now);
@@ -61,9 +61,9 @@ static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *c
   return nw_prove(r, nw_lt(pool, nw_sub(pool, high, low), nw_sub(pool, next, low)));
 }
 
-// True if the terms of every element are added in the order of the definition: the loops bind the variables of the
-// reduction in order, and no variable decreases. The judge can prove this too, but needs seconds if the sizes are
-// symbolic.
+// True if the terms of every element are added in the order of the definition: the loops are in the order of the
+// reduction variables that they bind, and no variable ever decreases. The judge can also prove this, but takes seconds
+// if the sizes are symbolic.
 static bool ascending(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1], *loop[NW_MAX_DEPTH];
   int var[NW_MAX_DEPTH], n = 0;
@@ -106,8 +106,8 @@ typedef struct sums {
   bool other, swapped;
 } sums;
 
-// True if the step moved another piece of the same sum to a place before this block. Such a piece comes after the block
-// in the old program, but is visited before it, since the pieces are visited in the new order.
+// True if the step moved another piece of the same sum from a place after this block to a place before it. Blocks are
+// visited in the new order, so such a piece is visited before this block, although it comes later in the old program.
 static bool overtaken(const sums *x, const nw_stmt *block) {
   int at = 0;
   while (at < x->was.n && x->was.at[at]->id != block->id) at++;
@@ -148,7 +148,8 @@ static void note_sums(nw_step *st, const nw_program *p) {
   if (!kept) nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 
-// ---- products under conditions (if a condition becomes known, its select is removed, and the product becomes an fma)
+// ---- products under conditions (if a step makes the condition known, the select is removed, and the product may
+// become an fma)
 
 static const nw_expr *load_of(nw_pool *pool, const nw_block_target *t, const nw_expr *value) {
   return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);
@@ -207,7 +208,8 @@ static bool see_before(void *env, const nw_path *path) {
   return true;
 }
 
-// Checks one block. All blocks are checked, since an assumption about the sizes may decide a condition in any of them.
+// Checks one block. Every block is checked, even if the step did not change it, since an assumption about the sizes may
+// decide a condition in it.
 static bool see_product(void *env, const nw_path *path) {
   products *x = env;
   nw_path was;

@@ -18,8 +18,8 @@ typedef struct nw_node {
   int last_child; // the version to which redo goes, or -1
   nw_program *program; // holds a reference
   const nw_primitive *primitive;
-  // deep copy of the arguments, in the schedule's arena. They are as the user wrote them, but loops are given by name,
-  // and automatic choices are filled in.
+  // a deep copy of the arguments, in the schedule's arena. Loops are given by name, and automatic choices are filled
+  // in; otherwise the arguments are as the user wrote them.
   nw_arg *args;
   char *text; // s:split("i", 32)
   char *notes;
@@ -28,7 +28,7 @@ typedef struct nw_node {
   bool rounds; // true if this step, or an earlier one, may change how floats are rounded
   int ngone; // number of loops that this step replaced
   nw_gone *gone;
-  // number of loops and stages that this step found to be empty, but whose names stay valid (empty.h)
+  // number of loops and stages that this step proved to be empty; their names stay valid (empty.h)
   int nempty;
   int *empty; // ids of the loops; 0 for a stage
   char **empty_name;
@@ -59,9 +59,9 @@ struct nw_sched {
   int next_id;
 };
 
-// A step in progress. A primitive reads the arguments and edits `p`, which is an unfrozen clone of `before`. It returns
-// true. If the step is not possible, it calls nw_fail or nw_refuse (kind STRUCTURE), and returns false. It does not
-// check that the new program is correct: for this, the driver calls the judge (poly/poly.h).
+// A step in progress. A primitive reads the arguments, edits `p`, which is an unfrozen clone of `before`, and returns
+// true. If the step is not possible, the primitive calls nw_fail or nw_refuse (kind STRUCTURE), and returns false. A
+// primitive does not check that the new program is correct: afterwards, step.c calls the judge (poly/poly.h).
 typedef struct nw_step {
   nw_ctx *ctx;
   nw_sched *sched;
@@ -105,16 +105,15 @@ int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);
 
-// Records that the n loops `into` replaced a loop, and how. With this record, the new loops can be found from the old
-// id.
+// Records that the n loops `into` replaced a loop, and how. With this record, the old id leads to the new loops.
 void nw_step_replaces(nw_step *st, int loop_id, int n, nw_stmt *const *into, const char *how, ...) NW_PRINTF(5, 6);
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
 void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // notes that the rounding of floats may change
-// Suggests the step `primitive` with these arguments. The driver tries each suggestion on a scratch copy before it
-// shows it. A suggestion normally replaces the refused step. If it only prepares for the refused step, its `then` is
-// the refused step.
+// Suggests the step `primitive` with these arguments. Each suggestion is tried before it is shown. A suggestion is
+// normally an alternative to the refused step. If it only prepares for the refused step, its `then` is the refused
+// step.
 nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
 nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args,
                                 int nargs); // makes a candidate for `then`; it is not suggested on its own

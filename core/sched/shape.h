@@ -28,8 +28,8 @@ void nw_note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail t
 void nw_guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond);
 // Checks that a loop can be vectorized, and marks it (marks.c).
 bool nw_vectorize_loop(nw_step *st, nw_stmt *loop);
-// Extends the blocks below the loops to the instances that the loops now reach, and extends the storage of their
-// temporaries (pad.c).
+// Extends the declared instances of the blocks below the loops to all instances that the loops execute, and extends the
+// storage of their temporaries (pad.c).
 bool nw_pad_below(nw_step *st, const nw_pieces *x);
 bool nw_can_split(nw_step *st, const nw_stmt *loop); // true if the loop is serial; else a structural refusal
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
@@ -38,14 +38,14 @@ int nw_step_factors(nw_step *st, int param, const nw_expr **out);
 
 // True if `factor` divides the extent of the loop at the end of the path.
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor);
-// Cuts the loop after `rounds` blocks of `factor` iterations; if `rounds` is NULL, after as many blocks as fit. The
-// loop keeps these blocks. A copy of `whole` runs the remaining iterations; `whole` is the loop or a statement that
-// encloses it. The names in the copy are paths (nw_copy_stmt_as). Returns the loop over the remaining iterations.
+// Cuts the loop after `rounds` groups of `factor` iterations; if `rounds` is NULL, after as many groups as fit. The
+// loop keeps these iterations. A copy of `whole`, which is the loop or a statement around it, runs the remaining
+// iterations. The names in the copy are paths (nw_copy_stmt_as). Returns the loop over the remaining iterations.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds);
 // True if the extent of a loop is proven to be less than `block`, so that a cut would leave no main part.
 bool nw_all_tail(nw_step *st, const nw_stmt *loop, const nw_expr *block);
-// Makes all of `whole` the tail of the loop. The old names of its loops stay valid as names of empty pieces, except the
-// names of the n loops `split`.
+// Turns `whole` into the tail of the loop, because the main part is empty. The old names of its loops stay valid as
+// names of empty pieces, except the names of the n loops `split`.
 void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *block, int n, nw_stmt *const *split);
 
 // Reorders loops of one perfect nest; `loop` has them in the new order.

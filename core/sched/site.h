@@ -29,8 +29,8 @@ bool nw_reads_any(const nw_stmt *s, const nw_stmt *block); // true if s reads a 
 void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box);
 
 // nw_take_storage removes the allocations of a block's buffers, and nw_put_storage inserts them again around all uses.
-// If the uses are still inside the same loops, the allocations are unchanged; otherwise they store the whole buffers
-// and are further out.
+// If all uses are still inside the same loops, the allocations are unchanged. Otherwise, the allocations are placed
+// further outside, and store the whole buffers.
 typedef struct nw_kept {
   nw_stmt *in; // NULL if there was no allocation in the tree
   nw_box box;

@@ -1,5 +1,5 @@
-// Functions with which primitives use the state of a step. Also runs the stages of every step: resolve, clone, edit,
-// tidy, freeze, judge, append.
+// Runs a step: resolves the arguments, clones the program, edits and simplifies the clone, freezes it, calls the judge
+// and appends the new version. Also has the functions with which primitives use the state of a step.
 #include "sched/step.h"
 #include "poly/poly.h"
 #include "sched/args.h"

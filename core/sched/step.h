@@ -1,4 +1,4 @@
-// Executing a step, without adding a version. Private to sched/.
+// Makes the program of a step, without adding a version to the schedule. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 

@@ -28,7 +28,7 @@ static void tidy_alloc(const nw_ranges *r, nw_stmt *s) {
   }
 }
 
-// A fused loop does not change: its extent stays the product of its dimensions.
+// The bounds of a fused loop are not simplified, so that the extent stays the product of the loop's dimensions.
 static void tidy_loop(const nw_program *p, const nw_path *path, nw_stmt *s) {
   if (s->loop.nfused) return;
   nw_ranges r;

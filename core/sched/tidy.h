@@ -1,4 +1,4 @@
-// Common work after a primitive has edited a program. Private to sched/.
+// Work that every step does after its primitive has edited the program. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 

@@ -201,7 +201,7 @@ static const nw_json *steps_of(nw_sched *s, nw_arena *a, const char *json) {
   return steps;
 }
 
-// If a step is abandoned, the schedule still returns to its previous version.
+// Opens a recovery point, so that the schedule returns to its previous version even if a step is abandoned.
 static bool run_steps(replay *r, const nw_json *steps, int was, bool unsafe) {
   nw_recovery recovery;
   nw_recovery_open(&recovery);

@@ -31,8 +31,8 @@ int nw_path_storage(const nw_path *path, const char *buffer);
 int nw_path_index(const nw_path *path, const nw_stmt *s); // index of the statement, or -1
 // the loop with that mark around the end of the path, or NULL
 const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark);
-// Returns the index of the outermost loop on the path that contains nothing but the end of the path: all loops from
-// there inwards have a single child. If there is no such loop, returns the index of the end itself.
+// Returns the index of the outermost loop on the path that contains no statement beside the path: this loop and all
+// loops inside it have a single child. If there is no such loop, returns the index of the end itself.
 int nw_path_exclusive(const nw_path *path);
 
 // Removes path.at[depth] from the tree, and the loops and allocations that become empty.

@@ -1,11 +1,11 @@
-// Tries steps on a scratch program.
+// Tries steps without changing the schedule.
 #include "sched/advice/attempt.h"
 #include "poly/poly.h"
 #include "sched/history.h"
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// Returns the reason of a refusal in one line. It leaves out the text of the step, which the caller already has.
+// Returns the reason of a refusal in one line, without the text of the step, which the caller already has.
 static char *reason_of(const nw_ctx *c, bool glance) {
   const nw_diag *d = nw_error(c);
   if (!d) return nw_xstrdup("it failed without a reason");
@@ -16,7 +16,8 @@ static char *reason_of(const nw_ctx *c, bool glance) {
   return line;
 }
 
-// A step is tried on a copy of the schedule, so that the schedule is unchanged even if the attempt is abandoned.
+// A trial of a step. The step is applied to a copy of the schedule, so that the schedule is unchanged even if the trial
+// is abandoned.
 typedef struct glance {
   nw_sched copy;
   long budget;
@@ -65,7 +66,8 @@ nw_program *nw_sched_try(nw_sched *s, const nw_primitive *row, const nw_arg *arg
 
 // ---- a step that must work after another step
 
-// Returns a temporary copy of a schedule, on which steps can be tried. Added versions are freed with the copy.
+// Returns a temporary copy of a schedule, on which steps can be tried. Versions that are added to the copy are freed
+// with it.
 static nw_sched copy_of(const nw_sched *s) {
   nw_sched copy = *s;
   copy.arena = nw_arena_scratch();
@@ -114,8 +116,8 @@ static nw_arg follow_arg(const nw_step *st, const nw_program *p, const nw_arg *a
   return out;
 }
 
-// Returns the candidate for the program p, which the step made: each loop given by id becomes the loop of p that
-// replaces it.
+// Adapts a candidate to the program p, which the step made: each argument that is the id of a loop becomes the id of
+// the loop of p that replaces this loop.
 static nw_candidate *follow(const nw_step *st, const nw_program *p, const nw_candidate *c) {
   if (!c) return NULL;
   nw_candidate *out = NW_NEW(st->scratch, nw_candidate);

@@ -1,4 +1,4 @@
-// Tries steps on a scratch program. Private to sched/.
+// Tries steps without changing the schedule. Private to sched/.
 #pragma once
 #include "sched/step.h"
 
@@ -9,11 +9,11 @@ enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 48000 };
 #define NW_NOT_DECIDED "not decided by a quick check: take the step to find out"
 
 // Returns the program that the step would make, which the caller must release, or NULL. If the result is NULL and `why`
-// is not NULL, *why is set to the reason in one line, a heap string. The context must hold no error before the call,
-// and holds none after it except an interrupt.
+// is not NULL, *why is set to the reason in one line, a heap string. The context must hold no error before the call.
+// After the call it holds no error, unless the call was interrupted.
 nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget, char **why);
-// True if the candidate is worth suggesting: it is legal and changes the program, and the same is true of the step
-// after it (`then`), if there is one.
+// True if the candidate is worth suggesting: it is legal and changes the program. If a step `then` follows it, this
+// step must also be legal and change the program.
 bool nw_attempt_way(nw_sched *s, const nw_candidate *c, long budget);
 // True if the step would be accepted at the earlier version `version`.
 bool nw_attempt_at(nw_sched *s, int version, const nw_primitive *row, const nw_arg *args, long budget);

@@ -1,4 +1,5 @@
-// Finds the possible locations of a stage, and the cost of each: recomputed instances, and storage.
+// Finds the possible locations of a stage. Also finds the cost of each location: the number of recomputed instances,
+// and the size of the storage.
 #include "sched/advice/attempt.h"
 #include "sched/count.h"
 #include "sched/history.h"

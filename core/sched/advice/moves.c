@@ -1,4 +1,4 @@
-// Finds the legal steps at a loop. Every primitive is tried with sensible arguments, as if the user had taken the step.
+// Finds the legal steps at a loop, by trying every primitive with sensible arguments.
 #include "sched/advice/attempt.h"
 #include "sched/advice/sensible.h"
 #include "sched/args.h"
@@ -9,7 +9,7 @@ enum { TAILS = 8 };
 
 typedef struct moves {
   nw_sensible at;
-  // number of undecided steps; the more there are, the smaller the budget of later steps, to limit the total time
+  // number of undecided steps; each of them reduces the budget of later steps, so that the total time is limited
   int undecided;
 } moves;
 
@@ -43,8 +43,8 @@ static bool try_step(moves *m, const nw_primitive *row, const nw_arg *args, char
   return p != NULL;
 }
 
-// Tries several variants of the arguments. Reports the first variant that is accepted. If there is none, reports the
-// first variant that is undecided. If there is none either, reports why the first variant was refused.
+// Tries several variants of the arguments. Reports the first variant that is accepted. If no variant is accepted,
+// reports the first variant that is undecided. If all variants are refused, reports why the first one was refused.
 static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   *out = (nw_move){.primitive = row->name};
@@ -88,7 +88,7 @@ static const char *nth_choice(const moves *m, const nw_param *param, int n) {
   return at ? nw_arena_strndup(m->at.a, at, strcspn(at, "|")) : NULL;
 }
 
-// If the factor of a split is not known to divide the extent, tries the other kinds of tails too.
+// If the factor of a split is not known to divide the extent, also tries the other values of the option `tail`.
 static int try_tails(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   int n = 0, tail = param_named(row, "tail"), factor = param_named(row, "factor");

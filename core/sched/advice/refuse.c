@@ -1,4 +1,5 @@
-// Completes a refusal with the text of the step, a picture of the loops, and suggestions that were tried.
+// Completes a refusal with the text of the step, a picture of the loops, and suggested steps. Each suggested step was
+// tried before.
 #include "sched/advice/refuse.h"
 #include "sched/args.h"
 #include "sched/advice/attempt.h"
@@ -98,7 +99,8 @@ static void mark_touches(nw_ctx *c, marks *m, const nw_program *p, const nw_refu
   if (r->sink_block) mark(m, nw_find_block(p, r->sink_block), touch_remark(c, r, w ? &w->sink : NULL));
 }
 
-// Draws the picture. The blocks inside the marked loops have an empty remark: they are shown without a comment.
+// Draws the picture. The blocks inside the marked loops are also marked, but with an empty remark, so that they are
+// shown without a comment.
 static const char *draw(nw_step *st, const nw_refusal *r, const nw_program *p) {
   marks m = {0};
   for (int i = 0; i < NW_MAX_NOTES && r->loops[i]; i++) mark(&m, nw_find_loop(p, r->loops[i]), remark_of(st->ctx, r));
@@ -148,8 +150,8 @@ static int try_candidates(nw_step *st, nw_refusal *r) {
   return shown;
 }
 
-// Suggests assumptions about sizes if only small sizes prevent the step. If three steps are suggested already, an
-// assumption replaces the last of them.
+// If the step fails only for small sizes, suggests assumptions that exclude these sizes. If three steps are suggested
+// already, an assumption replaces the last of them.
 static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   const nw_candidate *way[2];
   int n = nw_ways_by_size(st, r->conflict, way);
@@ -175,8 +177,8 @@ static void try_back(nw_step *st, nw_refusal *r) {
   }
 }
 
-// Removes the diagnostic while candidates are tried, and restores it together with the candidates that work. An
-// interrupt ends the search.
+// Tries candidates, and adds those that work to the refusal. The diagnostic is removed during the trials, and then
+// restored. An interrupt ends the search.
 static void find_ways(nw_step *st) {
   nw_refusal r = nw_refusal_copy(st->scratch, nw_refusal_edit(st->ctx));
   const char *hint = keep(st->scratch, st->ctx->diag.hint);

@@ -1,5 +1,4 @@
-// Completes a refusal with the text of the step, a picture of the loops, and suggestions that were tried. Private to
-// sched/.
+// Completes a refusal with the text of the step, a picture of the loops, and suggested steps. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 

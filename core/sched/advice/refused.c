@@ -1,4 +1,4 @@
-// Keeps a record of a refused step in its schedule. Explanations of the refusal are made from this record.
+// Stores a refused step in its schedule. s:explain() makes its explanation from this record.
 #include "sched/advice/refused.h"
 #include <stdlib.h>
 

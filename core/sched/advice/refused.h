@@ -1,4 +1,4 @@
-// Keeps a record of a refused step in its schedule. Private to sched/.
+// Stores a refused step in its schedule. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 

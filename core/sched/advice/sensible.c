@@ -13,8 +13,9 @@ static nw_arg loop_at(const nw_sensible *m, int at) {
   return (nw_arg){.kind = NW_ARG_LOOP, .name = m->nest[at]->loop.var->name};
 }
 
-// Returns loop n of a step. A step with two loops gets this loop and the next one inside it; in every second variant,
-// it gets the enclosing loop and this loop. For a step that takes the outer loop last, the order is reversed.
+// Returns loop argument number n of a step. A step with two loops gets the loop `m->loop` and the next loop inside it.
+// If `m->turned` is set, it gets the loop around `m->loop`, and `m->loop`. For a step that takes the outer loop last,
+// the order is reversed.
 static nw_arg some_loop(const nw_sensible *m, int n, int of) {
   int other = of > 1 && m->turned;
   return m->outward ? loop_at(m, m->at + other - n) : loop_at(m, m->at - other + n);
@@ -25,7 +26,8 @@ static nw_arg some_stage(const nw_sensible *m) {
   return (nw_arg){.kind = NW_ARG_STAGE, .name = m->stage.at[m->variant]};
 }
 
-// Returns the loop to which a number belongs: in tile({"x", "y"}, {8, 4}), 8 belongs to x and 4 to y.
+// Returns the loop to which a number in a list belongs. In tile({"x", "y"}, {8, 4}), 8 belongs to x, and 4 belongs to
+// y.
 static const nw_stmt *loop_of_number(const nw_sensible *m, int nth, int of) {
   const char *name = nth < of && of > 1 ? some_loop(m, nth, of).name : NULL;
   for (int i = 0; i < m->n && name; i++)
@@ -65,7 +67,7 @@ static nw_arg some_choice(const nw_sensible *m, const nw_param *param) {
   return (nw_arg){.kind = NW_ARG_STR, .name = nw_arena_strndup(m->a, at, strcspn(at, "|"))};
 }
 
-// Returns an intrinsic. The one that was registered last is tried first.
+// Returns an intrinsic. The variants begin with the intrinsic that was registered last.
 static nw_arg some_intrinsic(const nw_sensible *m) {
   int n = nw_intrinsic_count(m->s->ctx);
   if (m->variant >= n) return (nw_arg){0};
@@ -106,8 +108,8 @@ static nw_arg turned_layout(const nw_sensible *m) {
 
 static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kind kind, int nth, int of);
 
-// Returns a list for a parameter. A list of loops has two loops. They are in reverse order if the step changes the
-// order of loops. A list of numbers has one number for each of these loops. Any other list has one entry.
+// Returns a list for a parameter. A list of loops has two loops, and a list of numbers has one number for each of these
+// loops. The items are in reverse order if the step changes the order of loops. Any other list has one entry.
 static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
   int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT ? 2 : 1;
   if (param->item == NW_ARG_INT && !strcmp(param->name, "dims")) return turned_dims(m);
@@ -145,9 +147,9 @@ static const nw_stmt *beside(const nw_sensible *m, int by) {
   return NULL;
 }
 
-// Returns a statement for a parameter. A step with two statements gets the loop and the statement after it. In every
-// second variant, it instead gets the statement before the loop, and the loop. An option gets the first statement
-// inside the loop.
+// Returns a statement for a parameter. A step with two statements gets the loop and the statement after the loop. If
+// `m->turned` is set, it gets the statement before the loop, and the loop. An option gets the first statement inside
+// the loop.
 static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   int by = nth - (m->turned && !param->option);
   const nw_stmt *s = param->option ? first_in(m->loop->kid[0]) : by ? beside(m, by) : m->loop;
@@ -193,8 +195,9 @@ static int loops_of(nw_sensible *m, const nw_primitive *row) {
   return n;
 }
 
-// True if an optional parameter may be omitted. A positional factor is always given, since a step without it needs
-// another option. A value is always given, since a step without it removes the property.
+// True if an optional parameter may be omitted. A factor is always given, unless it is an option, since a split needs
+// either factors or another option. The value of a property is always given, since a step without a value removes the
+// property.
 static bool may_go(const nw_param *param) {
   return param->optional && (param->option || (strncmp(param->name, "factor", 6) && param->kind != NW_ARG_VALUE));
 }

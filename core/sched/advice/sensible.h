@@ -14,8 +14,9 @@ typedef struct nw_sensible {
   int n, at;
   nw_stmt *nest[NW_MAX_DEPTH];
   nw_vec stage; // names of the stages inside the loop, then of the tensors that they read, then of other tensors
-  int variant; // number of the sensible value to use; 0 is the one that a user would try first
-  // for a step on a pair of loops or statements: true for the loop and its predecessor, false for it and its successor
+  int variant; // number of the sensible value to use; number 0 is the value that a user would try first
+  // for a step on two loops or statements: true if the other one is before or around `loop`, false if it is after or
+  // inside
   bool turned;
   uint64_t *random; // state of the generator, if arguments are chosen at random; else NULL
   const nw_param *missing; // the first parameter that has no sensible value
@@ -23,8 +24,8 @@ typedef struct nw_sensible {
   bool in_order; // true if the outermost loop is the first item of a list of loops
 } nw_sensible;
 
-// Begins at a loop of the current program. False, with an error, if there is no such loop. nw_sensible_end must be
-// called in either case.
+// Initializes m for a loop of the current program. False, with an error, if there is no such loop. nw_sensible_end must
+// be called even then.
 bool nw_sensible_begin(nw_sensible *m, nw_sched *s, int loop);
 void nw_sensible_end(nw_sensible *m);
 // Makes one argument for each parameter, chosen by `variant` or at random. False if a parameter has no sensible value.

@@ -1,5 +1,5 @@
-// Suggests steps after a refusal. They are similar to the refused step. The driver tries each of them before it shows
-// it.
+// Suggests steps after a refusal: alternatives to the refused step, and steps that make it possible. A suggestion is
+// shown to the user only if it was tried and is legal (refuse.c).
 #include "poly/poly.h"
 #include "sched/args.h"
 #include "sched/advice/suggest.h"
@@ -56,7 +56,7 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s) {
 
 // ---- marks
 
-// For a reduction loop, suggests partial results, since their updates do not conflict.
+// For a reduction loop, suggests rfactor, since the updates of different partial results do not conflict.
 static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
@@ -67,7 +67,7 @@ static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
     }
 }
 
-// Suggests a mark, except for a loop with one iteration, which cannot be distributed.
+// Suggests a mark, except for a loop with one iteration, where the mark would be useless.
 static void offer_mark(nw_step *st, const char *mark, const nw_stmt *loop) {
   if (!small(loop, 1)) offer1(st, mark, loop_arg(loop));
 }
@@ -93,7 +93,7 @@ void nw_suggest_parallel(void *step) {
     if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
 }
 
-// Suggests binding another loop of the nest to the same index; then suggests other steps for this loop.
+// Suggests binding other loops of the nest to the same index, and other steps for the loop of the refused step.
 void nw_suggest_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -132,7 +132,7 @@ void nw_suggest_unroll(void *step) {
 
 // ---- loops
 
-// Suggests skewing the inner loops of the list by the loop around them.
+// Suggests skewing each inner loop of the list by the loop around it.
 static void first_skews(nw_step *st) {
   const nw_arg *list = &st->resolved[0];
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -183,8 +183,8 @@ void nw_suggest_unmark(void *step) {
 
 // ---- pieces of loops
 
-// Suggests a fact that makes the tail possible. For a shifted tail, this is that there is at least one full block; for
-// a padded tail, that there are only full blocks.
+// Suggests a fact that makes the tail possible. A shifted tail is possible if the loop has at least one full block of
+// iterations. A padded tail is possible if all blocks are full.
 static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64_t factor) {
   nw_pool *pool = st->before->pool;
   const nw_expr *extent = loop->loop.extent, *by = nw_index(pool, factor), *fact = NULL;
@@ -195,7 +195,7 @@ static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64
   first2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
 }
 
-// Suggests the step without the option `tail`: by default, the tail is a guard.
+// Suggests the split without the option `tail`, since the default, a guard, is always possible.
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -209,7 +209,7 @@ void nw_suggest_split(void *step) {
   nw_step_suggest(st, "split", plain, NW_MAX_PARAMS);
 }
 
-// Suggests a split instead, which is possible for every loop.
+// Suggests a split instead of a cut.
 void nw_suggest_cut(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -218,8 +218,8 @@ void nw_suggest_cut(void *step) {
   offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
 }
 
-// Suggests a cut in the middle if the iterations that satisfy all conditions are not consecutive. Also suggests to
-// partition other loops of the nest, since the user may have meant the conditions on those loops.
+// Suggests a cut in the middle if the iterations that satisfy all conditions are not consecutive. Also suggests
+// partitioning other loops of the nest.
 void nw_suggest_partition(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -248,7 +248,8 @@ void nw_suggest_specialize(void *step) {
 }
 
 // Suggests partitioning the enclosing loops that the condition of a block uses: first each of them alone, then all of
-// them, outermost first. The main part keeps the names of the stage and of its loops.
+// them, outermost first. Later steps can refer to the main part, since it keeps the name of the stage, and its loops
+// keep their names.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then) {
   nw_stmt *asked[NW_MAX_DEPTH];
   int nasked = 0;
@@ -295,8 +296,9 @@ void nw_suggest_fuse(void *step) {
     if (neighbours(st, nest, i)) offer2(st, "fuse", loop_arg(nest[i]), loop_arg(nest[i + 1]));
 }
 
-// Suggests the step without the option `tail`; otherwise a tile of two neighbouring loops with the same factors. Also
-// suggests skewing the inner loop first: this makes the tile legal if dependences point backward.
+// If the refused step has the option `tail`, suggests the step without this option. Otherwise suggests tiling two other
+// neighbouring loops with the same factors. Also suggests skewing the inner loop first, which makes the tile legal if
+// an inner loop carries a dependence backwards.
 void nw_suggest_tile(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -310,8 +312,8 @@ void nw_suggest_tile(void *step) {
   first_skews(st);
 }
 
-// Suggests the requested order with one pair of loops swapped back. Also suggests skewing first, and swaps of two
-// neighbouring loops.
+// Suggests orders that differ from the requested one in two adjacent loops. Also suggests skewing before the reorder,
+// and swaps of two adjacent loops of the nest.
 void nw_suggest_reorder(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH], *want[NW_MAX_DEPTH];

@@ -37,7 +37,7 @@ static inline bool small(const nw_stmt *loop, int64_t most) {
   return nw_is_int(loop->loop.extent, &n) && n <= most;
 }
 
-// ---- steps that prepare for the refused step, which must work after them
+// ---- steps after which the refused step must be legal
 
 static inline void first1(nw_step *st, const char *primitive, nw_arg a) {
   nw_step_suggest(st, primitive, &a, 1)->then = nw_step_again(st);
@@ -62,6 +62,6 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argume
 // Suggests steps if the condition of a block depends on enclosing loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);
 
-// Finds assumptions of the form 'this size is larger than in the counterexample' under which the refused step works.
-// Returns their number, which is at most two. Each of them was tried.
+// Finds assumptions that make the refused step legal. Each states that a size is greater than in the counterexample,
+// and was tried. Returns their number, which is at most two.
 int nw_ways_by_size(nw_step *st, const nw_conflict *at, const nw_candidate **out);

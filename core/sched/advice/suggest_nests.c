@@ -40,7 +40,8 @@ static bool offer_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return loops;
 }
 
-// Suggests cutting a piece off the longer of two loops, so that both have the same number of iterations.
+// Suggests cutting the longer of two loops, so that one of its pieces has as many iterations as the shorter loop, and
+// then merging these two.
 static void cut_longer(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   nw_pool *pool = st->before->pool;
   int64_t more;

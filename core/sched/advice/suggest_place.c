@@ -10,7 +10,7 @@ static const char *buffer_of(nw_step *st, const char *stage) {
 }
 
 // Suggests computing the stage in a loop around its first reader, innermost loop first. If `then` is not NULL, it must
-// work after the move.
+// be legal after the move.
 static void offer_places(nw_step *st, const char *stage, nw_candidate *then) {
   nw_path path;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -27,7 +27,7 @@ static bool is_temp(const nw_program *p, const char *buffer) {
   return b && b->role == NW_TEMP;
 }
 
-// Suggests a copy: a buffer of the caller cannot move, but a copy of it can.
+// For an output of the program, suggests a copy. The output itself cannot be moved, but the copy can.
 static void offer_copy(nw_step *st, const char *stage) {
   if (!is_temp(st->before, buffer_of(st, stage))) offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
 }
@@ -53,7 +53,8 @@ static nw_candidate *store_whole(nw_step *st, const char *stage) {
   return nw_step_candidate(st, "store_at", (nw_arg[]){stage_arg(stage)}, 1);
 }
 
-// Suggests storage at other loops; removing the marks of loops in between; or first computing the stage inside a loop.
+// Suggests storage at other loops. Also suggests removing the marks of loops around the stage, or first computing the
+// stage inside a loop.
 void nw_suggest_store_at(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -141,8 +142,8 @@ void nw_suggest_cache_read(void *step) {
   offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
 }
 
-// Suggests computing in the innermost loop along the output, because a part of the buffer may fit where the whole one
-// does not. Also suggests the global scope, and other stages.
+// Suggests a buffer inside the innermost loop along the output, because a part of the output may fit where the whole
+// output does not. Also suggests the global scope, and other stages.
 void nw_suggest_cache_write(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -161,8 +162,8 @@ void nw_suggest_cache_write(void *step) {
   for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
 }
 
-// Suggests other dimensions. Also suggests steps to take first, after which only a moving window is needed and threads
-// do not share it.
+// Suggests other dimensions. Also suggests steps before the refused step: with them, each iteration uses only a moving
+// window of rows, or threads no longer share the buffer.
 void nw_suggest_rolling_buffer(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -176,7 +177,7 @@ void nw_suggest_rolling_buffer(void *step) {
   offer_places(st, stage, window);
 }
 
-// Suggests computing the stage in another loop, or in a loop that threads do not share.
+// Suggests removing the marks of loops around the stage, or computing the stage in another loop.
 void nw_suggest_double_buffer(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -185,7 +186,8 @@ void nw_suggest_double_buffer(void *step) {
   offer_places(st, stage, nw_step_again(st));
 }
 
-// Suggests computing a smaller part at a time, or a copy in that scope.
+// Suggests computing the tensor inside a loop, so that only a part of it is stored at a time. Also suggests a copy in
+// the requested scope.
 void nw_suggest_set_scope(void *step) {
   nw_step *st = step;
   const char *tensor = st->resolved[0].name;

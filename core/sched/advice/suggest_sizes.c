@@ -1,4 +1,4 @@
-// Suggests an assumption if a step fails only for small sizes: that a size is not small.
+// If a step fails only for small sizes, suggests an assumption that a size is at least some number.
 #include "sched/args.h"
 #include "sched/advice/attempt.h"
 #include "sched/advice/suggest.h"
@@ -20,8 +20,8 @@ static bool helps(nw_step *st, const char *primitive, int size, int64_t n) {
   return nw_attempt_way(st->sched, first_at_least(st, primitive, size, n), NW_TRY_BUDGET);
 }
 
-// Returns the least lower bound of a size that makes the step legal, or 0 if there is none. If a step is legal for all
-// sizes from a bound on, it is legal for any larger bound too.
+// Returns the least lower bound of a size that makes the step legal, or 0 if there is none. A bisection finds it, since
+// a step that is legal under a bound is also legal under any larger bound.
 static int64_t enough(nw_step *st, int size, int64_t fails) {
   int64_t least = LARGE;
   if (fails < 0 || fails >= SMALL || !helps(st, "assume", size, least)) return 0;

@@ -1,4 +1,5 @@
-// cache_write: computes into a separate buffer, and adds a copy of the result that keeps the loops.
+// cache_write: makes a stage compute into a separate buffer, and adds a nest that copies the buffer to the old place.
+// This nest keeps the loops of the stage.
 #include "sched/primitives/nest.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -33,7 +34,7 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
 
 static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
 
-// Returns the guard of the copy: the conditions on the loops that stay.
+// Returns the guard of the copy nest: the conditions that use only loops that stay.
 static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   const nw_expr *term[NW_MAX_TERMS], *where = NULL;
   const char *gone[NW_MAX_DEPTH];
@@ -70,7 +71,7 @@ static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const cha
   return copy;
 }
 
-// Replaces the stage's nest by the kept loops around the copies.
+// Replaces the stage's nest by a nest of the kept loops, with the blocks that copy inside.
 static void put_copies(nw_step *st, const takeover *t, int n, nw_stmt **copy) {
   nw_stmt *outer = NULL, *inner = NULL;
   nw_stmt *parent = t->path.at[t->top - 1];
@@ -162,8 +163,8 @@ static nw_stmt *outermost_kept(const takeover *t) {
   return NULL;
 }
 
-// Checks that pieces do not share a buffer. Pieces inside the specified loop would share one, and so would pieces that
-// differ only in their reduction loops.
+// Checks that no two pieces would share a buffer. Two pieces inside the specified loop would share a buffer, and so
+// would pieces that differ only in their reduction loops.
 static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
   if (x->n == 1 || NW_MUTATED(pieces_share)) return true;
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
@@ -219,7 +220,7 @@ static bool cache_piece(nw_step *st, const pieces *x, nw_stmt *block) {
   put_copies(st, &t, n, copy);
   for (int i = 0; i < n; i++) {
     block->block.target[i].buffer = x->cache[i]->name;
-    block->block.target[i].stream = false; // the copy has the streaming stores instead
+    block->block.target[i].stream = false; // the blocks that copy have the streaming stores instead
   }
   block->block.name = block == x->at[0] ? x->cache[0]->name : nw_unique_block_name(st->p, x->cache[0]->name);
   return nw_place(st, &stage, loop);

@@ -1,10 +1,10 @@
-// double_buffer: each iteration of a loop uses a part of a stage. After this step, that part is computed one or more
-// iterations earlier, in separate storage.
+// double_buffer: each iteration of a loop uses a part of a stage. After the step, this part is computed one or more
+// iterations before it is used.
 //
-// An iteration is in flight if its part is computed, but not yet used. The storage moves out of the loop, and holds the
-// parts of all iterations in flight. If the parts of successive iterations move along a dimension, the storage is
-// cyclic in it (fold.h). It then has as many positions in this dimension as the iterations in flight use together.
-// Copies of the nest before the loop compute the parts of the first iterations.
+// An iteration is in flight if its part is computed, but not yet used. The storage is moved out of the loop, and holds
+// the parts of all iterations in flight. If the parts of successive iterations move along a dimension, the storage is
+// cyclic in this dimension (fold.h), and has as many positions in it as the iterations in flight use together. Copies
+// of the nest are placed before the loop, and compute the parts of the first iterations.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -91,8 +91,8 @@ static bool can_double(ahead *x) {
 
 // ---- the two nests
 
-// Makes a nest that computes the part for iteration r, to be run before the loop. A guard skips the nest if the loop
-// has no iteration r.
+// Makes a nest that runs before the loop, and computes the part for iteration r. A guard skips the nest if the loop has
+// no iteration r.
 static nw_stmt *early_round(const ahead *x, int64_t r) {
   nw_program *p = x->st->p;
   nw_stmt *top = x->own.at[x->top];
@@ -112,7 +112,8 @@ static void go_ahead(const ahead *x) {
   nw_block_guard(x->st->p, x->block, nw_le(pool, later, nw_loop_last(pool, x->loop)));
 }
 
-// Returns the innermost loop around the step's loop, or the root if there is none. *path is set to its path.
+// Returns the innermost loop around the loop of the step, or the root if there is none. *path is set to the path of the
+// result.
 static nw_stmt *outside(const ahead *x, nw_path *path) {
   int i = x->at - 1;
   while (i > 0 && x->own.at[i]->kind != NW_LOOP) i--;

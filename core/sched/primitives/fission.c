@@ -26,8 +26,8 @@ static bool used_behind(fission *x, const nw_stmt *alloc) {
   return front && behind;
 }
 
-// Enlarges an allocation that is moved out of loops. It then holds the part of the buffer that all iterations of these
-// loops use together, or the whole buffer if that part is not known.
+// Enlarges an allocation that is moved out of loops, so that it holds the part of the buffer that all iterations of
+// these loops use together. If this part is not known, the allocation holds the whole buffer.
 static void widen(fission *x, int at, nw_stmt *alloc) {
   nw_ranges r;
   const char *over[NW_MAX_DEPTH];
@@ -76,8 +76,8 @@ static bool add_other(void *env, nw_stmt *s) {
   return true;
 }
 
-// If other pieces of the loop allocate the same buffer, all of them share the allocation around both nests. It then
-// stores the whole buffer.
+// If other pieces of the loop allocate the same buffer, their allocations are removed, and all pieces use the
+// allocation around both nests. This allocation then stores the whole buffer.
 static void share(fission *x, nw_stmt *alloc) {
   others o = {.alloc = alloc};
   nw_walk_from(alloc, add_other, &o);
@@ -152,8 +152,8 @@ static bool uses(nw_step *st, const nw_vec *statements, const char *buffer) {
   return false;
 }
 
-// Removes from path.at[at] everything after the end of the path, and adds the resulting statements to `out`. Storage
-// that only these statements use is moved with them.
+// Removes from path.at[at] everything after the end of the path, and appends it to `out`, inside copies of the loops
+// around it. Storage that only these statements use is moved with them.
 static void cut_behind(fission *x, int at, nw_vec *out) {
   nw_stmt *s = x->path.at[at];
   nw_vec rest = {0};

@@ -18,8 +18,8 @@ typedef struct fused {
 
 // ---- independence
 
-// True if no two of the nests depend on each other. This is proven by checking that the nests are also correct in the
-// opposite order.
+// True if no two of the nests depend on each other. The judge proves this by accepting a program in which the nests run
+// in the opposite order.
 static bool independent(fused *x, const nw_adjacent *at) {
   nw_step *st = x->st;
   nw_program *q = nw_program_clone(st->p);

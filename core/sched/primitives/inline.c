@@ -67,8 +67,8 @@ static void drop_block(nw_step *st, nw_stmt *block) {
 
 // ---- rounding
 
-// A product that is added is rounded together with the sum if both are in one expression. True if a reader has the same
-// rounding when it uses the block's expression instead of a load.
+// True if a reader rounds in the same way when the block's expression replaces the load. The rounding may differ,
+// because a product and a sum in one expression may become an fma, which rounds only once.
 static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *block) {
   nw_stmt formed = *block;
   nw_block_target t = block->block.target[0];

@@ -32,8 +32,8 @@ static bool same_alloc(const nw_stmt *a, const nw_stmt *b) {
          same_exprs(a->alloc.n, a->alloc.extent, b->alloc.extent);
 }
 
-// Compares blocks without their conditions, which may differ: each piece has only the conditions that its own
-// iterations need.
+// Compares blocks without their conditions. The conditions may differ, since each piece has only the conditions that
+// its own iterations need.
 static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   if (strcmp(a->block.origin, b->block.origin) || a->block.init_part != b->block.init_part ||
       a->block.has_init != b->block.has_init || a->block.nvars != b->block.nvars)
@@ -62,8 +62,8 @@ static bool same(pair *x, const nw_stmt *a, nw_stmt *b) {
   return true;
 }
 
-// Adds the conditions of piece b to the blocks of piece a. A condition that only one piece has holds in all iterations
-// of the other piece, so adding it there does not change anything.
+// Adds the conditions of piece b to the blocks of piece a. This changes nothing: if only one piece has a condition, the
+// condition holds in all iterations of the other piece.
 static void merge_conditions(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   const nw_expr *mine[NW_MAX_TERMS], *theirs[NW_MAX_TERMS];
   if (a->kind == NW_BLOCK) {

@@ -46,8 +46,8 @@ static bool covers(const digit *d, int64_t reach, const nw_expr *extent) {
   return !d->mod || (nw_is_int(extent, &n) && n <= d->div * d->mod);
 }
 
-// True if the digits of one dimension together determine its index: beginning with the lowest, each digit begins where
-// the previous one ends.
+// True if the digits of one dimension together determine the index in this dimension. This is so if, beginning with the
+// lowest digit, each digit begins where the previous one ends.
 static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *extent) {
   int64_t reach = 1;
   for (bool grew = true; grew;) {
@@ -93,7 +93,7 @@ static void push_box(nw_step *st, nw_ranges *r, const nw_buffer *b, const char *
   }
 }
 
-// Sets a layout with any positions; the judge checks that no two elements share a position.
+// Sets a layout without checking it; the judge checks that no two elements share a position.
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
   nw_pool *pool = st->p->pool;
   const nw_expr **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);

@@ -34,7 +34,7 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
   return yes;
 }
 
-// True if the requested number of iterations is exactly that of the loop.
+// True if parts * factor is proven to be the extent of the loop.
 static bool parts_cover(const nw_program *p, const nw_path *path, const nw_expr *parts, const nw_expr *factor) {
   nw_ranges r;
   nw_ranges_of(&r, p, path);
@@ -60,7 +60,7 @@ static const nw_expr *weight(nw_pool *pool, const nw_pieces *x, int i) {
   return w;
 }
 
-// Returns the position in the old loop: factor*outer + inner.
+// Returns the position in the old loop as an expression of the new loops, for example factor*outer + inner.
 static const nw_expr *position(nw_pool *pool, const nw_pieces *x) {
   const nw_expr *at = nw_mul(pool, weight(pool, x, 0), x->loop[0]->loop.var);
   for (int i = 1; i < x->n; i++) at = nw_add(pool, at, nw_mul(pool, weight(pool, x, i), x->loop[i]->loop.var));
@@ -90,8 +90,9 @@ static void make_loops(nw_step *st, const nw_stmt *loop, const nw_expr *begin, c
     x->loop[i] = loop_like(st, piece_name(st, name, i, n + 1), nw_index(st->p->pool, 0), factor[i - 1]);
 }
 
-// Splits a loop whose begin depends on an outer loop. All its ranges are cut at the same multiples of the factor, so
-// that the pieces of neighbouring ranges are aligned. The first and the last piece of a range are guarded.
+// Splits a loop whose begin depends on an outer loop. In every iteration of the outer loop, the loop is cut at
+// multiples of the factor, so that the pieces of different iterations are aligned. A guard skips the excess iterations
+// of the first and the last piece.
 static void split_aligned(nw_step *st, nw_stmt *loop, const nw_expr *block, int n, const nw_expr *const *factor,
                           nw_pieces *x) {
   nw_pool *pool = st->p->pool;
@@ -142,7 +143,8 @@ bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
   return ok && (tail != NW_TAIL_PREDICATE || nw_vectorize_loop(st, out->loop[n]));
 }
 
-// Checks that the loop has a partial piece at one end only. Every kind of tail except guard and predicate needs that.
+// Checks that the loop has a partial piece at one end only. Every kind of tail except guard and predicate requires
+// this.
 static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
@@ -151,7 +153,7 @@ static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
                         loop, "the first value of %s varies, so there is not just one tail", loop->loop.var->name);
 }
 
-// Splits a loop whose main part is empty: the whole loop is the tail, and the outer and inner loops exist only as
+// Splits a loop whose main part is empty. The whole loop becomes the tail, and the outer and inner loops exist only as
 // names.
 static bool split_off_all(nw_step *st, nw_stmt *loop, int n, const nw_expr *block, nw_pieces *x) {
   const char *name = loop->loop.var->name;
@@ -181,8 +183,8 @@ enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL, SPLIT_FACTORS };
 
 static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard")); }
 
-// Splits with parts = n: the outer loop has n iterations and the inner loop ceil(extent/n), so the last outer
-// iterations may be empty. With tail = "cut" the inner loop has floor(extent/n) iterations, and the tail has the
+// Splits with parts = n. The outer loop has n iterations and the inner loop has ceil(extent/n) iterations, so the last
+// outer iterations may be empty. With tail = "cut", the inner loop has floor(extent/n) iterations, and the tail has the
 // remaining ones.
 static bool split_parts(nw_step *st, nw_stmt *loop) {
   nw_pieces x;

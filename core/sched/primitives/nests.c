@@ -8,7 +8,7 @@
 // One of the two statements that are made adjacent. The parting is the innermost statement around both of them.
 typedef struct side {
   nw_path path;
-  int top; // index in `path` of a statement: the outermost one below the parting that is not an allocation
+  int top; // index on the path of the outermost statement below the parting that is not an allocation
 } side;
 
 static void find_side(nw_step *st, const nw_stmt *s, int parting, side *x) {
@@ -116,8 +116,9 @@ static bool adjoin_pair(nw_step *st, nw_stmt *const *loop, nw_adjacent *out) {
          is_whole(st, out->in->kid[out->pos + 1], loop[1]);
 }
 
-// First handles the pairs from the last to the first, so that a loop is moved into the storage of the loops after it.
-// Then handles them from the first to the last, so that the later loops are moved into the storage of the earlier ones.
+// Makes n loops adjacent, pair by pair. A first pass, from the last pair to the first, moves each loop into the storage
+// around the loops after it. A second pass, from the first pair to the last, moves each loop into the storage around
+// the loops before it.
 bool nw_adjoin_loops(nw_step *st, int n, nw_stmt *const *loop, nw_adjacent *out) {
   for (int i = n - 2; i >= 0; i--)
     if (!adjoin_pair(st, loop + i, out)) return false;

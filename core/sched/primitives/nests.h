@@ -12,5 +12,5 @@ typedef struct nw_adjacent {
 // neither is an allocation. Makes A and B adjacent: storage that ends or begins between them is moved around both. If
 // anything else is between them, makes a structural refusal.
 bool nw_adjoin(nw_step *st, const nw_stmt *a, const nw_stmt *b, nw_adjacent *out);
-// Does the same for n loops. Each loop must itself be such an outermost statement.
+// Does the same for n consecutive loops. Here each loop must itself be the outermost statement.
 bool nw_adjoin_loops(nw_step *st, int n, nw_stmt *const *loop, nw_adjacent *out);

@@ -1,8 +1,8 @@
-// Padding extends the tail of a split beyond the end of the loop: the blocks declare more instances, and their
-// temporaries have more elements. A block that only copies elements copies the last one again.
+// Padding makes the last block of a split complete, beyond the end of the old loop: the stage declares more instances,
+// and its temporary has more elements. A stage that only copies elements copies its last element again.
 //
-// The additional elements are never read. The judge checks that the elements read by additional instances exist, and
-// that reductions get no additional contributions.
+// No instance of the old program reads the additional elements. The judge checks that the additional instances read
+// only existing elements, and that reductions get no additional contributions.
 #include "sched/shape.h"
 #include "sched/tree.h"
 
@@ -22,7 +22,8 @@ static void reach_open(reach *x, nw_step *st, const nw_stmt *block) {
     if (x->path.at[i]->kind == NW_LOOP) x->loop[x->nloops++] = x->path.at[i]->loop.var->name;
 }
 
-// Returns 1 plus the greatest value of e over the loops with index `first` or more; at least `least`.
+// Returns 1 plus the greatest value of e over all iterations of the loops number `first` and later, but at least
+// `least`.
 static const nw_expr *end_of(const reach *x, const nw_expr *e, int first, const nw_expr *least) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *top = nw_upper_over(&x->r, nw_simplify(&x->r, e), x->nloops - first, x->loop + first);

@@ -1,4 +1,4 @@
-// partition: gives the iterations of a loop that need no condition a separate loop.
+// partition: splits a loop in three: pre, main and post. No iteration of main needs a condition.
 #include "poly/poly.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"
@@ -12,7 +12,7 @@ static void fill(nw_loop_piece *piece, const nw_expr *const *point) {
   for (int i = 0; i < PARTS; i++) piece[i] = (nw_loop_piece){suffix[i], point[i], point[i + 1], 0};
 }
 
-// Removes the conditions that were analysed, since they hold in all iterations of main.
+// Removes the conditions that use the loop's variable, since they hold in all iterations of main.
 static void drop_conditions(nw_step *st, nw_stmt *s, const char *var) {
   const nw_expr *term[NW_MAX_TERMS], *left = NULL;
   if (s->kind == NW_BLOCK && s->block.where) {
@@ -41,8 +41,9 @@ static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loo
     nw_step_note(st, "no condition inside depends on %s", name);
 }
 
-// The three pieces make up the whole loop for any lo and hi. If lo and hi need not be clamped, the bounds of main are
-// exactly lo and hi, so that its conditions can be proven.
+// Cuts the loop into three pieces by its conditions. The pieces make up the whole loop for any values of lo and hi. If
+// lo and hi need not be clamped, the bounds of main are exactly lo and hi, so that the conditions in main can be
+// proven.
 static bool by_conditions(nw_step *st, const nw_stmt *loop, nw_loop_piece *piece) {
   nw_interval x;
   nw_path before;

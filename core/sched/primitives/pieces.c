@@ -1,14 +1,15 @@
 // cut: splits a loop into consecutive loops that are scheduled separately.
 //
-// One piece keeps the blocks, so that the stage's name refers to it; the other pieces are copies. All pieces, and the
-// loops in them, are named by path. The init of a reduction stays in every piece, since it runs with the first reduce
-// instance.
+// One piece keeps the blocks, so that the name of the stage refers to this piece. The other pieces are copies. All
+// pieces, and the loops in them, are named by path. The init of a reduction stays in every piece, since it runs with
+// the first reduce instance.
 #include "sched/primitives/pieces.h"
 #include "sched/empty.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
-enum { MAX_STATEMENTS = 4000 }; // limit on the statements of a program, for readers and for proofs
+// limit on the statements of a program, so that people can read it and proofs do not take too long
+enum { MAX_STATEMENTS = 4000 };
 
 // ---- points
 
@@ -69,7 +70,7 @@ static bool collect_loop(void *env, nw_stmt *s) {
   return true;
 }
 
-// Finds the pieces that are proven empty; one piece always remains.
+// Finds the pieces that are proven empty. If all are empty, one of them is kept as a loop.
 static void find_empty(nw_step *st, const nw_stmt *loop, int n, const nw_loop_piece *piece, int *first, bool *empty) {
   nw_path path;
   nw_ranges r;

@@ -109,7 +109,7 @@ void nw_note_mark(nw_step *st, const nw_stmt *loop) {
                  nw_loop_kind_name(loop->loop.mark));
 }
 
-// Removes the other pieces of the stage: the new nest computes all of it.
+// Removes the other pieces of the stage, since the new nest computes the whole stage.
 static void drop_pieces(nw_step *st, const nw_stmt *block) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++) {
@@ -197,8 +197,8 @@ static nw_stmt *nest_for(nw_step *st, nw_lifted *stage, const nw_box *box) {
   return nw_fresh_nest(st, stage, rows);
 }
 
-// Adds guards, so that a box that extends beyond the domain computes no elements outside of it. Unneeded guards are
-// removed when the step is tidied.
+// Adds guards, so that no instance outside the block's domain is computed if the box extends beyond the domain. Guards
+// that always hold are removed later (tidy.c).
 void nw_guard_domain(nw_step *st, nw_stmt *block) {
   nw_pool *pool = st->p->pool;
   for (int i = 0; i < block->block.nvars; i++) {
@@ -241,8 +241,8 @@ static bool is_outside(void *env, const nw_expr *e) {
   return false;
 }
 
-// Returns the conditions on outer loops that all readers have. The producer gets them too: if no reader runs, nothing
-// is computed, and the producer's own inputs may not exist.
+// Returns the conditions on outer loops that all readers have. The producer gets these conditions, too: if no reader
+// runs, its result is not needed, and its own inputs may not exist.
 static const nw_expr *common_guard(nw_step *st, const nw_stmt *block, const nw_path *outside) {
   nw_blocks readers = nw_blocks_below(st->scratch, outside->at[outside->n - 1]);
   const nw_expr *term[NW_MAX_TERMS], *guard = NULL;

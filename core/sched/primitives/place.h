@@ -1,4 +1,4 @@
-// Moving a stage: its nest is removed and built anew elsewhere. Private to sched/.
+// Moves a stage: removes its nest, and builds a new nest elsewhere. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
@@ -6,7 +6,7 @@
 typedef struct nw_lifted {
   nw_stmt *block;
   nw_stmt **reuse; // for each variable, the unsplit loop that bound it, or NULL; its id and name are kept
-  int index; // number of the parameter that gives the position of the stage in the loop; 0 if there is none
+  int index; // number of the step's parameter that gives the position of the stage in the loop; 0 if there is none
 } nw_lifted;
 
 // Makes new loops for all variables of the block inside `loop`; NULL stands for the root. They are placed at the

@@ -1,8 +1,8 @@
-// reverse_compute_at: moves a stage into a loop of a stage that it reads; each iteration computes the elements whose
-// inputs are complete.
+// reverse_compute_at: moves a stage into a loop of a stage that it reads. Each iteration then computes the elements
+// whose inputs are complete.
 //
-// An iteration computes rows lo..hi of a producer. The stage may read several rows a*v + c for its variable v; the last
-// of them has the greatest c. Element v is ready in the iteration in which lo <= a*v + c <= hi for that c.
+// Let an iteration compute rows lo..hi of a producer. For its variable v, the stage may read several rows a*v + c; let
+// C be the greatest c. Then element v is ready in the iteration with lo <= a*v + C <= hi.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -149,7 +149,7 @@ static nw_stmt *nest_of(const reverse *x, nw_lifted *stage) {
 
 // ---- the step
 
-// True if an allocation inside the loop contains the stage: the step would move the stage out of this allocation.
+// True if an allocation inside the loop contains the stage. The step would then move the stage out of this allocation.
 static bool is_kept_inside(const nw_path *own, const nw_stmt *loop) {
   int at = nw_path_index(own, loop);
   for (int i = at + 1; at >= 0 && i < own->n; i++)

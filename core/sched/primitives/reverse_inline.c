@@ -1,7 +1,8 @@
 // reverse_compute_inline: merges an elementwise stage into the only stage that it reads.
 //
-// The producer's blocks take over the consumer's work: they get its instances and store its values. A reduction can
-// take over only a copy: its intermediate values are not values of the consumer.
+// The blocks of the producer take over the work of the consumer: they execute its instances and store its values. If
+// the producer is a reduction, the consumer must be a copy, since a function of an intermediate value is not an
+// intermediate value of the result.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -81,7 +82,8 @@ static bool one_to_one(const merge *x) {
                                 "%s is not elementwise in %s", b->block.name, x->buffer);
 }
 
-// True if the consumer is a plain copy. A reduction then stores directly to the copy's location.
+// True if the consumer is a plain copy. Then a producer that is a reduction can store directly to the buffer of the
+// consumer.
 static bool is_copy(const merge *x) { return x->block->block.target[0].value == x->load; }
 
 static bool reduces(const nw_stmt *b) { return b->block.combiner != NW_PLAIN || b->block.init_part; }
@@ -136,8 +138,8 @@ static const nw_expr *expand(void *env, const nw_expr *load) {
   return strcmp(load->name, b->buffer) ? NULL : b->value;
 }
 
-// Returns the variable of the producer's block that corresponds to variable k of the consumer, by the dimension that
-// both use.
+// Returns the variable of the producer's block that corresponds to variable k of the consumer: both are the index in
+// the same dimension of the buffer.
 static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
   int d = 0, v = 0;
   while (x->load->arg[d] != x->block->block.var[k].var) d++;

@@ -1,10 +1,10 @@
-// rfactor: splits a reduction into two stages. The first computes partial results along one of its loops, and the
-// second combines them.
+// rfactor: splits a reduction into two stages. The first stage computes a partial result for each iteration of one
+// reduction loop, and the second stage combines the partial results.
 //
-// The old loops stay with the partial results, which have a new dimension: the chosen loop becomes a loop along it. The
-// stage itself now combines the partial results. For this it gets copies of its loops along the output, and a loop over
-// the new dimension. If a split left a guard, the guard becomes a select that adds the neutral element, so that every
-// partial result has its init and its full number of updates.
+// The partial results have a new dimension, with one position for each iteration of the chosen loop. The old nest now
+// computes the partial results. The stage itself gets a new nest, which combines them: copies of its loops along the
+// output, and a loop over the new dimension. If a guard skips iterations of the reduction, the guard is replaced by a
+// select that adds the neutral element, so that every partial result has its init and its full number of updates.
 #include "sched/primitives/nest.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"
@@ -20,8 +20,8 @@ typedef struct factoring {
   int top; // index of the outermost loop that belongs to the stage alone and contains the whole reduction
   int axis; // position of the new dimension
   int nred; // number of reduction loops
-  nw_stmt *red[NW_MAX_DEPTH]; // these loops, outermost first
-  const nw_expr *var[NW_MAX_DEPTH]; // the block variable that each of them becomes
+  nw_stmt *red[NW_MAX_DEPTH]; // the reduction loops, outermost first
+  const nw_expr *var[NW_MAX_DEPTH]; // the block variable that each reduction loop becomes
 } factoring;
 
 // ---- conditions
@@ -127,7 +127,7 @@ static void name_vars(nw_step *st, factoring *f) {
   }
 }
 
-// Replaces the variables of reduction loops in e by the block variables that stand for them, which start at 0.
+// Replaces each reduction loop in e by its begin plus its block variable, since these block variables start at 0.
 static const nw_expr *in_vars(nw_step *st, const factoring *f, const nw_expr *e) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -205,8 +205,8 @@ static const nw_buffer *partial_buffer(nw_step *st, const factoring *f, const nw
   return nw_add_buffer(st->p, name, of->dtype, NW_GLOBAL, NW_TEMP, of->ndim + 1, (const nw_expr *const *)shape);
 }
 
-// Turns the block into the block of the partial results, in place. If the reduction has only one loop, nothing remains
-// to be reduced, and its terms are stored.
+// Turns the block into the block of the partial results, in place. If the reduction has only one loop, each partial
+// result is a single term, and the block simply stores it.
 static void make_partial(nw_step *st, const factoring *f) {
   nw_stmt *b = f->block;
   const nw_expr *cond = within(st, f), *dim = f->var[factored(f)];

@@ -62,7 +62,8 @@ static int64_t power_of_two(int64_t n) {
   return p;
 }
 
-// Finds the number of rows to store: by default a power of two, since the remainder is then a single instruction.
+// Finds the number of rows to store. The default is a power of two, since a remainder by a power of two takes a single
+// instruction.
 static bool find_size(const roll *x, int d, int64_t *out) {
   enum { MOST = 1 << 30 };
   nw_step *st = x->st;

@@ -1,4 +1,5 @@
-// Checks that every temporary is allocated wherever a step has moved its readers and writers.
+// Checks that every read and write of a temporary is inside an allocation of the temporary, also after a step has moved
+// them.
 #include "sched/tidy.h"
 #include "sched/tree.h"
 

@@ -1,8 +1,8 @@
-// store_at: keeps the storage of a stage over the iterations of the loops between its allocation and its computation;
-// elements that an earlier iteration computed are not computed again.
+// store_at: keeps the storage of a stage over the iterations of the loops between its allocation and its computation.
+// Elements that an earlier iteration computed are then not computed again.
 //
-// Iteration y uses the rows lo(y)..hi(y), and computes only the rows hi(y-1)+1..hi(y). The first iteration also needs
-// earlier rows. A copy of the nest before the loop computes them, so all iterations are alike.
+// Iteration y uses the rows lo(y)..hi(y), and computes only the rows hi(y-1)+1..hi(y). The first iteration also uses
+// earlier rows, which the loop does not compute. A copy of the nest before the loop computes these rows.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -112,7 +112,7 @@ static bool proven(const slide *x, int depth, const nw_expr *cond) {
 }
 
 // Finds where the first rows are computed. If each iteration of an outer loop continues where the previous iteration
-// ended, they are computed before the outer loop.
+// ended, the first rows are computed before the outer loop.
 static void find_first(slide *x, int keep) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *end = plus(x, x->hi, 1), *last = in_round(x, end, x->over, nw_loop_last(pool, x->over));
@@ -153,9 +153,9 @@ static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr
 
 // ---- the two nests
 
-// Makes a copy of the nest. The copy runs before the loop, and computes the other rows that the first iteration needs.
-// The variables of the loops that are not around the copy are replaced by their first values, beginning with the
-// innermost loop, because the first value of a loop may depend on the loops around it.
+// Makes a copy of the nest. The copy runs before the loop, and computes the first rows. The variables of the loops that
+// are not around the copy are replaced by their first values, beginning with the innermost loop, because the first
+// value of a loop may depend on the loops around it.
 static nw_stmt *first_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_stmt *top = x->path.at[x->top];

@@ -103,8 +103,8 @@ static bool no_reader(nw_step *st, const char *tensor) {
   return nw_step_refuse(st, "a copy must have a reader", NULL, "nothing reads %s", tensor);
 }
 
-// True if the block must read the copy. By default, all readers do, except blocks that also write the tensor, such as a
-// scan.
+// True if the block must read the copy. By default, all readers must read the copy, except blocks that also write the
+// tensor, such as a scan.
 static bool is_named(nw_step *st, const nw_stmt *block, const char *tensor, const nw_arg *readers) {
   if (readers->kind == NW_ARG_NONE || !readers->n) return !nw_block_writes(block, tensor);
   for (int i = 0; i < readers->n; i++)

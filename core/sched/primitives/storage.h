@@ -8,11 +8,11 @@ nw_buffer *nw_tensor_arg(nw_step *st, int param);
 nw_buffer *nw_temp_arg(nw_step *st, int param);
 void nw_touch_allocs(nw_step *st, const char *buffer); // marks the allocations as changed by this step
 bool nw_scope_of(nw_step *st, int param, nw_scope *out);
-// Makes a temporary of the same logical shape. The parameter with number `name` is an option that gives its name. If it
-// is omitted, the name of `of` gets the suffix.
+// Makes a temporary of the same logical shape. `name` is the number of the parameter that gives the name of the
+// temporary. If this option is omitted, the name is that of `of` with the suffix.
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix);
-// Gives the buffer the layout of an argument of kind EXPRS. Refuses a layout that may put two elements at the same
-// position.
+// nw_set_layout gives the buffer the layout of an argument of kind EXPRS. It refuses a layout that may put two elements
+// at the same position. nw_put_layout does not check this.
 bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout);
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e);
 // Makes a block for to[index] = from[index] with the variables `var`; it is named after `to`.

@@ -48,7 +48,7 @@ bool nw_apply_stream_stores(void *step) {
   return true;
 }
 
-// Suggests cutting the loop into whole vectors, vectorizing the parts, and repeating the step.
+// Suggests splitting the loop into whole vectors, vectorizing the inner loop, and then the refused step.
 static void first_whole_vectors(nw_step *st, const nw_stmt *loop) {
   nw_arg split[] = {loop_arg(loop), int_arg(16), {0}, str_arg("cut")};
   nw_arg inner = {.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)};
@@ -57,7 +57,8 @@ static void first_whole_vectors(nw_step *st, const nw_stmt *loop) {
   nw_step_suggest(st, "split", split, NW_COUNT(split))->then = lanes;
 }
 
-// Suggests steps that make whole vectors, or a copy that is stored once.
+// Suggests steps that make whole vectors. For a reduction, also suggests computing into a copy first, so that each
+// element of the output is stored only once.
 void nw_suggest_stream_stores(void *step) {
   nw_step *st = step;
   nw_path path;

@@ -30,7 +30,7 @@ bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr 
 
 // ---- notes about the cost
 
-// Descriptions of the excess iterations and of the last iteration, by kind of tail.
+// Descriptions of the excess iterations, and of the last block of iterations, for each kind of tail.
 static const char *const too_many[] = {"guarded away", "cut off", "done twice", "beyond the end", "masked away"};
 static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "extends beyond the end",
                                          "is masked"};
@@ -77,9 +77,9 @@ static const nw_expr *main_part(nw_pool *pool, const nw_expr *extent, const nw_e
   return nw_mul(pool, rounds ? rounds : nw_floordiv(pool, extent, factor), factor);
 }
 
-// Every statement from `whole` down to `loop` has exactly one child. Both parts of a cut reduction keep the init, since
-// it runs with the first reduce instance, in whichever part that is. The bounds of the tail are taken from the copy, so
-// that they use the loops of the copy.
+// Every statement from `whole` down to `loop` must have exactly one child. If a reduction is cut, both parts keep the
+// init: it runs only in the part that has the first reduce instance. The bounds of the tail are taken from the copy of
+// the loop, so that they use the other loops of the copy.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds) {
   nw_pool *pool = st->p->pool;
   nw_path at;

@@ -1,5 +1,5 @@
-// tensorize: replaces a nest by a call of an intrinsic. The nest stays inside the call, so that everything proven about
-// it still holds.
+// tensorize: replaces a nest by a call of an intrinsic. The program still contains the nest, inside the call, so that
+// everything proven about the nest still holds.
 #include "sched/primitives/tensorize.h"
 #include "ir/program/intrinsic.h"
 #include "sched/primitives.h"
@@ -137,14 +137,16 @@ const nw_stmt *nw_call_around(const nw_path *path) {
 
 enum { OFFERED = 4 }; // number of intrinsics to suggest
 
-// Returns the loop before which the init must run: the outermost one of the nest and of the reduction around it.
+// Returns the loop before which the init must run: the outermost loop that is a reduction loop of the block or belongs
+// to the nest.
 static const nw_stmt *init_before(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest) {
   int at = 0;
   while (at + 1 < n && nest[at]->id != st->resolved[0].i && !nw_loop_binds(block, nest[at], true)) at++;
   return nest[at];
 }
 
-// Suggests steps that remove differences in the nest: the init, and conditions on enclosing loops.
+// Suggests steps that remove differences between the nest and the intrinsic: an init in the nest, and conditions on
+// enclosing loops.
 static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, int n, nw_stmt *const *nest) {
   nw_candidate *then = nw_step_again(st);
   if (block->block.has_init && !in->init) {
@@ -160,8 +162,8 @@ static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, 
   nw_suggest_unguarded(st, block, around, nest, then);
 }
 
-// Suggests steps that make this step possible, then other intrinsics for this nest (the latest first), then other nests
-// for this intrinsic.
+// First suggests steps that make the refused step possible. Then suggests other intrinsics for the nest, the latest
+// first, and other nests for the intrinsic.
 void nw_suggest_tensorize(void *step) {
   nw_step *st = step;
   nw_path path;

@@ -12,7 +12,7 @@ static bool holds_init(void *env, nw_stmt *s) {
   return true;
 }
 
-// Checks that the loop can be trimmed: an init inside it would run in the first iteration, which may be removed.
+// Checks that the loop can be trimmed. An init inside the loop would run in the first iteration, which may be removed.
 static bool can_trim(nw_step *st, nw_stmt *loop) {
   const nw_stmt *owner = NULL;
   const char *name = loop->loop.var->name;
