@@ -88,8 +88,8 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
   return c;
 }
 
-// An object that is too big for the next chunk gets a chunk of its own after the head, so that the free part of the
-// head can still be used.
+// A large object gets a chunk of its own, which is inserted after the head. So later objects can still use the free
+// part of the head.
 void *nw_arena_alloc(nw_arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) nw_out_of_memory(bytes);
   bytes = (bytes + 15) & ~(size_t)15;

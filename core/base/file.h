@@ -1,5 +1,4 @@
-// Files: the functions with which the core writes a whole file, appends to a file, and reads a file. docs/files.md
-// describes their guarantees.
+// Functions that write a whole file, append to a file, and read a file. docs/files.md describes their guarantees.
 //
 // No function here needs a session or keeps state between calls: any thread may write files. On a failure, *why has the
 // reason as a sentence; the caller frees *why.

@@ -22,8 +22,8 @@ static int32_t code_point(const unsigned char *s, size_t n, int *bytes) {
   return c;
 }
 
-// False for characters that control a terminal or a page instead of being shown: control characters, separators of
-// lines and paragraphs, and marks that change the direction of text.
+// True if the character is shown as itself. False for control characters, separators of lines and paragraphs, and marks
+// that change the direction of text.
 static bool is_shown(int32_t c) {
   if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
   return c != 0x2028 && c != 0x2029 && !(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);
