@@ -48,8 +48,8 @@ typedef struct nw_iteration { // an iteration of a loop
   int64_t from, to; // from: number of its first access; to: number of the first access after it
 } nw_iteration;
 typedef struct nw_trace nw_trace;
-// Computes the accesses of the lowered program, in order, without running it. NULL if they depend on data, or if there
-// are more than `most` accesses (NW_ELIMIT). o: the caches to simulate; may be NULL.
+// Computes the accesses of the lowered program, in order, without running it. NULL if the accesses depend on data, or
+// if there are more than `most` of them (NW_ELIMIT). o: the caches to simulate; may be NULL.
 NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int64_t most,
                                const nw_sim_opts *o);
 // Records the accesses while the interpreter runs the program, with arguments as for nw_interpret.
@@ -57,7 +57,8 @@ NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *c
 NW_API void nw_trace_free(nw_trace *t);
 NW_API int64_t nw_trace_count(const nw_trace *t);
 NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
-// Returns the number of recorded iterations. They are sorted by their ends. Only nw_trace_walk records iterations.
+// Returns the number of recorded iterations. The iterations are sorted by their ends. Only nw_trace_walk records
+// iterations.
 NW_API int64_t nw_trace_iterations(const nw_trace *t);
 NW_API const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i);
 // Returns the index of the first access in which the traces differ, or -1 if they are equal.
@@ -113,7 +114,7 @@ NW_API int nw_reuse_tensors(const nw_reuse *r); // in the order of their address
 NW_API const char *nw_reuse_tensor(const nw_reuse *r, int i);
 NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of requests for a line that was not requested before
 NW_API int nw_reuse_bins(const nw_reuse *r);
-// Returns the least distance in the bin. The bin ends where the next one begins.
+// Returns the least distance in the bin. The bin ends where the next bin begins.
 NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin);
 NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
 

@@ -9,11 +9,11 @@ extern "C" {
 // ---- loop nests, parsed from a text or made from a program
 
 typedef struct nw_loopnest nw_loopnest;
-// Parses a nest; docs/cost.md has the grammar. The parameters take their values from the set of sizes that has the name
-// `set`, if `set` is not NULL. Then the arrays `name` and `value` set n of the parameters.
+// Parses a nest; docs/cost.md has the grammar. If `set` is not NULL, the parameters first get their values from the set
+// of sizes with this name. Then n parameters get the values that the arrays `name` and `value` give.
 NW_API nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, const char *set, int n, const char *const *name,
                                       const int64_t *value);
-// Returns the memory accesses of a program as a nest. Fails with NW_ELIMIT if they are not affine.
+// Returns the memory accesses of a program as a nest. Fails with NW_ELIMIT if the accesses are not affine.
 NW_API nw_loopnest *nw_loopnest_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_loopnest_free(nw_loopnest *n);
 NW_API char *nw_loopnest_print(const nw_loopnest *n); // heap; can be parsed again

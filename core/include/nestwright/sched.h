@@ -127,7 +127,7 @@ typedef struct nw_log_entry {
 } nw_log_entry;
 NW_API bool nw_sched_log(const nw_sched *s, int version, nw_log_entry *out);
 NW_API int nw_sched_versions(const nw_sched *s); // number of versions, including 0, the naive program
-// Returns the number of operations of one run of a version at these sizes; below 0 if it depends on data.
+// Returns the number of operations of one run of a version at these sizes; below 0 if the number depends on data.
 NW_API double nw_sched_operations(const nw_sched *s, int version, int n, const char *const *names,
                                   const int64_t *values);
 // For tests: if the environment variable NW_SCRAMBLE is set, reverses every word of a text for users. Code that parses
@@ -168,8 +168,8 @@ NW_API const char *nw_sched_loop_name(nw_sched *s, int id);
 // Returns the first value of a loop as heap text; "0" for a piece without iterations. Returns NULL with NW_ESTALE as
 // above.
 NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
-// Stores the ids of the loops that stand for this loop in the current version: the loop itself, or, in order, the loops
-// that steps made from it. Returns the number of these loops.
+// Stores the ids of the loops of the current version that correspond to this loop. If the loop still exists, this is
+// its own id. Otherwise these are the ids of the loops that steps made from it, in order. Returns the number of ids.
 NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
 NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL if it is empty
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);

@@ -120,8 +120,8 @@ NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double pat
 NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
 
-// A recovery point: the place to which a thread returns if a call cannot be finished, because a small allocation failed
-// or an internal condition does not hold. (Without a recovery point, the process would end.) The thread calls
+// A recovery point. A thread returns to it if a call cannot be finished, because a small allocation failed or an
+// internal condition does not hold. (Without a recovery point, the process would end.) The thread calls
 // nw_recovery_open, then `if (setjmp(p.jump))`, and at the end nw_recovery_close. If a call in between cannot be
 // finished, setjmp returns a second time, and p has a code and a message. nw_recovery_recover then restores the
 // session, its programs and its schedules to their state before the call. Heap memory that the call allocated may be
@@ -156,7 +156,7 @@ NW_API bool nw_state_dir(char *out, size_t n);
 // True if a text of n bytes is UTF-8 without control characters. Line breaks are allowed only if `lines` is set. If the
 // result is false, the diagnostic names the offending byte; `what` describes the text.
 NW_API bool nw_text_ok(nw_ctx *c, const char *what, const char *s, size_t n, bool lines);
-// Returns the text in a form that is safe to print, as a heap string: invalid UTF-8 and characters that control a
+// Returns the text in a form that is safe to print, as a heap string. Invalid UTF-8 and characters that control a
 // terminal become escapes such as \x1b. Line breaks are kept.
 NW_API char *nw_text_shown(const char *s, size_t n);
 // Returns the word that is most similar to a misspelled one, or NULL if no word is similar.
