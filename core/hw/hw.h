@@ -18,7 +18,7 @@ typedef struct nw_machine_info {
   int vector_registers;
   int ncaches;
   nw_cache cache[4]; // data and unified caches, level 1 first; from sysfs
-  bool caches_assumed; // true if the system reports no caches; the values are then those of a typical CPU
+  bool caches_assumed; // true if the system reports no caches; the values in `cache` are then those of a typical CPU
   int64_t memory_bytes, available_bytes;
 } nw_machine_info;
 
