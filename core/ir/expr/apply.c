@@ -46,7 +46,7 @@ static bool typed_operands(const operands *o, nw_dtype *t) {
   return found;
 }
 
-// Returns the common dtype of the operands. If all of them are literals, this is i64 or f64.
+// Returns the common dtype of the operands. If all operands are literals, the result is i64 or f64.
 static nw_dtype meet(const operands *o) {
   nw_dtype t = NW_INDEX;
   if (!typed_operands(o, &t)) return any_float_literal(o) ? NW_F64 : t;
@@ -116,7 +116,7 @@ static const nw_expr *divide_by_zero(const operands *o) {
                  nw_op_name(o->op));
 }
 
-// In +, - and *, bool operands become i32. Other numeric ops reject them.
+// In +, - and *, bool operands become i32. Other numeric ops reject bool operands.
 static const nw_expr *apply_numeric(operands *o) {
   nw_dtype t = meet(o);
   bool sum = o->op == NW_OP_ADD || o->op == NW_OP_SUB || o->op == NW_OP_MUL;

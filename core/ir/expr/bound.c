@@ -175,9 +175,9 @@ static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int
   return better(lower_by(q, g, t, x, depth, &other), &other, found, out);
 }
 
-// Bounds a goal that contains x // d with a symbolic divisor d >= 1. If x >= 0, the quotient is at least 0. To prove
-// that the goal is at least 0, also multiplies it by d, and uses that d*(x // d) is between x - d + 1 and x. Since the
-// goal is an integer, it is >= 0 if d*goal + d - 1 >= 0.
+// Bounds a goal that contains x // d with a symbolic divisor d >= 1. If x >= 0, the quotient is at least 0. A second
+// way is tried if the goal must be proven to be at least 0. The goal is multiplied by d, since d*(x // d) is between x
+// - d + 1 and x. Since the goal is an integer, it is >= 0 if d*goal + d - 1 >= 0.
 static bool lower_symbolic_quotient(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   const nw_expr *x = v.atom->arg[0], *d = v.atom->arg[1];

@@ -3,10 +3,10 @@
 // Some rewrites are valid only for exact expressions, for example from x*2 // 2 to x. They use the test in this file.
 //
 // A value read from data can be any value of its type. An expression that contains such a value is exact only if its
-// range, derived from the types alone, fits in its type. The values of loop variables and sizes are not known here. The
-// absolute value of each is assumed to be at most 2^47, the limit of an address, and that of a result of index
-// arithmetic at most 2^62. A product of a variable and a large constant is an exception, since such products do not
-// occur in addresses, and the constant may come from data.
+// range, derived from the types alone, fits in its type. The values of loop variables and sizes are not known here.
+// Their absolute values are assumed to be at most 2^47, the limit of an address. The absolute value of a result of
+// index arithmetic is assumed to be at most 2^62. A product of a variable and a large constant is an exception, since
+// such products do not occur in addresses, and the constant may come from data.
 #include "ir/expr/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)

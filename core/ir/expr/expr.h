@@ -56,8 +56,8 @@ bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64
 bool nw_is_exact(const nw_expr *e);
 // Like nw_cast, but returns e unchanged if it already has this dtype, even if e is an unrounded f16 or bf16.
 const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e);
-// True if a cast of e to its own dtype does not change its value: e is not an f16 or bf16 (a half), or it is rounded
-// already.
+// True if a cast of e to its own dtype does not change the value of e: either e is not an f16 or bf16 (a half), or it
+// is already rounded.
 bool nw_is_rounded(const nw_expr *e);
 
 // Shorthand for index arithmetic and conditions.

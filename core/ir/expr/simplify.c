@@ -80,8 +80,8 @@ static const nw_expr *divide_by_parts(simplifier *s, nw_op op, const nw_expr *x,
   return e;
 }
 
-// Splits x into a known multiple of c and a rest, and divides them separately. If the quotient of the rest is constant,
-// uses this constant.
+// Writes x as the sum of a known multiple of c and a remaining sum, and divides the two separately. If the quotient of
+// the remaining sum is constant, uses this constant.
 static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x, int64_t c) {
   nw_pool *p = s->r.pool;
   nw_sum all, multiple, rest;
@@ -265,7 +265,7 @@ static const nw_expr *simplify(simplifier *s, const nw_expr *e) {
   return out;
 }
 
-// Simplifies e for variables in their ranges and facts that hold.
+// Simplifies e for all values of the variables that are in their ranges and satisfy the facts.
 const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e) {
   if (!e) return NULL;
   simplifier s = {.r = *r};

@@ -248,8 +248,8 @@ static bool add_access(unify *u, const char *mine, int n, const nw_expr *const *
 
 static bool same_expr(unify *u, const nw_expr *mine, const nw_expr *theirs);
 
-// The operands of a commutative op may be swapped, since the rounding is the same. A bit of u->flips tells whether they
-// are swapped here.
+// Compares the operands of two ops. The operands of a commutative op may be swapped, since the rounding is the same. A
+// bit of u->flips says whether the operands of this op are swapped.
 static bool same_args(unify *u, const nw_expr *mine, const nw_expr *theirs) {
   bool flip = false;
   if (nw_op_has((nw_op)mine->op, 'K')) flip = u->flips >> u->nflips++ & 1;
@@ -280,7 +280,8 @@ static bool same_body(unify *u, unsigned flips) {
 
 // ---- positions of the tiles
 
-// Splits an index into the coefficients of the nest's loops and the rest. False if it is not affine.
+// Finds the coefficients of the nest's loops in an index, and the remaining part of the index. False if the index is
+// not affine.
 static bool in_loops(unify *u, const nw_expr *e, int64_t *coef, const nw_expr **rest) {
   const char *var[NW_MAX_DEPTH];
   for (int i = 0; i < u->nloops; i++) var[i] = u->loop[i]->loop.var->name;

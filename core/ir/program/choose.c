@@ -181,8 +181,8 @@ static int most_terms(int n, version *const *v) {
   return sum;
 }
 
-// Chooses the size whose intervals have the largest number of ends, and bisects its range at the middle one of these
-// ends. False if no interval has an end in the known range of its size.
+// Chooses the size whose intervals have the largest number of ends, and bisects the range of this size at the middle
+// end. False if no interval has an end in the known range of its size.
 static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   int64_t *border = nw_xcalloc((size_t)most_terms(n, v) + 1, sizeof *border);
   int most = 0;

@@ -57,7 +57,7 @@ struct nw_intrinsic {
   void *handle; // handle of the library, which stays open
 };
 
-NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by name or id, NULL if there is none
+NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // finds by name or id; NULL if there is none
 int nw_intrinsic_count(nw_ctx *c);
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i);
 // Adds an intrinsic to the table, which becomes its owner. From then on, its name refers to this intrinsic. A program
@@ -68,8 +68,8 @@ void nw_intrinsic_free(nw_intrinsic *in);
 // Reads the description into the members of `in`; the caller has set the strides of the arguments. False, with a
 // diagnostic, if the description is not suitable.
 bool nw_intrinsic_describe(nw_ctx *c, nw_intrinsic *in, nw_program *description);
-// Splits an index of the description into the coefficient of each loop and the constant rest. False if it is not
-// affine.
+// Finds the coefficient of each loop in an index of the description, and the constant part `rest`. False if the index
+// is not affine.
 bool nw_intrinsic_index(const nw_intrinsic *in, const nw_expr *e, int64_t *coef, int64_t *rest);
 // Makes the id from the name and a hash of the description and the implementation. `content` is the text of the
 // implementation, or NULL.
@@ -89,7 +89,7 @@ typedef struct nw_window {
 typedef struct nw_match {
   const nw_stmt *block;
   const nw_expr *where; // a condition around the whole nest; NULL if there is none
-  nw_window window[NW_MAX_TILES]; // by argument
+  nw_window window[NW_MAX_TILES]; // one for each argument
   // If the nest does not match: the parts that differ, as heap texts, and the statement that contains them.
   char *expected, *found;
   const nw_stmt *at;

@@ -1,7 +1,8 @@
 // Computes the memory layout of a buffer from its allocated box, its layout and its strides.
 //
 // A parameter is row-major over its shape. A temporary stores only the box of its allocation. The extents of the stored
-// box are upper bounds that do not depend on the loops around it, so that the strides are constant if the sizes are.
+// box are upper bounds that do not depend on the enclosing loops. So the strides are constant if the sizes are
+// constant.
 #include "ir/program/physical.h"
 
 int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }

@@ -33,16 +33,15 @@ const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
 // Of equal values (also two NaNs) the lower index is kept. So the order of contributions does not matter.
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
 
-// Returns the condition under which the block's own init runs. This is the guard of the block, except that conditions
-// on the reduction loops are ignored if the reduction is empty. NULL if the init always runs.
+// Returns the condition under which an init runs that is a part of the block. This is the guard of the block, except
+// that conditions on the reduction loops are ignored if the reduction is empty. NULL if the init always runs.
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
 // Returns the condition under which the whole reduction of the block is empty. It is not sufficient that the part of
 // the reduction that the block's loops run is empty. NULL if the block is not a reduction.
 const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);
-// True if the block reduces along this loop: some bindings use the loop, and all of these are bindings of reduce
-// variables.
+// True if the block reduces along this loop: some binding uses the loop, and only bindings of reduce variables do.
 bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
 // True if e uses a loop along which the block reduces.
 bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *block, const nw_expr *e);
@@ -160,9 +159,9 @@ struct nw_stmt {
       const nw_expr *var; // its name is unique in the program
       const nw_expr *begin, *extent;
       nw_loop_kind mark;
-      // A fused loop keeps its original dimensions. Its variable f runs over their box in row-major order, and bindings
-      // use f // E and f % E. The judge's model (poly/) has a dimension for each original loop, so that symbolic
-      // extents stay affine. If the loop is not fused, nfused is 0.
+      // A fused loop keeps the extents of its original loops. Its variable f numbers the iterations of the original
+      // loops in row-major order, and bindings use f // E and f % E. The judge's model (poly/) has a dimension for each
+      // original loop, so that symbolic extents stay affine. If the loop is not fused, nfused is 0.
       int nfused;
       const nw_expr **fused; // extents, outermost first
     } loop;
@@ -173,7 +172,9 @@ struct nw_stmt {
       bool init_part; // true if this block is the separate init of its origin's reduction
       nw_combiner combiner;
       bool atomic; // for a reduction: several threads may update the same element
-      bool has_init; // true if this block owns its init: it runs the init at the first reduce instance of each element
+      // true if the init is a part of this block (the block owns its init): it runs at the first reduce instance of
+      // each element
+      bool has_init;
       int nvars;
       nw_block_var *var;
       const nw_expr *where; // guard in terms of loop variables; NULL if the block always runs
@@ -268,8 +269,8 @@ nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s
 nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k); // fresh id; step = p->step
 nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent);
 nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // deep, fresh ids, fresh unique names for loops and blocks
-// Like nw_copy_stmt, but the names are made from a path. With the path "i.tail", the copy of loop i is named i.tail,
-// the copy of a loop j inside it i.tail/j, and the copy of block C C.tail.
+// Like nw_copy_stmt, but the names are made from a path. For example, with the path "i.tail", the copy of loop i is
+// named "i.tail", the copy of a loop j inside it "i.tail/j", and the copy of a block C "C.tail".
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
 // Renames s and the statements inside it like the copies of nw_copy_stmt_as. Loops get new ids; other statements keep
 // theirs.

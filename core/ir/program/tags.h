@@ -23,6 +23,6 @@ bool nw_tag_is(const nw_stmt *s, const char *key, const char *text);
 void nw_tag_set(nw_program *p, nw_stmt *s, nw_tag t); // replaces a tag with the same key
 bool nw_tag_drop(nw_stmt *s, const char *key);
 // Returns how a parallel loop gives iterations to threads. 0: each thread gets one part of fixed size. n > 0: the
-// threads get pieces of n iterations in turn. n < 0: each free thread gets the next piece of -n iterations.
+// threads get chunks of n iterations in turn. n < 0: each free thread gets the next chunk of -n iterations.
 NW_API int64_t nw_chunk_of(const nw_stmt *loop);
 bool nw_same_tags(const nw_stmt *a, const nw_stmt *b);

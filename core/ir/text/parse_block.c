@@ -1,5 +1,5 @@
-// Parses blocks. The head has the variables with their bindings and ranges; then come the inits and targets, one per
-// line.
+// Parses blocks. The first line of a block has the variables with their bindings and ranges. Then come the inits and
+// targets, one per line.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
 
