@@ -1,7 +1,7 @@
 // Converts a piecewise affine function of isl, whose parameters are sizes and loops, back to an index expression.
 //
-// isl's AST generator writes the function as a tree, which is converted here. Parameters are identified by position;
-// the caller has an expression for each of them.
+// isl's AST generator writes the function as a tree, which is converted here. Parameters are identified by position.
+// The caller gives an expression for each parameter.
 #include "poly/internal.h"
 #include <isl/ast_build.h>
 #include <isl/id.h>

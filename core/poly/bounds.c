@@ -123,7 +123,7 @@ static nw_answer check_domain(const nw_model *m, const nw_site *s) {
                      bad);
 }
 
-// Blocks are checked before the inits that they own, since an error at the block is clearer to users.
+// A block is checked before its init, since users understand an error at the block more easily.
 nw_answer nw_check_bounds(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int init = 0; init < 2; init++)

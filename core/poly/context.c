@@ -31,7 +31,7 @@ static void read_mutant(nw_ctx *c) {
 #endif
 }
 
-// Programs may outlive the session; their isl objects keep the context alive.
+// Programs may outlive the session. Their isl objects keep isl's context alive.
 static void close_session(void *data) {
   nw_proofs *s = data;
   s->ctx = NULL;
@@ -172,8 +172,9 @@ static int blocks_of(const nw_stmt *s) {
 // operations of a question grows in the same way, since the judge makes one or two small checks for each block.
 enum { MANY_BLOCKS = 64 };
 
-// Lowers the limit for deep nests, because an operation takes longer there: it works on a row of a tableau, which has a
-// column for each dimension. Measured times per operation: 0.3 us with 3 loops, 2 us with 16, 4.5 us with 23.
+// Lowers the limit for deep nests, because an operation takes longer there. An operation works on one row of a tableau,
+// and the tableau has a column for each dimension. Measured times per operation: 0.3 us with 3 loops, 2 us with 16, 4.5
+// us with 23.
 static long limit_for(const nw_proofs *s, const nw_program *p) {
   double depth = depth_of(p->root);
   double budget = (double)s->budget * (1 + blocks_of(p->root) / MANY_BLOCKS);

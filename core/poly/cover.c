@@ -49,8 +49,8 @@ static isl_bool part_is_inside(const nw_model *m, const nw_site *s, int from, nw
   return inside;
 }
 
-// If each part is inside the domain, their product is inside. The reverse does not hold: a part may be outside while
-// another part is empty.
+// If every part is inside the domain, the product of the parts is inside. The converse does not hold: a part may be
+// outside while another part is empty.
 static isl_bool parts_are_inside(const nw_model *m, const nw_site *s) {
   nw_part part[MAX_PARTS];
   isl_bool inside = isl_bool_true;

@@ -12,8 +12,8 @@
 // and do not notice if another factor is empty. So if a proof fails, the property may still hold.
 #include "poly/radix.h"
 
-// A factor of the accesses a and b: loops of the site of a, loops of the site of b, positions of the index, and reduce
-// variables of b. Each field is a set of bits.
+// A factor of the accesses a and b. The fields are sets, as bits: `a` has loops of the site of a, `b` has loops of the
+// site of b, `index` has components of the index, and `terms` has reduce variables of b.
 typedef struct factor {
   uint64_t a, b, index, terms;
 } factor;
@@ -188,8 +188,8 @@ static isl_set *values_of(const duo *d, const nw_use *a, uint64_t loops, factor 
   return a == d->b || !f.terms ? values : isl_set_flat_product(values, nw_declared(d->m->f, d->b->site, f.terms));
 }
 
-// True if, at each iteration of the equal loops, position i of b's index takes every number of an interval that
-// contains all values of position i of a's index.
+// Compares component i of the two indices, in one iteration of the equal loops. True if the component of b takes every
+// number of an interval, and this interval contains all values of the component of a.
 static bool covers_reach(const duo *d, int i) {
   nw_reach x, y;
   if (!nw_reach_of(d->a->site, d->a->bound[i], d->equal, &x) || !nw_reach_of(d->b->site, d->b->bound[i], d->equal, &y))

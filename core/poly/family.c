@@ -27,8 +27,8 @@ static isl_set *at_least(nw_space *v, isl_set *set, const nw_size *size) {
   return isl_set_intersect(set, isl_pw_aff_ge_set(it, lo));
 }
 
-// Returns the set of sizes that satisfy their lower bounds and the user's facts. The non-affine parts of facts are
-// treated as unknown values.
+// Returns the set of all values of the sizes that satisfy the lower bounds of the sizes and the user's facts. The
+// non-affine parts of facts are treated as unknown values.
 static isl_set *known_of_sizes(nw_family *f) {
   nw_space v;
   nw_space_init(&v, f);

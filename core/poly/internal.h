@@ -47,7 +47,7 @@ typedef struct nw_proofs {
   char question;
   bool glance;
   bool brief; // refusals have no witness: see nw_judge_briefly
-  // A question that reuses earlier results is charged their original cost once: see context.c.
+  // A question that reuses earlier results is charged the original cost of these results, once: see context.c.
   long asked; // number of questions so far
   double before, charged, nested;
 } nw_proofs;
@@ -84,8 +84,8 @@ typedef struct nw_verdicts {
   char *verdict; // indexed by the number of the content: 0 unknown, 1 proved, 2 disproved
   nw_price *price; // indexed in the same way
 } nw_verdicts;
-// The sets and maps of one site or one access. They are stored by number, since the programs of one schedule share most
-// of them.
+// The sets and maps of one site or one access. They are stored by the number of the site or access, and the programs of
+// one schedule share them.
 typedef struct nw_kept {
   isl_set *domain; // for a site: its domain
   isl_map *map; // for a site: its instances; for an access: its elements
@@ -189,7 +189,7 @@ typedef struct nw_parts {
 } nw_parts;
 typedef struct nw_site {
   const nw_stmt *block;
-  bool init; // the init that this reduction block still owns
+  bool init; // true for an init that is still a part of this reduction block
   int seq; // position in the order of the text
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
@@ -237,8 +237,8 @@ typedef struct nw_together {
   const nw_stmt *loop;
   int n, part_id[NW_MAX_DEPTH];
   const nw_stmt *part[NW_MAX_DEPTH]; // outermost first
-  // true if other loops are between the parts, or if the parts run in another order; the merged loop is then equivalent
-  // only if it carries no dependence
+  // true if other loops are between the parts, or if the parts run in another order. Then the merged loop is equivalent
+  // only if it carries no dependence.
   bool apart;
 } nw_together;
 typedef struct nw_whole {

@@ -13,7 +13,8 @@ typedef struct asked {
   nw_pool *pool;
   isl_set *range; // the iterations of the enclosing loops and of the loop
   isl_set *bad; // the iterations in which some condition may fail
-  // the sizes and iterations of enclosing loops for which all inner loops have iterations; only they are checked
+  // the sizes and iterations of enclosing loops for which all inner loops have iterations; other iterations are not
+  // checked
   isl_set *some;
   isl_set *taken; // iterations in which some guarded block runs
   bool branches;

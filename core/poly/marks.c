@@ -148,7 +148,7 @@ static bool both_atomic(const nw_model *m, const nw_use *a, const nw_use *b) {
 }
 
 // True if the init runs before loop `level`. A lifted init (lift.c) runs before the loops of its reduction. So this
-// function tests whether loop `level` is one of these loops or inside one.
+// function tests whether loop `level` is a loop of the reduction or inside such a loop.
 static bool init_before(const nw_model *m, const nw_use *init, int level) {
   const nw_site *s = init->site;
   if (!NW_RULE(m->p->ctx, atomic_init)) return true;
@@ -228,7 +228,7 @@ static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, 
                  t->part[0]->loop.var->name, a->buffer->name);
 }
 
-// Conflicts between two updates of one reduction are checked first, since they tell users the most.
+// Conflicts between two updates of one reduction are checked first, since they are the most informative for users.
 static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, nw_site *s, nw_site *t,
                              bool updates) {
   int level = nw_site_level(s, at);

@@ -110,8 +110,8 @@ static bool surely_runs(const nw_stmt *loop) {
 }
 
 // Returns the executions of an init in which a reduce loop has no iterations. A lifted init (lift.c) runs even then,
-// since the result of an empty reduction is its init. But if the loops are only one piece of a larger reduction, the
-// init may or may not run (`maybe`): no proof may rely on the write or on its absence.
+// since the result of an empty reduction is its init. But if the loops run only a part of the reduction, the init may
+// or may not run (`maybe`). Then no proof may rely on the write or on its absence.
 static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {

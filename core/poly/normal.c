@@ -34,7 +34,8 @@ static bool spread(const nw_stmt *b, const nw_block_target *t) {
   return nw_index_is_vars(b, t->n, (const nw_expr *const *)t->index);
 }
 
-// Finds the sites that write a buffer, except for inits that their blocks own. Returns the number of these sites.
+// Finds the sites that write a buffer, except for inits that are a part of their blocks. Returns the number of these
+// sites.
 static int writers(const nw_model *m, const char *buffer, const nw_site ***out) {
   nw_uses u = nw_uses_of(m, nw_find_buffer(m->p, buffer));
   int n = 0;

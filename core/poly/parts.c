@@ -109,8 +109,8 @@ static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_space *v)
   return part_conditions(s, loops, v, set);
 }
 
-// Numbers serve to reuse proofs: a fact that is proven for a part in one program of a schedule holds in all other
-// programs with the same part, and a step changes few parts.
+// The number is used to reuse proofs. A fact that is proven for a part holds in every program of the schedule that has
+// an equal part, and a step changes few parts.
 int nw_part_number(const nw_site *s, int from, nw_part part) {
   if (s->pieces || s->maybe || !s->exact) return 0;
   nw_key k = {0};

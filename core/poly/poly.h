@@ -51,8 +51,9 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
 // out->nconds to 0 if some update always contributes.
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
-// A place where a barrier is needed: block `before` must finish in all threads before block `after` begins, either in
-// the same iteration of their common loops (loop is 0) or in a later iteration of `loop`. Allocated in the arena of p.
+// A place where a barrier is needed: block `before` must finish in all threads before block `after` begins. If `loop`
+// is 0, this applies in the same iteration of their common loops; otherwise `after` is in a later iteration of `loop`.
+// Allocated in the arena of p.
 typedef struct nw_sync {
   int before, after; // ids of blocks
   int loop;

@@ -1,5 +1,5 @@
-// Checks requirements of the target and of layouts: local buffers fit on the stack, shared buffers fit in a block, and
-// a layout gives no position outside its own extents.
+// Checks that local buffers fit on the stack, that shared buffers fit in the memory of a GPU block, and that a layout
+// gives no position outside its own extents.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// Checks non-temporal (streaming) stores. CPUs have them only for whole vectors at aligned addresses. So a stage that
-// streams must be vectorized, its lanes must be adjacent, no lane may be masked, and the first lane must be aligned to
-// the size of the vector.
+// Checks non-temporal (streaming) stores. CPUs have such stores only for whole vectors at aligned addresses. So a stage
+// with streaming stores must be vectorized. Its lanes must be adjacent, no lane may be masked, and the first lane must
+// be aligned to the size of the vector.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
 

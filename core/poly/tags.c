@@ -1,5 +1,5 @@
-// Checks that the properties that users give to loops and stages are kept, and that they are on loops and stages to
-// which they apply.
+// Checks that a step keeps the properties that users give to loops and stages, and that each property is on a loop or
+// stage to which it applies.
 #include "ir/program/tags.h"
 #include "poly/internal.h"
 

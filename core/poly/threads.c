@@ -4,9 +4,9 @@
 // the threads of a block run in any order. A barrier can be placed at a *joint*: before or after a statement that all
 // threads of the block reach together. So the loops around a joint must have the same bounds for all threads, and the
 // thread loops among them must include all threads of the launch. The accesses of two threads to one element are
-// ordered if a joint is between them. Then they are in different iterations of a loop around the joint, or in different
-// adjacent statements at the joint. With barriers, all threads run the earlier iteration or statement first, so its
-// access must also be first in the program.
+// ordered if a joint is between them. That is, they are in different iterations of a loop around the joint, or on
+// different sides of the joint. With barriers, all threads run the earlier iteration or statement first, so its access
+// must also be first in the program.
 //
 // Storage is modelled as on a device: a buffer allocated inside a serial loop is the same memory in every iteration.
 #include "poly/internal.h"
@@ -354,7 +354,7 @@ static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt 
 
 static bool is_alike(const duo *d, int stmt) { return stmt <= d->pa->alike && stmt <= d->pb->alike; }
 
-// True if the two accesses are in different adjacent statements at a joint, and a is in the first of these statements.
+// True if a joint is between the two accesses, and a is in the statement before the joint.
 static bool side_by_side(const duo *d) { return d->stmts < d->pa->path.n && is_alike(d, d->stmts - 1); }
 
 static nw_answer check_apart(const duo *d, isl_map *apart) {
@@ -476,7 +476,7 @@ static nw_answer check_places(const check *c, int i) {
   return NW_HOLDS;
 }
 
-// Checks the conflicts between two updates of one reduction first, since they are the most informative for users.
+// Checks conflicts between two updates of one reduction first, since they are the most informative for users.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs) {
   nw_answer answer = NW_HOLDS;
   if (!nw_find_bound(m->p->root)) return answer;

@@ -1,6 +1,6 @@
 // Finds nested loops whose iterations are numbered 0, 1, ... by an affine expression. These loops are called the
-// *parts* of the expression. Also finds the conditions on the parts, and checks that the numbers are complete, unique
-// and in order. See docs/fused.md.
+// *parts*, and the value of the expression is called the *number*. Also finds the conditions on the parts, and checks
+// that the numbers are complete, unique and in order. See docs/fused.md.
 #include "poly/whole.h"
 
 static bool is_size(const nw_program *p, const char *name) {

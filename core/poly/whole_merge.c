@@ -112,7 +112,8 @@ static bool make_loop(nw_merging *x) {
   return true;
 }
 
-// ---- owned inits: they must run at the same places in the user's program and in the merged program
+// ---- inits that are still a part of their blocks: they must run at the same places in the user's program and in the
+// merged program
 
 static bool own_inits(const nw_merging *x, const nw_program *p, const nw_program *whole, const nw_stmt *s,
                       const rest *r) {

@@ -1,5 +1,5 @@
-// Makes a refusal with the smallest executions in conflict: the smallest sizes, then the first source for these sizes,
-// and then the first sink for this source.
+// Makes a refusal with the smallest executions in conflict. The sizes are the smallest possible, the source is the
+// first one for these sizes, and the sink is the first one for this source.
 #include "poly/internal.h"
 #include <isl/ilp.h>
 #include <isl/point.h>
@@ -238,7 +238,7 @@ static char *fill(const point *p, const char *form, const words *w) {
 
 // ---- the refusal
 
-// Returns the first common loop in which the two iterations differ; -1 if they differ in none.
+// Returns the first common loop whose iterations differ in the two executions; -1 if there is none.
 static int carrying(const place *a, const place *b, int common) {
   for (int i = 0; i < common; i++)
     for (int d = a->site->dim[i]; d < a->site->dim[i + 1]; d++)
@@ -277,7 +277,7 @@ static bool tells_sink_first(const char *form) {
   return sink && (!source || sink < source);
 }
 
-// ---- brief refusals, for steps that are only tried: they name the buffer and the blocks, but no iterations
+// ---- brief refusals, which name the buffer and the blocks, but no iterations (used when a step is only tried)
 
 static const char *some_element(const nw_model *m, const char *buffer) {
   return buffer ? nw_arena_printf(m->arena, "%s[..]", buffer) : NULL;
