@@ -62,8 +62,8 @@ static bool combiner_of(const char *kind, nw_combiner *out) {
   return false;
 }
 
-// Makes the index that an arg-reduction returns. With one axis this is the value of the axis; with several axes it is
-// the row-major index in their box.
+// Makes the index that an arg-reduction returns. With one axis, the index is the value of the axis. With several axes,
+// it is the row-major index in the box of the axes.
 static const nw_expr *position(nw_pool *p, int n, nw_axis *const *axes, const nw_expr *const *var) {
   if (n == 1) return var[0];
   const nw_expr *at = nw_index(p, 0);

@@ -1,4 +1,4 @@
-// Finds the errors of a compute: reads outside their tensor, divisions by a possible zero, indices that overflow.
+// Finds the errors of a compute: reads outside a tensor, divisors that may be zero, and indices that overflow.
 #include "te/internal.h"
 #include "poly/poly.h"
 #include <stdio.h>

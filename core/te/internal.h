@@ -8,7 +8,7 @@ struct nw_build {
   nw_ctx *ctx;
   nw_teop *op; // the compute in progress; holds a reference
   nw_vec reads; // nw_tensor*, in the order of the calls of nw_tensor_read; borrowed from the pool's symbols
-  nw_build *outer; // the enclosing compute, if the user nests them
+  nw_build *outer; // the enclosing compute, if computes are nested
 };
 typedef struct nw_pen {
   nw_pool *pool; // for expressions outside a compute

@@ -1,5 +1,5 @@
 // Traverses the bodies of an operation. At each subexpression, the ranges of the variables and the conditions of the
-// enclosing selects are known: a branch of a select is evaluated only under its condition.
+// enclosing selects are known, since a branch of a select is evaluated only under its condition.
 #include "te/internal.h"
 #include "ir/expr/fold.h"
 #include <stdlib.h>

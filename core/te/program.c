@@ -36,7 +36,8 @@ static bool is_leaf(const maker *m, const nw_teop *op) {
   return op->kind == NW_TE_PLACEHOLDER || (m->only && op != m->only);
 }
 
-// Inputs get their names first, then outputs, so that the parameters of a kernel keep their plain names if possible.
+// Inputs get their names first, and then outputs, so that the parameters of a kernel keep the names that the user gave,
+// if possible.
 static int rank(const maker *m, const nw_teop *op, int n, const place_of *outputs) {
   if (is_leaf(m, op)) return 0;
   for (int i = 0; i < n; i++)

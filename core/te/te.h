@@ -34,8 +34,8 @@ struct nw_teop {
   int ndim;
   uint64_t serial;
   bool is_state; // PLACEHOLDER made by nw_scan_state
-  // COMPUTE: true if its reads are not checked yet, since it may be the update of a scan. nw_scan then checks them. Any
-  // use outside a scan is an error.
+  // COMPUTE: true if its reads are not checked yet, since it may be the update of a scan. nw_scan then checks the
+  // reads, and any use of the compute outside a scan is an error.
   bool deferred;
   // COMPUTE: the tensors that it reads, in the order in which the user wrote the reads; borrowed from the pool's
   // symbols
@@ -77,8 +77,8 @@ NW_API bool nw_speaks_of_sizes(const nw_expr *e);
 // Parses a fact about a size. The text uses the name of the size, as in "M % 8 == 0".
 NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 
-// Returns the symbolic sizes of a computation in the order in which its program lists them, as a heap vector of
-// nw_te_size*. nw_te_size_name(sizes, i) is the name of size i in the program; the caller frees it.
+// Returns the symbolic sizes of a computation as a heap vector of nw_te_size*, in the order of the program.
+// nw_te_size_name(sizes, i) is the name of size i in the program; the caller frees it.
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
 // Returns the naive program: one nest per operation, in the order of nw_te_order, with temporaries allocated at the
