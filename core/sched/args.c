@@ -1,5 +1,5 @@
-// Checks the arguments of a step against the primitive's row in the table (primitives.c), resolves and copies them, and
-// shows them as the user would type them.
+// Checks the arguments of a step against the row of its primitive (primitives.c). Also resolves and copies arguments,
+// and writes a step as the user would type it.
 #include "sched/args.h"
 #include "sched/empty.h"
 #include "sched/history.h"

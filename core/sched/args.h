@@ -3,8 +3,8 @@
 #include "sched/sched.h"
 
 int nw_param_count(const nw_primitive *row);
-bool nw_args_resolve(
-    nw_step *st); // checks st->args against the row and copies them to st->resolved, where loops have name and id
+// Checks st->args against the row, and copies them to st->resolved with the name and the id of each loop.
+bool nw_args_resolve(nw_step *st);
 // Converts an argument of kind EXPR or COND to an expression of the program: parses text, and replaces the user's sizes
 // by the program's sizes (exprs.c).
 bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a);

@@ -81,8 +81,8 @@ static bool holds(nest *x, int group) {
   return true;
 }
 
-// Returns the number of points of the group's loops with index i or more; below 0 if there are too many points, or if
-// their number is not constant.
+// Returns the number of points of the loops of the group, from loop i inwards. Below 0 if there are too many points, or
+// if their number is not constant.
 static double points(nest *x, int group, int i) {
   int64_t begin, extent;
   while (i < x->nloops && x->group[i] != group) i++;

@@ -61,9 +61,9 @@ static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *c
   return nw_prove(r, nw_lt(pool, nw_sub(pool, high, low), nw_sub(pool, next, low)));
 }
 
-// True if the terms of every element are added in the order of the definition: the loops are in the order of the
-// reduction variables that they bind, and no variable ever decreases. The judge can also prove this, but takes seconds
-// if the sizes are symbolic.
+// True if the terms of every element are added in the order of the definition. This is so if the loops are in the order
+// of the reduction variables that they bind, and no variable ever decreases. The judge can also prove this, but takes
+// seconds if the sizes are symbolic.
 static bool ascending(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1], *loop[NW_MAX_DEPTH];
   int var[NW_MAX_DEPTH], n = 0;

@@ -12,9 +12,9 @@ typedef struct nw_spot {
 int nw_spot_count(const nw_stmt *in);
 nw_spot nw_spot_at(nw_stmt *in, int n); // if n is nw_spot_count(in), the position after the last statement
 
-// nw_spot_first returns the earliest position for a block that is not yet below `in`: after all statements that compute
-// an input of the block. nw_spot_last returns the latest position: before all statements that read an output of the
-// block.
+// The next two functions find positions below `in` for a block that is not yet there. nw_spot_first returns the
+// earliest position after all statements that compute an input of the block. nw_spot_last returns the latest position
+// before all statements that read an output of the block.
 int nw_spot_first(const nw_stmt *in, const nw_stmt *block);
 int nw_spot_last(const nw_stmt *in, const nw_stmt *block);
 // Sets *out to the position that the option `param` specifies; to `fallback` if the option is not given, or if `param`

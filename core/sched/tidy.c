@@ -2,7 +2,7 @@
 #include "sched/tidy.h"
 #include "sched/tree.h"
 
-// ---- simplification (only of statements that this step changed: the others were simplified when they were made)
+// ---- simplification (only of statements that this step changed; all other statements are simplified already)
 
 // Returns the condition without the conjuncts that always hold; NULL if none remains.
 static const nw_expr *needed(const nw_ranges *r, const nw_expr *where) {

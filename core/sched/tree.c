@@ -159,8 +159,8 @@ bool nw_is_allocated(const nw_path *path, const nw_program *p, const char *buffe
 
 // ---- conditions and bodies
 
-// Splits a condition into at most `cap` conjuncts. If it has more conjuncts than that, some of them stay together as
-// one.
+// Splits a condition into at most `cap` conjuncts. If the condition has more conjuncts, some of them stay together in
+// one entry.
 int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out) {
   if (!cond) return 0;
   if (cond->op != NW_OP_AND || cap == 1) return out[0] = cond, 1;

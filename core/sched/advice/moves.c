@@ -9,7 +9,7 @@ enum { TAILS = 8 };
 
 typedef struct moves {
   nw_sensible at;
-  // number of undecided steps; each of them reduces the budget of later steps, so that the total time is limited
+  // number of undecided steps; each undecided step reduces the budget of later steps, so that the total time is limited
   int undecided;
 } moves;
 

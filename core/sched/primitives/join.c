@@ -124,7 +124,7 @@ static void rename_joined(nw_step *st, nw_stmt *s, const nw_stmt *top, const cha
   for (int i = 0; i < s->nkids; i++) rename_joined(st, s->kid[i], top, piece);
 }
 
-// Records that the new, joined loops replace the loops of both pieces.
+// Records that the joined loops replace the loops of both pieces.
 static void say_where(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   nw_vec now = {0}, old = {0};
   nw_tree_loops(a, &now);

@@ -9,9 +9,9 @@ typedef struct nw_lifted {
   int index; // number of the step's parameter that gives the position of the stage in the loop; 0 if there is none
 } nw_lifted;
 
-// Makes new loops for all variables of the block inside `loop`; NULL stands for the root. They are placed at the
-// position that the parameter `index` gives; by default, before the first reader of the block's buffers. Allocates
-// storage around the nest and its readers. In a loop, only the box that is read there is computed.
+// Makes new loops for all variables of the block inside `loop`; NULL stands for the root. The new loops are placed at
+// the position that the parameter `index` gives; by default, before the first reader of the block's buffers. Allocates
+// storage around the nest and its readers. Inside a loop, only the box that one iteration reads is computed.
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Removes the stage's nest. Loops that are not built again are recorded as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);

@@ -3,8 +3,9 @@
 //
 // The partial results have a new dimension, with one position for each iteration of the chosen loop. The old nest now
 // computes the partial results. The stage itself gets a new nest, which combines them: copies of its loops along the
-// output, and a loop over the new dimension. If a guard skips iterations of the reduction, the guard is replaced by a
-// select that adds the neutral element, so that every partial result has its init and its full number of updates.
+// output, and a loop over the new dimension. A guard may skip iterations of the reduction. It is replaced by a select
+// that adds the neutral element in these iterations, so that every partial result has its init and its full number of
+// updates.
 #include "sched/primitives/nest.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"
