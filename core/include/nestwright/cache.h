@@ -104,8 +104,8 @@ NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
 // Reuse distances, also called stack distances. A distance is the number of distinct lines requested between two
-// requests of the same line; the second request hits in a fully associative cache if the cache has more lines than this
-// distance. Each tensor has its own histogram. It has one bin for each distance below 64. Above 64, it has 64 bins
+// requests of the same line. In a fully associative cache, the second request hits if the cache has more lines than
+// this distance. Each tensor has its own histogram. It has one bin for each distance below 64. Above 64, it has 64 bins
 // between each power of two and the next.
 typedef struct nw_reuse nw_reuse;
 NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);

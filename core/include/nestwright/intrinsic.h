@@ -15,8 +15,8 @@ typedef struct nw_intrinsic_spec {
   const char *name;
   int nargs;
   nw_tensor *const *arg; // inputs and outputs of one compute, in the order of the function's parameters
-  // For each argument, its strides: for each dimension a fixed stride in elements, or NW_ANY_STRIDE. NULL in place of
-  // the strides of an argument allows any strides.
+  // stride[i][d] is the required stride, in elements, of dimension d of argument i, or NW_ANY_STRIDE. If stride[i] is
+  // NULL, argument i may have any strides.
   const int64_t *const *stride;
   bool init; // true: a reduction starts from its init; false: it continues from the values in the output
   const char *source; // C text that the system's compiler compiles; NULL if there is a library
