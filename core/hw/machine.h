@@ -57,7 +57,7 @@ typedef enum nw_class {
 } nw_class;
 
 #define NW_WIDTHS 4 // widths of instructions: one number, and vectors of 16, 32 and 64 bytes
-#define NW_ENERGY_BITS 4 // widths of numbers: 8, 16, 32, 64
+#define NW_ENERGY_BITS 4 // widths of numbers: 8, 16, 32 and 64 bits
 #define NW_MACHINE_LEVELS 4
 #define NW_MACHINE_TEAMS 12
 #define NW_MACHINE_BUFFERS 8
@@ -82,7 +82,7 @@ typedef struct nw_machine_level { // a data cache
   double strided_across; // extra cycles of a load that crosses a line, if loaded lines are not adjacent; 0: not known
   int write_allocate; // 1 if a written line is fetched first, otherwise 0
   int overlaps; // 1 if transfers of this level overlap other transfers, otherwise 0; used if combine = "ecm"
-  double read_pj, write_pj; // per byte
+  double read_pj, write_pj; // in pJ per byte
 } nw_machine_level;
 
 typedef struct nw_machine_memory {
@@ -90,7 +90,7 @@ typedef struct nw_machine_memory {
   double latency; // nanoseconds
   double bandwidth, bandwidth_all; // in GB/s; bandwidth: of one thread; bandwidth_all: of all threads together
   int overlaps;
-  double read_pj, write_pj; // per byte
+  double read_pj, write_pj; // in pJ per byte
 } nw_machine_memory;
 
 typedef struct nw_machine_team { // overhead of a parallel loop with this number of threads
@@ -100,7 +100,7 @@ typedef struct nw_machine_team { // overhead of a parallel loop with this number
 } nw_machine_team;
 
 typedef struct nw_machine_energy {
-  double op_pj[NW_CLASS_COUNT][NW_ENERGY_BITS]; // for one number of that many bits
+  double op_pj[NW_CLASS_COUNT][NW_ENERGY_BITS]; // pJ of an operation on one number of that width
   double instruction; // pJ for fetching, decoding and scheduling any instruction
   double static_watts; // static power of one core; for a GPU or an accelerator, of the whole device
 } nw_machine_energy;
@@ -125,7 +125,7 @@ typedef struct nw_machine_gpu {
   double host_bandwidth; // GB/s
 } nw_machine_gpu;
 
-typedef struct nw_machine_buffer { // of an accelerator
+typedef struct nw_machine_buffer { // a buffer of an accelerator
   char name[24];
   int64_t bytes, count, word_bits;
   double bytes_per_cycle, read_pj, write_pj; // pJ per byte
@@ -137,7 +137,7 @@ typedef struct nw_machine_accelerator {
   int64_t queue; // capacity of a queue between two modules, in tokens
   double load_latency, store_latency; // cycles before the first byte
   double load_per_cycle, store_per_cycle; // bytes per cycle
-  double network_pj; // per byte, from one unit to the next
+  double network_pj; // pJ per byte, from one unit to the next
   int nbuffers;
   nw_machine_buffer buffer[NW_MACHINE_BUFFERS];
 } nw_machine_accelerator;
