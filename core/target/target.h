@@ -62,6 +62,6 @@ bool nw_target_here(const nw_target *t); // true if code for the target runs on 
 const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // NULL if there is no scope of that name
 // Returns the features that both the target and this host have. Code for the target may use them on this host.
 nw_features nw_target_features_here(const nw_target *t);
-// Registers a back end and a model for a kind of machine. Called when a session starts. They are used by the host's
-// target and by all targets that are made later.
+// Registers a back end and a model for a kind of machine. Called when a session starts. The host's target, and all
+// targets that are made later, use this back end and this model.
 void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backend, const nw_cost_model *model);
