@@ -71,7 +71,7 @@ const nw_expr *nw_max(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_lt(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_le(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_eq(nw_pool *p, const nw_expr *a, const nw_expr *b);
-const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b); // a NULL side means true
+const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b); // NULL stands for true
 const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 
 NW_API bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant

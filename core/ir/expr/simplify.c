@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 typedef struct simplifier {
-  nw_ranges r; // its own copy of the facts
+  nw_ranges r; // ranges and facts; the array of facts is a copy
   nw_memo *memo; // valid for the current facts
 } simplifier;
 

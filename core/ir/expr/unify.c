@@ -1,5 +1,6 @@
-// Compares a nest with the description of an intrinsic: their loops, blocks and bodies. Finds the positions of the
-// tiles. In this file, `mine` is in the description and `theirs` is in the nest.
+// Compares a nest with the description of an intrinsic: their loops, blocks and bodies. Also finds the tiles, which are
+// the parts of buffers that the intrinsic accesses. In this file, `mine` means a part of the description, and `theirs`
+// a part of the nest.
 //
 // The bodies determine which accesses correspond. Then the loops of the description are paired with the loops of the
 // nest, in every possible way, until every tile is a window of its buffer. A tile is a window if its indices are

@@ -34,7 +34,7 @@ typedef struct maker {
   nw_pool *pool;
   int nsizes;
   const char *const *size;
-  int64_t *lo, *hi; // of each size, inclusive
+  int64_t *lo, *hi; // known range of each size, inclusive
   residue known[MOST_KNOWN];
   int nknown;
 } maker;

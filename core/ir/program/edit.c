@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The capacity of the table is a power of two, here and in clones.
+// The capacity of the table of buffers is a power of two, also in clones.
 static void grow_buffers(nw_program *p) {
   nw_buffer **all = NW_NEW_N(p->arena, nw_buffer *, p->nbuffers ? 2 * p->nbuffers : 1);
   if (p->nbuffers) memcpy(all, p->buffer, (size_t)p->nbuffers * sizeof *all);
@@ -37,7 +37,7 @@ nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k) {
   return s;
 }
 
-// The name is used as it is: call nw_unique_loop_name first.
+// The name must be unique, so the caller gets it from nw_unique_loop_name.
 nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent) {
   nw_stmt *s = nw_new_stmt(p, NW_LOOP);
   s->loop.var = nw_var(p->pool, name);

@@ -15,10 +15,10 @@
 #pragma once
 #include "ir/program/program.h"
 
-#define NW_MAX_TILES 8 // arguments of an intrinsic
+#define NW_MAX_TILES 8 // maximal number of arguments of an intrinsic
 #define NW_MAX_TILE_DIMS 8
 #define NW_MAX_CONSTANTS 8
-#define NW_MAX_WORDS 16 // words of a call: pointers, strides and constants together
+#define NW_MAX_WORDS 16 // maximal number of words that a call passes: pointers, strides and constants
 
 typedef struct nw_tile_dim {
   int64_t extent;

@@ -74,7 +74,7 @@ static void add_row(outline *o, nw_outline_row r, int depth, char *text) {
   o->row[o->n++] = r;
 }
 
-// Adds the storage that outlives every loop and is first used by statement `at` of the root.
+// Adds the allocations of the program's flat list whose first use is in child `at` of the root.
 static void add_storage(outline *o, const nw_program *p, int at, int depth) {
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_stmt *s = p->buffer[i]->alloc;

@@ -197,8 +197,8 @@ struct nw_stmt {
       int n;
       // the part of the logical box that is stored; it is addressed with the logical indices
       const nw_expr **min, **extent;
-      int first,
-          last; // only in the flat list: the root's first and last kid that use it; last < first if none does
+      // only in the flat list: the first and the last child of the root that use the buffer; last < first if none does
+      int first, last;
     } alloc;
     // Prefetches a part of a buffer; has no effect on values. The box may extend outside the buffer.
     // If lowered, it is one cache line: n = 1, min[0] is the linear index, and extent[0] is NULL.
@@ -234,18 +234,18 @@ struct nw_program {
   nw_size *size;
   int nfacts; // conditions on the sizes, checked when a kernel is called
   const nw_expr **fact;
-  int nassumed; // the last nassumed facts were assumed by steps, and are shown with the nest
+  int nassumed; // number of facts that steps assumed; they are the last ones, and are shown with the nest
   int nbuffers; // parameters first (inputs, then outputs), then temporaries
   nw_buffer **buffer;
   nw_stmt *root; // NW_SEQ
   int next_id; // the next id
   int step; // number of the step that made this program; 0 while it is lowered
   int unsafe; // number of unsafe steps up to this version
-  void *model; // poly's cache
+  void *model; // cache of poly/: the judge's model of this program
   void (*model_free)(void *model);
-  void *whole; // poly's second cache: the program that the judge examines instead of this one
+  void *whole; // second cache of poly/: the program that the judge examines instead of this one
   void (*whole_free)(void *whole);
-  void *lowered; // lower's cache: the lowered program
+  void *lowered; // cache of lower/: the lowered program
   void (*lowered_free)(void *lowered);
   // names given since the clone, so that two statements that are not yet in the tree never get the same name
   struct nw_taken *taken;
@@ -268,7 +268,7 @@ nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s
                          const nw_expr *const *shape); // the name is made unique
 nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k); // fresh id; step = p->step
 nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent);
-nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // deep, fresh ids, fresh unique names for loops and blocks
+nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // a deep copy with new ids, and new names for loops and blocks
 // Like nw_copy_stmt, but the names are made from a path. For example, with the path "i.tail", the copy of loop i is
 // named "i.tail", the copy of a loop j inside it "i.tail/j", and the copy of a block C "C.tail".
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
@@ -297,9 +297,9 @@ bool nw_find(const nw_program *p, int id, nw_path *out);
 nw_stmt *nw_find_loop(const nw_program *p, const char *name);
 nw_stmt *nw_find_block(const nw_program *p, const char *name);
 NW_API nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
-nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer); // the first one; it may be outside the tree
+nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer); // the first allocation; it may be outside the tree
 
-bool nw_block_reads(const nw_stmt *block, const char *buffer); // in a value, an init or an index
+bool nw_block_reads(const nw_stmt *block, const char *buffer); // in a value, an init or an index of the block
 bool nw_block_writes(const nw_stmt *block, const char *buffer);
 bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: it has no children
 
@@ -308,7 +308,7 @@ bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: it ha
 bool nw_is_block_loop(const nw_stmt *s);
 bool nw_is_thread_loop(const nw_stmt *s); // threadIdx, not vthread
 bool nw_is_vthread_loop(const nw_stmt *s);
-bool nw_is_bound_loop(const nw_stmt *s); // any of these three
+bool nw_is_bound_loop(const nw_stmt *s); // true if one of these three functions returns true
 int nw_grid_dim(const nw_stmt *s); // 0..5 for a loop bound to blockIdx or threadIdx; -1 otherwise
 const nw_stmt *nw_find_bound(const nw_stmt *s); // the first bound loop at or below s; NULL if there is none
 // True if s is one launch. The statement s must not be inside a launch.

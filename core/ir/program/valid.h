@@ -1,5 +1,5 @@
-// Checks the invariants of a program. A flaw is a violation of an invariant. It makes nw_program_freeze fail, and the
-// parser reports it as an error.
+// Checks the invariants of a program. A flaw is a violation of an invariant. A flaw makes nw_program_freeze fail, and
+// the parser reports it as an error.
 #pragma once
 #include "ir/program/program.h"
 

@@ -387,15 +387,15 @@ static bool indents(const printer *pr, const nw_stmt *s) {
 static void statement(printer *pr, nw_stmt *s, int pos);
 static void one(printer *pr, nw_stmt *s, int pos);
 
-// True if a marked statement runs while this storage is in use.
+// True if a marked statement runs while the buffer of this allocation is in use.
 static bool lives_at_mark(printer *pr, const nw_stmt *s) {
   for (int i = s->alloc.first; i <= s->alloc.last; i++)
     if (!nw_walk_from(pr->p->root->kid[i], unmarked, pr)) return true;
   return !unmarked(pr, (nw_stmt *)s);
 }
 
-// Prints the storage whose first use is in statement `at` of the root. Unused storage counts as first used in statement
-// 0.
+// Prints the allocations of the program's flat list whose first use is in child `at` of the root. The first use of an
+// unused allocation is set to child 0.
 static void allocs(printer *pr, int at) {
   for (int i = 0; i < pr->p->nbuffers; i++) {
     nw_stmt *s = pr->p->buffer[i]->alloc;
