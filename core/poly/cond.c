@@ -1,8 +1,8 @@
 // Represents conditions as isl sets.
 //
-// nw_space_cond(cond, true) has every point at which the condition may be true, and nw_space_cond(cond, false) every
-// point at which it may be false. The two sets are disjoint if the condition is exact, that is, if it consists of
-// comparisons of integers that are combined by logic.
+// nw_space_cond(cond, true) returns the set of all points at which the condition may be true. nw_space_cond(cond,
+// false) returns the set of all points at which it may be false. The two sets are disjoint if the condition is exact,
+// that is, if it consists of comparisons of integers that are combined by logic.
 #include "ir/expr/apart.h"
 #include "poly/internal.h"
 
@@ -39,8 +39,8 @@ static bool is_extreme(void *env, const nw_expr *e) {
   return e->op == NW_OP_MIN || e->op == NW_OP_MAX;
 }
 
-// Rewrites a condition such as x < min(a, b) to (x < a and x < b). As an isl set, the result is one convex piece; a
-// minimum would give several pieces.
+// Rewrites a condition such as x < min(a, b) to (x < a and x < b). The set of the result is one convex piece, while the
+// set of a comparison with a minimum may have several pieces.
 static const nw_expr *taken_apart(const nw_space *v, const nw_expr *e) {
   nw_pool *pool = v->f->pool;
   int64_t coef;

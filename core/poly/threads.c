@@ -5,8 +5,8 @@
 // threads of the block reach together. So the loops around a joint must have the same bounds for all threads, and the
 // thread loops among them must include all threads of the launch. The accesses of two threads to one element are
 // ordered if a joint is between them. That is, they are in different iterations of a loop around the joint, or on
-// different sides of the joint. With barriers, all threads run the earlier iteration or statement first, so its access
-// must also be first in the program.
+// different sides of the joint. With a barrier at the joint, all threads run the code before the joint first. So the
+// access before the joint must also be first in the program.
 //
 // Storage is modelled as on a device: a buffer allocated inside a serial loop is the same memory in every iteration.
 #include "poly/internal.h"

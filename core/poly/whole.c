@@ -2,9 +2,10 @@
 //
 // Let f be a loop that was fused from loops of the symbolic extents M and N. It binds i = f // N and j = f % N, which
 // isl represents by the two original dimensions. After a split of f, i is (8*f_o + f_i) // N, which isl cannot
-// represent. But the split does not change the order of execution. If the number e = 8*f_o + f_i has the values 0, 1,
-// ... M*N - 1, each once and in that order, then a single loop over e is equivalent. The judge examines the program
-// with that loop instead. docs/fused.md has the theorem, and the conditions for loops that run in another order.
+// represent. But the split does not change the order of execution. Suppose that the number e = 8*f_o + f_i has the
+// values 0, 1, ... M*N - 1, each once and in that order. Then a single loop over e is equivalent to the loops f_o and
+// f_i. The judge examines the program with that loop instead. docs/fused.md has the theorem, and the conditions for
+// loops that run in another order.
 #include "poly/whole.h"
 
 // True if there may be loops to merge, because some block binds a quotient or a remainder by sizes.

@@ -1,4 +1,4 @@
-// Finds the digits of a number. The blocks in a loop may divide one number by products of sizes. For example,
+// Finds numbers that consist of digits. The blocks in a loop may divide one number by products of sizes. For example,
 // i = f // N and j = f % N divide f, which then has the digits i and j. This file finds the number and the extents of
 // its digits. See docs/fused.md.
 #include "poly/whole.h"
