@@ -73,13 +73,13 @@ typedef struct nw_witness {
 // counterexample was found, *w has its point and the value of e; the caller frees w->at.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
 const nw_expr *nw_te_uncast(const nw_expr *e); // removes outer casts that keep 0 as 0, and map no other value to 0
-// Returns the condition that e is not 0; a bool is returned unchanged.
+// Returns the condition under which e is not 0; a bool is returned unchanged.
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 
-// nw_te_check checks, for all bodies of op, that every read is inside its tensor and that nothing divides by zero. It
-// skips reads of states. The first axis starts at `from`.
-// overflow.c: true unless the index arithmetic of e may exceed 64 bits
+// True unless the index arithmetic of e may exceed 64 bits (overflow.c).
 bool nw_te_fits(const nw_place *at, const nw_expr *e);
+// Checks, for all bodies of op, that every read is inside its tensor and that nothing divides by zero. Reads of states
+// are skipped. The first axis starts at `from`.
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
 // Checks that an expression of sizes does not divide by zero; `what` describes the expression ("the fact"). The facts
 // about the sizes are already in the ranges of `at`.
@@ -101,8 +101,8 @@ typedef struct nw_appeal {
   bool asked, trusted;
 } nw_appeal;
 bool nw_te_judged(nw_appeal *a);
-const nw_expr *nw_te_before(nw_place *at, const nw_expr *load,
-                            int d); // the condition that the load reads an element before the one being written
+// Returns the condition under which the load reads an element before the one that is written.
+const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d);
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent,
                        const nw_witness *w); // leaves an error; returns false
 bool nw_te_addressable(const nw_teop *op, int out); // rejects a tensor that exceeds the address space

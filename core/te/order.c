@@ -86,8 +86,8 @@ void nw_te_alone_order(nw_vec *order, const nw_teop *op) {
   nw_vec_push(order, (void *)op);
 }
 
-// Inputs come first, in the order of their creation. That is the order of a kernel's parameters and does not depend on
-// the order of reads.
+// Inputs come first, in the order of their creation. So the order of a kernel's parameters does not depend on the order
+// of reads.
 static int by_input(const void *a, const void *b) {
   const nw_teop *x = *(nw_teop *const *)a, *y = *(nw_teop *const *)b;
   return (x->serial > y->serial) - (x->serial < y->serial);
