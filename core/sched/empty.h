@@ -7,8 +7,8 @@
 // Adds the names of an empty piece of a loop. For loop i and the suffix "tail", these are i.tail, i.tail/j for each
 // other loop j in `whole`, and C.tail for each block C in `whole`. Returns the id of the loop i.tail.
 int nw_empty_piece(nw_step *st, const nw_stmt *loop, const nw_stmt *whole, const char *suffix);
-// Adds the names of an empty version of a statement. For the path "else", these are else/i for each loop i in it, and
-// else/C for each block C. Returns the id of the first loop.
+// Adds the names of an empty version of a statement. For the path "else", these are else/i for each loop i in `whole`,
+// and else/C for each block C in `whole`. Returns the id of the first loop.
 int nw_empty_version(nw_step *st, const nw_stmt *whole, const char *path);
 // Adds the name of a loop that a split removed because its main part is empty. If `id` is not 0, handles with that id
 // also stay valid.

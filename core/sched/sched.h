@@ -34,8 +34,8 @@ typedef struct nw_node {
   char **empty_name;
 } nw_node;
 
-// Describes the last step if it was refused. It is kept until the next step. If the arguments of the step were invalid,
-// only the message (`slip`) and its hint are set.
+// Describes the last step if it was refused. The description is kept until the next step. If the arguments of the step
+// were invalid, only the message (`slip`) and its hint are set.
 struct nw_refused {
   int refs;
   nw_arena *arena;
@@ -118,6 +118,6 @@ nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *
 nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args,
                                 int nargs); // makes a candidate for `then`; it is not suggested on its own
 nw_candidate *nw_step_again(nw_step *st); // the refused step, with loops identified by id instead of name
-// Makes a structural refusal, and returns false. `fmt` states what is wrong: "it is a scan", which is shown after
-// "cannot compute S at j: ". `why` gives the reason. `loop` is marked in the picture.
+// Makes a structural refusal, and returns false. `fmt` states what is wrong, for example "it is a scan". It is shown
+// after a text such as "cannot compute S at j: ". `why` gives the reason. `loop` is marked in the picture.
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) NW_PRINTF(4, 5);

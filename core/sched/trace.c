@@ -1,4 +1,4 @@
-// Writes and reads traces. A trace is the text of a schedule, which can be pasted or replayed.
+// Writes and reads traces. A trace is the text of all steps of a schedule. It can be pasted into a script, or replayed.
 #include "sched/history.h"
 #include "sched/json.h"
 #include <stdlib.h>

@@ -56,7 +56,8 @@ static inline void first_unmarks(nw_step *st, int n, nw_stmt *const *nest) {
   for (int i = 0; i < n; i++) first_unmark(st, nest[i]);
 }
 
-int nw_suggest_nest_of(nw_step *st, const char *stage, nw_stmt **out); // the loops around its block, outermost first
+// the loops around the block of the stage, outermost first
+int nw_suggest_nest_of(nw_step *st, const char *stage, nw_stmt **out);
 bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argument refers to s, or to a stage in it
 
 // Suggests steps if the condition of a block depends on enclosing loops.

@@ -190,8 +190,9 @@ static bool can_take(nw_step *st, const pieces *x) {
                                   "%s is not a loop along its output", x->loop->loop.var->name);
 }
 
-// Returns the loop in which to compute: the specified loop, if there is one. By default, it is the innermost loop
-// around the whole stage. If the stage has several pieces, it is the outermost loop along the output of this piece.
+// Returns the loop inside which the buffer is computed. This is the specified loop, if there is one. Otherwise, for a
+// stage of one piece, it is the innermost loop around the whole stage. For a stage of several pieces, it is the
+// outermost loop of this piece along the output.
 static nw_stmt *loop_for(const pieces *x, const takeover *t) {
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
   if (at >= 0) return t->path.at[at];

@@ -6,8 +6,8 @@
 // variable of the stage are kept, and the others are dropped. If the bounds of a kept loop use a dropped loop, refuses
 // with the reason `why` and returns false.
 bool nw_stays_clear(nw_step *st, const nw_path *path, int from, const nw_stmt *stage, const char *why);
-// Makes copies of the kept loops around `inside`, and renames the loops in its expressions. The copies have the names
-// of the loops with the suffix.
+// Makes copies of the kept loops around `inside`. In the expressions of `inside`, the copies replace the old loops. The
+// name of a copy is the name of the old loop with the suffix.
 nw_stmt *nw_nest_along_output(nw_step *st, const nw_path *path, int from, const nw_stmt *stage, nw_stmt *inside,
                               const char *suffix);
 // Returns the guards of the stage that use no dropped loop; NULL if there are none.

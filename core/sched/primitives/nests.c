@@ -34,8 +34,8 @@ static bool refuse_nested(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return refuse_apart(st, a, b, "are nested", why);
 }
 
-// True if only storage is between the parting and the statement, and the statement is the last (or first) one in that
-// storage.
+// True if only allocations are between the parting and the statement, and the statement is the last one (or the first
+// one) inside each of them.
 static bool at_edge(const side *x, int parting, bool end) {
   for (int i = parting + 2; i <= x->top; i++) {
     int at = x->path.pos[i], last = x->path.at[i - 1]->nkids - 1;

@@ -29,8 +29,9 @@ static bool can_ask(nw_step *st, const nw_stmt *loop) {
                                               loop, "%s is a fused loop", loop->loop.var->name);
 }
 
-// If there are no conditions, main is the whole loop. If some condition always fails, main is empty and post is the
-// whole loop. Thus, a trace with steps on main can be replayed for any shape.
+// Makes pieces for a loop that cannot be cut. If there are no conditions, main is the whole loop. If some condition
+// always fails, main is empty, and post is the whole loop. Thus, a trace with steps on main can be replayed for any
+// shape.
 static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loop_piece *piece) {
   const nw_expr *b = loop->loop.begin, *e = nw_add(st->p->pool, b, loop->loop.extent);
   const char *name = loop->loop.var->name;

@@ -1,8 +1,8 @@
 // cut: splits a loop into consecutive loops that are scheduled separately.
 //
 // One piece keeps the blocks, so that the name of the stage refers to this piece. The other pieces are copies. All
-// pieces, and the loops in them, are named by path. The init of a reduction stays in every piece, since it runs with
-// the first reduce instance.
+// pieces, and the loops in them, are named by path. The init of a reduction stays in every piece, since it runs only
+// with the first reduce instance.
 #include "sched/primitives/pieces.h"
 #include "sched/empty.h"
 #include "sched/primitives.h"

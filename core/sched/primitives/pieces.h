@@ -9,8 +9,8 @@ typedef struct nw_loop_piece {
   int id; // set by nw_make_pieces: the id of the piece's loop, or an id for the name of an empty piece
 } nw_loop_piece;
 
-// Makes the consecutive pieces of a loop. The piece `first` keeps the blocks and the name of the stage, unless it is
-// empty. `verb` describes the step: "cut". False, with a diagnostic, if the program would get too large.
+// Makes the consecutive pieces of a loop. The piece `first` keeps the blocks and the name of the stage, unless this
+// piece is empty. `verb` describes the step: "cut". False, with a diagnostic, if the program would get too large.
 bool nw_make_pieces(nw_step *st, nw_stmt *loop, const char *verb, int n, nw_loop_piece *piece, int first);
 // Computes the n points at which a loop is cut, together with both ends of its range. Each point is clamped, so that
 // the points are in the range and in ascending order. `out` has n + 2 entries.

@@ -17,8 +17,8 @@ static int allocations(const nw_stmt *s, const char *buffer) {
   return n;
 }
 
-// True if both blocks have the same origin and compute parts of one stage, each from the inputs of its own part. Such
-// pieces together make up the stage.
+// True if both blocks are pieces of one stage: each computes a part of the stage, and the pieces together make up the
+// stage.
 bool nw_is_piece(const nw_stmt *block, const nw_stmt *of) {
   return !strcmp(block->block.origin, of->block.origin) && !block->block.init_part && !of->block.init_part &&
          block->block.has_init == of->block.has_init;

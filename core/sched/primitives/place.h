@@ -5,7 +5,7 @@
 // A stage that is being moved: its block is not in the tree, and its buffers are not allocated.
 typedef struct nw_lifted {
   nw_stmt *block;
-  nw_stmt **reuse; // for each variable, the unsplit loop that bound it, or NULL; its id and name are kept
+  nw_stmt **reuse; // for each variable, the old unsplit loop that bound it, or NULL; the new loop keeps its id and name
   int index; // number of the step's parameter that gives the position of the stage in the loop; 0 if there is none
 } nw_lifted;
 

@@ -75,7 +75,7 @@ bool nw_apply_prefetch(void *step) {
   return true;
 }
 
-// Suggests the other loops that use the tensor, innermost first.
+// Suggests prefetching in the loops that use the tensor, innermost first.
 void nw_suggest_prefetch(void *step) {
   nw_step *st = step;
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);

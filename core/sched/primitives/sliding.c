@@ -18,7 +18,7 @@ typedef struct slide {
   nw_block_var *var; // the variable whose range moves with that loop
   nw_stmt *loop; // the stage's own loop along that variable
   const nw_expr *lo, *hi; // range of that variable in one iteration
-  int before; // the first rows are computed before a loop; this is the index of this loop on the path
+  int before; // index on the path of the loop before which the first rows are computed
   const nw_expr *first, *next; // begin and end (exclusive) of the first rows
 } slide;
 

@@ -2,8 +2,8 @@
 #pragma once
 #include "sched/sched.h"
 
-// Returns the buffer that the argument names. If it names a stage, returns the first buffer that the stage writes.
-// nw_temp_arg does the same, but accepts only temporaries.
+// Returns the buffer that the argument names. If the argument names a stage, returns the first buffer that the stage
+// writes. nw_temp_arg does the same, but accepts only temporaries.
 nw_buffer *nw_tensor_arg(nw_step *st, int param);
 nw_buffer *nw_temp_arg(nw_step *st, int param);
 void nw_touch_allocs(nw_step *st, const char *buffer); // marks the allocations as changed by this step

@@ -1,9 +1,9 @@
 // If the factor of a split does not divide the extent, the option `tail` chooses how the remaining iterations run:
-//   guard      every iteration tests whether it exists
-//   cut        the main part has no guards, and a separate nest runs the rest
+//   guard      a guard skips the iterations beyond the end
+//   cut        the main part has no guards, and a separate nest runs the remaining iterations
 //   shift      the last iteration begins earlier and repeats some work; the judge checks that no value changes
 //   pad        a temporary is computed beyond its end (pad.c)
-//   predicate  the inner loop runs as vectors, and a guard becomes a mask of their loads and stores
+//   predicate  the inner loop runs as vectors, and masks of its loads and stores replace the guard
 #include "sched/empty.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
