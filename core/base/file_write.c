@@ -23,7 +23,7 @@ enum { MOST_LINKS = 40, PATIENCE_MS = 10000, LOCK_TRIES = 100, LOCK_WAIT_NS = 20
 struct nw_file {
   int fd;
   int dir; // descriptor of the target's directory; -1: the target is written directly
-  char *path; // as the caller gave it
+  char *path; // the path of the target, as the caller gave it
   char base[NAME_MAX + 1]; // name of the target in dir
   char part[40]; // temporary name of the new file; "" if it has none
   bool existed, quick, settled;
@@ -105,8 +105,8 @@ static bool follow(int dir, const char *base, const struct stat *st, char *path)
   return true;
 }
 
-// Follows links. Returns a descriptor of the target's directory, and stores the target's name in it. Returns -1 and
-// sets errno on failure.
+// Follows links to the target. Returns a descriptor of the target's directory, and stores the target's file name in
+// `base`. Returns -1 and sets errno on failure.
 static int find_target(const char *path, char *base) {
   char now[PATH_MAX];
   struct stat st;
