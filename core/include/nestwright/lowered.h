@@ -17,13 +17,13 @@ typedef struct nw_body_row { // a loop or a guard, in program order; number 0 is
 } nw_body_row;
 typedef struct nw_statement_row { // a store
   int id, body; // body: number of the innermost enclosing body
-  int first, n; // its accesses are the n accesses from number `first` on; the last one is the store
+  int first, n; // the accesses first..first + n - 1 belong to the statement; the last one is the store
   int operations; // number of operations on values; a shared subexpression counts once; an fma counts as two operations
   int selects; // number of selects between values
   int conditions; // number of masks and selects, including those in indices
-  bool copies; // true if it is a plain copy, which stores the loaded value
-  bool fills; // true if it has no loads
-  bool updates; // true if it loads the element that it stores
+  bool copies; // true if the statement stores a loaded value unchanged
+  bool fills; // true if the statement has no loads
+  bool updates; // true if the statement also loads the element that it stores
   bool stream; // non-temporal store
 } nw_statement_row;
 typedef struct nw_access_row { // one load or store of the program text
