@@ -35,7 +35,7 @@ static __int128 clamped(__int128 v) { return v < -INDEX ? -INDEX : v > INDEX ? I
 static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LARGE_FACTOR || e->i < -LARGE_FACTOR); }
 
 // True if the result of e can be assumed to be in the range of indices. This is not assumed for data, nor for a product
-// with a large constant. It is not needed for min, max and select, whose value is that of an operand.
+// with a large constant. The assumption is not needed for min, max and select, whose value is that of an operand.
 static bool is_index_arithmetic(const nw_expr *e) {
   if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
   return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1]));

@@ -1,9 +1,9 @@
-// Folds: simplifies the application of an op to well-typed operands, before a node is interned.
+// Simplifies the application of an op to well-typed operands, before the node is interned.
 #include "ir/expr/fold.h"
 
 static bool is_logic(nw_op op) { return op == NW_OP_AND || op == NW_OP_OR; }
 
-// True if a - b is a constant; stores it in *d.
+// True if a - b is a constant; the constant is stored in *d.
 static bool constant_difference(nw_pool *p, const nw_expr *a, const nw_expr *b, int64_t *d) {
   nw_sum s;
   nw_sum_init(&s, p, NW_INDEX);
@@ -27,7 +27,8 @@ static const nw_expr *fold_sum(nw_pool *p, nw_op op, int n, const nw_expr *const
   nw_sum_init(&s, p, (nw_dtype)args[0]->type.dtype);
   nw_sum_add(&s, op == NW_OP_NEG ? -1 : 1, args[0]);
   if (n == 2) nw_sum_add(&s, op == NW_OP_SUB ? -1 : 1, args[1]);
-  // Index arithmetic is exact, so a number that was wrapped must not become a part of it.
+  // Index arithmetic is assumed not to wrap, so an index keeps its form if a coefficient or the constant of the sum has
+  // wrapped.
   bool stays = s.wraps && nw_is_index(args[0]);
   const nw_expr *e = stays ? nw_raw(p, op, args[0]->type, n, args) : nw_sum_expr(&s);
   nw_sum_free(&s);

@@ -6,7 +6,7 @@
 
 typedef struct nw_lift {
   const nw_program *p;
-  nw_path path; // ends in the block
+  nw_path path; // the path from the root to the block
   nw_stmt *block;
   int outer; // position in path of the outermost loop along which the block reduces; path.n - 1 if there is none
   bool reduce[NW_MAX_DEPTH]; // true for the statements of the path that are loops along which the block reduces

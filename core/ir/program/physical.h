@@ -12,7 +12,8 @@ typedef struct nw_physical {
 
 enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
 
-int nw_physical_dims(const nw_buffer *b); // number of dimensions of its layout, or else of its shape
+// number of dimensions of the layout or, without a layout, of the shape
+int nw_physical_dims(const nw_buffer *b);
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
 // Returns the layout of an allocated buffer. `loops` has the names of the loop variables around the allocation. Returns
 // NULL with a diagnostic if the size has no bound.

@@ -21,7 +21,7 @@ typedef enum nw_combiner {
   NW_MIN_OF,
   NW_MAX_OF,
   NW_ARGMIN,
-  NW_ARGMAX, // like NW_ARGMIN, makes two stores: value and index; of equal values the lowest index is selected
+  NW_ARGMAX, // like NW_ARGMIN, stores a value and its index; among equal values, the lowest index is selected
 } nw_combiner;
 const char *nw_combiner_name(nw_combiner c); // "sum", ...
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
@@ -33,13 +33,14 @@ const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
 // Of equal values (also two NaNs) the lower index is kept. So the order of contributions does not matter.
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
 
-// Returns the condition under which an init runs that is a part of the block. This is the guard of the block, except
-// that conditions on the reduction loops are ignored if the reduction is empty. NULL if the init always runs.
+// For an init that is a part of the block, returns the condition under which the init runs. This is the guard of the
+// block, except that conditions on the reduction loops are ignored if the reduction is empty. NULL if the init always
+// runs.
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
-// Returns the condition under which the whole reduction of the block is empty. It is not sufficient that the part of
-// the reduction that the block's loops run is empty. NULL if the block is not a reduction.
+// Returns the condition under which the whole reduction of the block is empty. The block's loops may run only a part of
+// the reduction; the condition is not met if only this part is empty. NULL if the block is not a reduction.
 const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);
 // True if the block reduces along this loop: some binding uses the loop, and only bindings of reduce variables do.
 bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
@@ -247,7 +248,7 @@ struct nw_program {
   void (*whole_free)(void *whole);
   void *lowered; // cache of lower/: the lowered program
   void (*lowered_free)(void *lowered);
-  // names given since the clone, so that two statements that are not yet in the tree never get the same name
+  // names given since this program was cloned; statements that are not yet in the tree thus get different names
   struct nw_taken *taken;
 };
 

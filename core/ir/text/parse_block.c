@@ -1,4 +1,4 @@
-// Parses blocks. The first line of a block has the variables with their bindings and ranges. Then come the inits and
+// Parses blocks. The first line of a block lists its variables with their bindings and ranges. Then come the inits and
 // targets, one per line.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"

@@ -6,7 +6,7 @@ typedef struct nw_short_block {
   char *where; // the guard, simplified; NULL if there is none or it always holds
   int n;
   char **line; // "C[32*i_o + i_i, j] += A[...]*B[...]", one per target; an arg-reduction is one line
-  // the block's name if no target has that name, and where the init runs; "" if neither is shown
+  // the block's name, unless a target has that name, and the place where the init runs; "" if neither is shown
   char *comment;
 } nw_short_block;
 
