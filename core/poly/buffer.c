@@ -59,7 +59,7 @@ static isl_set *not_served(const nw_fate *f, nw_use *r) {
   return left;
 }
 
-// Sets *bad to the pairs of executions of w and r in which r comes first, and no other write has written the element
+// Sets *bad to the pairs of executions of w and r in which r runs before w, and no other write has written the element
 // before r.
 static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **bad) {
   isl_set *left = not_served(f, r);

@@ -1,5 +1,5 @@
-// Checks that when the result of a reduction is read, it has each of its contributions exactly once. Also checks that
-// every element of an output is written.
+// Checks that a reduction has received each of its contributions exactly once before its result is read. Also checks
+// that every element of an output is written.
 #include "poly/internal.h"
 
 // ---- repeated contributions

@@ -228,7 +228,7 @@ static nw_answer remember(const nw_model *m, int fact, nw_answer answer) {
 }
 
 // Stores two facts about the sites that do the same work. Fact 1 is that every instance is executed. Fact 2 is that
-// each one is also executed only once.
+// every instance is executed exactly once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once) {
   nw_sites like = nw_sites_like(m, s);
   int number = group_number(m, &like);

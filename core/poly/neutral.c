@@ -14,7 +14,7 @@ bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e
   case NW_SUM: return (whole && e->i == 0) || (real && e->f == 0);
   case NW_PROD: return (whole && e->i == 1) || (real && e->f == 1);
   case NW_ARGMIN:
-    if (t == 1) return whole && e->i == -1; // index -1 always loses to the other index
+    if (t == 1) return whole && e->i == -1; // index -1 means "no contribution yet"
     // fallthrough
   case NW_MIN_OF: return (whole && e->i == greatest) || (real && isinf(e->f) && e->f > 0);
   case NW_ARGMAX:

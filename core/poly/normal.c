@@ -61,9 +61,8 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
   return true;
 }
 
-// Decides whether loads of the buffer must be expanded, which is the case if the other program has no block with the
-// same origin. Returns a block whose body gives the values of the whole buffer, or NULL if loads need not or cannot be
-// expanded.
+// Loads of the buffer must be expanded if the other program has no block with the same origin. Returns a block whose
+// body gives the values of the whole buffer, or NULL if loads need not or cannot be expanded.
 static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;

@@ -157,8 +157,8 @@ static const nw_expr *filled(const whole *w, const nw_expr *e) {
   return nw_subst_n(w->pool, e, n, name, by);
 }
 
-// Solves a == b if a is affine in one unknown whose coefficient is 1 or -1. Both must be index expressions. Their types
-// are compared here, because where two bodies differ, one may have an index and the other data.
+// Solves a == b if a is affine in one unknown whose coefficient is 1 or -1. Both must be index expressions. The types
+// are compared because one body may have an index where the other has data.
 static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   int64_t coef[NW_MAX_DEPTH];
   const nw_expr *rest;

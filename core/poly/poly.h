@@ -72,6 +72,6 @@ const char *nw_judge_rule_name(int i);
 long nw_judge_budget(nw_ctx *c, long most); // returns the previous limit
 
 // Switches brief refusals on or off, and returns the previous state. A brief refusal names the buffer and the blocks in
-// conflict, but no element and no iterations. This avoids the search for the smallest witness. On the packed
-// GEMM, 17,000 steps a second are then refused, instead of 4,400.
+// conflict, but no element and no iterations. This avoids the search for the smallest witness. On the packed GEMM, this
+// increases the number of refusals per second from 4,400 to 17,000.
 bool nw_judge_briefly(nw_ctx *c, bool brief);

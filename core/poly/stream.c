@@ -6,7 +6,7 @@
 
 typedef struct stream {
   const nw_model *m;
-  const nw_path *path; // ends in the block
+  const nw_path *path; // the path from the root to the block
   const nw_stmt *block, *vector;
   const nw_buffer *buffer;
   nw_ranges r; // ranges and facts at the block

@@ -12,7 +12,7 @@
 #include "poly/internal.h"
 
 typedef struct place { // the place of a site in its launch
-  nw_path path; // ends in the block
+  nw_path path; // the path from the root to the block
   int launch; // position of the launch on the path; -1 if there is no launch
   int host; // number of loops outside the launch
   bool unsafe; // true if an unsafe step has bound a loop around the site
@@ -316,8 +316,8 @@ static isl_map *threads_apart(const duo *d, isl_map *pairs) {
 
 // ---- between threads
 
-// Checks pairs that a joint orders (in loop `level`, or after all common loops). Refuses those that have the opposite
-// order in the program, because an enclosing thread loop runs the second execution first.
+// Checks pairs that a joint orders (in loop `level`, or after all common loops). Refuses the pairs whose second
+// execution is first in the program, because an enclosing thread loop runs it earlier.
 static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   isl_map *rest = isl_map_copy(ordered), *bad = isl_map_empty(isl_map_get_space(ordered));
   for (int i = d->pa->host; i < level; i++) {
