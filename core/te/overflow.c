@@ -9,7 +9,7 @@
 
 typedef struct span {
   __int128 lo, hi;
-  bool open; // true if it contains a product of unknown factors
+  bool open; // true if the expression contains a product of unknown factors
 } span;
 
 static __int128 least(__int128 a, __int128 b) { return a < b ? a : b; }
