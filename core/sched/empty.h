@@ -14,6 +14,6 @@ int nw_empty_version(nw_step *st, const nw_stmt *whole, const char *path);
 // also stay valid.
 int nw_empty_named(nw_step *st, int id, const char *name);
 int nw_empty_loop(const nw_sched *s, const char *name); // the id of the empty loop of that name; 0 if there is none
-const char *nw_empty_name(const nw_sched *s, int id); // NULL if it is not an empty piece
+const char *nw_empty_name(const nw_sched *s, int id); // NULL if no empty piece has this id
 bool nw_empty_stage(const nw_sched *s, const char *name);
 void nw_empty_results(nw_step *st); // makes the results of a step on an empty piece; the results are also empty pieces

@@ -133,7 +133,7 @@ static const nw_primitive rows[] = {
      NULL,
      {{.name = "fact", .kind = NW_ARG_COND, .doc = "a condition on sizes: nw.eq(M % 16, 0), or as text"}},
      nw_apply_assume,
-     NULL, // no suggestion: if the fact is never true, specialize with this condition is not useful either
+     NULL, // no suggestion: if the fact is never true, a version that is specialized for it is not useful either
      NULL},
     {"join",
      "Joins two consecutive loops that have the same body; undoes a cut.",

@@ -11,7 +11,7 @@ enum { WRITE_STAGE, WRITE_SCOPE, WRITE_LAYOUT, WRITE_NAME, WRITE_AT };
 // ---- the nest of the copy: the loops of the stage that are not reduction loops
 
 typedef struct takeover {
-  nw_path path; // ends in the stage's block
+  nw_path path; // the path from the root to the stage's block
   int top; // index on the path of the outermost loop that contains only the stage
   nw_stmt *block;
 } takeover;
@@ -221,7 +221,7 @@ static bool cache_piece(nw_step *st, const pieces *x, nw_stmt *block) {
   put_copies(st, &t, n, copy);
   for (int i = 0; i < n; i++) {
     block->block.target[i].buffer = x->cache[i]->name;
-    block->block.target[i].stream = false; // the blocks that copy have the streaming stores instead
+    block->block.target[i].stream = false; // the copy blocks now make the streaming stores
   }
   block->block.name = block == x->at[0] ? x->cache[0]->name : nw_unique_block_name(st->p, x->cache[0]->name);
   return nw_place(st, &stage, loop);

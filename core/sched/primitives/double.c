@@ -17,7 +17,7 @@ typedef struct ahead {
   nw_step *st;
   int64_t by; // number of iterations by which the stage is computed ahead
   nw_stmt *block, *loop;
-  nw_path own; // ends in the block
+  nw_path own; // the path from the root to the block
   int at, top; // indices on the path `own`: `at` of the loop, `top` of the block's own nest
   // For each dimension: number of positions that the iterations in flight use; 0 if their parts do not move along it.
   int64_t *rows;

@@ -67,7 +67,7 @@ static const nw_expr *position(nw_pool *pool, const nw_pieces *x) {
   return at;
 }
 
-// Replaces the loop by the new loops. In its body, `at` replaces its variable.
+// Replaces the loop by the new loops. In the body, `at` replaces the variable of the old loop.
 static void put_nest(nw_step *st, nw_stmt *loop, const nw_expr *at, nw_pieces *x) {
   nw_path path;
   nw_find(st->p, loop->id, &path);

@@ -8,7 +8,7 @@
 
 typedef struct reach {
   nw_step *st;
-  nw_path path; // ends in the block
+  nw_path path; // the path from the root to the block
   nw_ranges r;
   int nloops;
   const char *loop[NW_MAX_DEPTH]; // loops around the block, outermost first

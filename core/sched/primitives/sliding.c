@@ -10,7 +10,7 @@
 
 typedef struct slide {
   nw_step *st;
-  nw_path path; // ends in the stage's block
+  nw_path path; // the path from the root to the stage's block
   int top; // index on the path of the outermost loop of the stage's own nest
   int home; // index of the allocation on the path
   const nw_stmt *over; // the loop along which the rows slide: the innermost loop around the nest
