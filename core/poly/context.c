@@ -131,8 +131,8 @@ static void count_anew(nw_proofs *s) {
 
 // Returns the number of isl operations since the question began. isl does not report this number. It reports only
 // whether a limit is reached, so this function finds the number by a binary search for that limit. A test of a limit
-// that is not reached is itself counted as an operation. `asked` is the number of these tests. Because of them, the
-// counter is restarted after the search.
+// that is not reached is itself counted as an operation. `asked` is the number of these tests. These tests make the
+// counter too high, so it is restarted after the search.
 static long operations(nw_proofs *s) {
   if (isl_ctx_last_error(s->isl) != isl_error_none) return s->limit;
   long lo = 0, hi = s->limit - s->done, asked = 0;

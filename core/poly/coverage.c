@@ -1,9 +1,9 @@
-// Checks that every element that is read is also written, before or after the read. A write class is a function that
-// selects the writes that count. If all declared instances are executed, the check uses the declared instances, because
-// its result then stays valid when the loops change. Otherwise it uses the executions.
+// Checks that every element that is read is also written, before or after the read. The caller passes a write class: a
+// function that selects the writes to be considered. If all declared instances are executed, the check uses the
+// declared instances, because its result then stays valid when the loops change. Otherwise it uses the executions.
 #include "poly/internal.h"
 
-// True if the write is in the class `of` and certainly happens. Other writes prove nothing.
+// True if the write is in the class `of` and certainly happens. Only such writes can prove that an element is written.
 static bool counts(nw_write_class of, const nw_use *w) { return of(w) && !w->site->maybe; }
 
 // True if every instance that writes the buffer is executed, and the buffer exists only once. Then it is sufficient to

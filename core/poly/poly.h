@@ -10,7 +10,7 @@
 // have the same blocks and execute every instance of the computation once. Otherwise it is judged by the computed
 // values. The judge also checks that accesses are inside their buffers, that every output element is written, that
 // marked loops carry no dependence, and that buffers fit in their scopes. If the result is false, the context holds an
-// NW_EREFUSED or NW_EUNDECIDED diagnostic. The witness of its refusal is the lexicographically smallest pair of
+// NW_EREFUSED or NW_EUNDECIDED diagnostic. The witness of a refusal is the lexicographically smallest pair of
 // executions in conflict.
 bool nw_judge(const nw_program *before, const nw_program *after);
 
@@ -41,8 +41,8 @@ typedef struct nw_interval {
   int nconds; // number of such conditions
   // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none, or if `apart` is true
   const nw_expr *lo, *hi;
-  bool apart; // the iterations are not consecutive
-  bool branches; // some blocks run in iterations in which other blocks do not run, as in a fused loop
+  bool apart; // true if the iterations are not consecutive
+  bool branches; // true if some blocks run in iterations in which other blocks do not run, as in a fused loop
   // true if lo..hi is inside the loop's range for all sizes; if false, lo and hi must be clamped to the range
   bool stands;
 } nw_interval;

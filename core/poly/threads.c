@@ -281,7 +281,8 @@ static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char
   return none == isl_bool_true ? NW_HOLDS : nw_proofs_lost(d->m->f->s);
 }
 
-// True if the rule is on. False if only the positions of barriers are needed, since nothing is reported then.
+// True if the rule is enabled and its violations must be reported. If only the positions of barriers are needed,
+// nothing is reported.
 static bool rule_on(const duo *d, bool blocks) {
   nw_ctx *c = d->m->p->ctx;
   if (d->c->syncs) return false;
