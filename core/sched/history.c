@@ -188,7 +188,7 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
   return true;
 }
 
-// Goes to a version. If the user then goes back, redo follows the path to this version.
+// Goes to a version. If the user then undoes steps, redo follows the path to this version.
 void nw_sched_goto(nw_sched *s, int version) {
   if (!s || !nw_sched_node(s, version)) return;
   s->current = version;

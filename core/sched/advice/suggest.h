@@ -63,6 +63,6 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argume
 // Suggests steps if the condition of a block depends on enclosing loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);
 
-// Finds assumptions that make the refused step legal. Each states that a size is greater than in the counterexample,
-// and was tried. Returns their number, which is at most two.
+// Finds assumptions that make the refused step legal, by trying them. Each assumption states that a size is greater
+// than its value in the counterexample. Returns the number of assumptions, which is at most two.
 int nw_ways_by_size(nw_step *st, const nw_conflict *at, const nw_candidate **out);

@@ -17,7 +17,7 @@ const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *n
   return NULL;
 }
 
-// Refuses, and names the first block in between: "P is computed also inside i".
+// Refuses the step, and names the statement that makes the nest imperfect: "P is computed also inside i".
 bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way) {
   nw_blocks b = nw_blocks_below(st->scratch, way);
   bool named = way->kind == NW_ALLOC || way->kind == NW_GUARD || !b.n;
