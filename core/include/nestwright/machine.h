@@ -24,15 +24,15 @@ NW_API bool nw_peak_flops(nw_ctx *c, nw_dtype type, int threads, nw_rates *out);
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
 NW_API bool nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, nw_rates *out);
 typedef struct nw_calibrated { // a figure of the calibration
-  const char *path; // of its field in the machine record (hw/machine.h)
+  const char *path; // the path of the figure's field in the machine record (hw/machine.h)
   double value;
   double lo, hi; // interval in which a later calibration is expected to find the value
-  bool shared; // depends on caches, memory or cores that other programs use too
-  const char *doubt; // why the value is not used; NULL if it is
+  bool shared; // true if the value depends on caches, memory or cores that other programs use too
+  const char *doubt; // why the value must not be used; NULL if it can be used
 } nw_calibrated;
-// Measures this machine, in several passes that take some seconds in all. Calls `found` for each figure, at the end.
-// dispatch: the instructions per cycle that the record of this processor states, 0 if unknown. If the core never
-// reaches them, another thread uses it, and no figure is used.
+// Measures this machine, in several passes that take some seconds in all. At the end, calls `found` for each figure.
+// `dispatch` is the number of instructions per cycle in the record of this processor, 0 if unknown. If the core never
+// reaches this number, another thread runs on the core, and no figure is used.
 typedef void (*nw_calibrated_fn)(void *env, const nw_calibrated *figure);
 NW_API bool nw_calibrate(nw_ctx *c, double dispatch, nw_calibrated_fn found, void *env);
 // An energy counter of a package ("package-0") or of its memory ("dram").
