@@ -155,7 +155,7 @@ static bool moves_another(const nw_intrinsic *in, const nw_expr *const *index, i
   return false;
 }
 
-// Each dimension that is longer than 1 needs a loop that moves along no other dimension. This loop determines the
+// Each dimension of more than one element needs a loop that moves along no other dimension. This loop determines the
 // stride of the dimension.
 static bool own_loop(nw_ctx *c, nw_intrinsic *in, nw_intrinsic_arg *a, const nw_expr *const *index, int d) {
   int64_t coef[NW_MAX_DEPTH], rest;

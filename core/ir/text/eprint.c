@@ -89,7 +89,8 @@ static int left_strength(const nw_expr *e, int prec) {
   return nw_op_has((nw_op)e->op, 'C') || is_division(e->arg[0]) ? prec + 1 : prec;
 }
 
-// The product of integers is the same in any order, so a product on the right needs no parentheses: 32*i*j.
+// A product of integers does not depend on the grouping of its factors. So a product on the right needs no parentheses:
+// 32*(i*j) is printed as 32*i*j.
 static int right_strength(const nw_expr *e, int prec) {
   bool product = e->op == NW_OP_MUL && e->arg[1]->op == NW_OP_MUL;
   return product && nw_dtype_is_int((nw_dtype)e->type.dtype) ? prec : prec + 1;
