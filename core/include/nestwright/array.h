@@ -7,15 +7,17 @@ extern "C" {
 #endif
 
 NW_API nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape); // zeros, 64-byte aligned
-// A place in memory: an address that is a multiple of `align` (a power of two) but not of 2 * align, plus `offset` bytes.
+// A place in memory: `offset` bytes after an address that is a multiple of `align`, but not of 2 * align. `align` is a
+// power of two.
 typedef struct nw_address {
   int64_t align, offset;
-  bool huge; // in a mapping of its own, for which huge pages are asked for
+  bool huge; // true: the array has its own mapping, for which the system is asked to use huge pages
 } nw_address;
-NW_API nw_array *nw_array_placed(nw_array *from,
-                                 const nw_address *place); // a copy; NULL if the elements cannot lie there
-// Counts the bytes of the mappings that hold these arrays, and how many of them lie on huge pages. The arrays must have
-// been placed with `huge`, since other arrays share mappings. False if the system does not tell.
+// Returns a copy of an array at this place; NULL if elements of the array's dtype cannot be at such an address.
+NW_API nw_array *nw_array_placed(nw_array *from, const nw_address *place);
+// Sets *mapped to the bytes of the mappings that hold these arrays, and *huge to the part of these bytes that is on huge
+// pages. The arrays must have been placed with `huge`, since other arrays share mappings. False if the system does not
+// report the numbers.
 NW_API bool nw_huge_bytes(int n, nw_array *const *a, int64_t *huge, int64_t *mapped);
 // For tests: places tensors and temporaries directly before an inaccessible page, or directly after one. An access
 // outside them then crashes, and the crash is reported as an error. `align` is a power of two: the alignment of the

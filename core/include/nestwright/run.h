@@ -29,13 +29,13 @@ NW_API const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output);
 // Makes the output arrays of a call from the shapes of the inputs.
 NW_API bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs);
 NW_API bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args); // checks shapes, dtypes, facts and overlap
-// How caches are emptied before each call that is measured: not at all, by flushing the lines of the arrays, which only
-// x86 can do, or by sweeping a large buffer.
+// How caches are emptied before each measured call. NW_WARM: not at all. NW_FLUSHED: by flushing the lines of the
+// arrays, which only x86 can do. NW_SWEPT: by reading a large buffer.
 typedef enum nw_chill { NW_WARM, NW_FLUSHED, NW_SWEPT } nw_chill;
 NW_API bool nw_can_flush(void);
-typedef struct nw_conditions { // of a measurement
+typedef struct nw_conditions { // the conditions of a measurement
   nw_chill chill;
-  int64_t offset; // the place of the arrays: nw_time.align is the alignment of their addresses less the offset
+  int64_t offset; // the address of each array, minus this offset, is a multiple of nw_time.align
   int ncpus; // 0, or as many as there are threads; a kernel with fewer threads uses the first CPUs
   const int *cpu; // the CPU of each thread
 } nw_conditions;
@@ -51,7 +51,7 @@ typedef struct nw_time {
   double clock; // seconds that reading the clock takes; subtracted from each call if the caches were emptied
   double *sample; // reps values in the order of the runs; heap, the caller frees it
 } nw_time;
-// how: NULL for the usual conditions.
+// If `how` is NULL, the usual conditions apply.
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds,
                            const nw_conditions *how, nw_time *out);
 // Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure.
@@ -62,12 +62,12 @@ NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_a
                               const nw_conditions *how, nw_time *out);
 // The measured time of a loop. All fields are per call of the kernel.
 typedef struct nw_loop_time {
-  int id; // of the loop's statement; copies of a loop, such as a main part and a rest, have the same id
+  int id; // id of the loop's statement; copies of a loop, such as its main part and its remainder, have the same id
   char loop[64]; // name of its variable
   int depth; // number of loops around it
-  bool timed; // false if its executions are too short for a clock: its time is in that of the loop around it
+  bool timed; // false if the executions of the loop are too short for a clock; then only the enclosing loop is timed
   bool parallel;
-  double seconds; // of its executions; for a loop inside a parallel loop, the mean over the threads
+  double seconds; // time of all executions of the loop; for a loop inside a parallel loop, the mean over the threads
   double most; // the same for the slowest thread
   double work; // for a parallel loop, the mean time in which a thread runs its parts; otherwise `seconds`
   double times; // number of executions, of all threads together
@@ -83,9 +83,9 @@ typedef struct nw_loop_times {
   int n, threads, reps;
   nw_loop_time *at; // heap, the caller frees it
   double seconds; // median time of a call without clocks, measured in turn with the other calls
-  double clocked; // time of a call with clocks, of which the times of the loops are parts
-  double clocks; // the time that the clocks take in such a call, estimated
-  double least; // a loop is timed if its executions take at least so many seconds on average
+  double clocked; // time of a call with clocks; the times of the loops are parts of it
+  double clocks; // estimated time that the clocks take in such a call
+  double least; // a loop is timed if its executions take at least this number of seconds on average
   bool disturbed; // other work disturbed most of the samples
   int ncounts; // events per call without clocks, of all threads; only those that the system counts
   nw_event_count count[NW_MOST_COUNTS];
