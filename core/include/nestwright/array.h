@@ -15,7 +15,7 @@ typedef struct nw_address {
 } nw_address;
 // Returns a copy of an array at this place; NULL if elements of the array's dtype cannot be at such an address.
 NW_API nw_array *nw_array_placed(nw_array *from, const nw_address *place);
-// Sets *mapped to the bytes of the mappings that hold these arrays, and *huge to the part of these bytes that is on huge
+// Sets *mapped to the bytes of the mappings that hold these arrays, and *huge to how many of these bytes are on huge
 // pages. The arrays must have been placed with `huge`, since other arrays share mappings. False if the system does not
 // report the numbers.
 NW_API bool nw_huge_bytes(int n, nw_array *const *a, int64_t *huge, int64_t *mapped);
