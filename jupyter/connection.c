@@ -51,7 +51,7 @@ static size_t read_all(reading *r, char *text) {
   return (size_t)all;
 }
 
-// Parses the file. Rejects a file with a duplicate name, because the name would be ambiguous.
+// Parses the file. Rejects an object in which a name occurs twice, because the value of this name would be ambiguous.
 static bool parse(reading *r) {
   char text[MOST_BYTES + 1];
   json_error_t error;
@@ -174,8 +174,8 @@ static bool curve_key(reading *r, const char *name, char out[CURVE_KEY + 1]) {
   return true;
 }
 
-// curve_publickey and curve_secretkey are the keys of the kernel for encryption. Clients know the public key. All
-// traffic is then encrypted, and a client that has a wrong public key cannot finish the handshake.
+// curve_publickey and curve_secretkey are the keys of the kernel for encryption. Clients know the public key. If the
+// file has these keys, all traffic is encrypted, and a client that has a wrong public key cannot finish the handshake.
 static bool curve(reading *r) {
   char public[CURVE_KEY + 1], derived[CURVE_KEY + 1];
   const json_t *p = json_object_get(r->o, "curve_publickey"), *s = json_object_get(r->o, "curve_secretkey");

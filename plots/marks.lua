@@ -92,7 +92,8 @@ local function lane_new(at, widths)
     series = {}, spans = {}, counts = {}, touched = {}, distinct = 0}
 end
 
--- Adds an access to its lane. An access to several elements is a line with a mark at each element.
+-- Adds an access to the lane of its tensor, which is a strip of the picture. An access to several elements is a line with a mark at
+-- each element.
 local function put(lane, n, at, o)
   local from, to, step = PLACES[o.y](at, lane.width, o)
   local key = kind_of(at, o) * 2 + (at.write and 1 or 0)

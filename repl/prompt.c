@@ -10,7 +10,7 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-static nwh *host; // a global, because readline's hooks take no argument
+static nwh *host; // a global, because readline passes no data of the program to its hooks
 static bool colour;
 static volatile sig_atomic_t cleared;
 

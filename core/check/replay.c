@@ -1,13 +1,17 @@
 // Tests whether the refused program really has the conflict that a refusal names.
 //
 // The *witness* of a refusal is one or two executions that access an element. The interpreter runs these executions,
-// and all other executions that write the element. The run confirms the conflict if it shows one of these errors:
+// and all other executions that write the element. The run confirms the conflict if it shows one of the following:
 //
 //  * the two executions are in the wrong order
-//  * they are in different iterations of the marked loop
+//  * they are in different iterations of the loop that gets a mark
 //  * an access is out of bounds
 //  * an element is read before it is written
 //  * a reduction is read before it is complete
+//  * one instance is executed twice
+//  * the storage holds the value of another element
+//  * threads race, or their result is wrong
+//  * an execution is outside of the declared domain
 //
 // A refusal without a witness is confirmed if a result of the program is wrong.
 #include "check/replay.h"
@@ -130,7 +134,7 @@ static const char *other_updates(const nw_replay_case *x) {
   return x->w->loop || (x->w->source.write && x->w->sink.write) ? x->w->buffer : NULL;
 }
 
-// Runs the same two instances in the program before the step. nw_watch explains `needs`.
+// Runs the two instances of x->after in the program before the step. For `needs`, see nw_watch.
 static bool meet_before(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->before);
@@ -178,8 +182,8 @@ static const char *how_pair(nw_replay_case *x) {
   return x->w->source.write && x->w->sink.write && same_vars(a, b) ? "twice" : NULL;
 }
 
-// True if the lowered program gives the same results as the program before the step, although its barriers reorder the
-// threads.
+// True if the lowered program gives the same results as the program before the step. Then its barriers separate the
+// accesses in conflict, but these may run in another order.
 static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   nw_check_data was = {0};
   nw_view *v = nw_check_data_outputs(&was, x->r->before, &x->data) ? nw_check_views(&was) : NULL;
@@ -190,8 +194,9 @@ static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   return same;
 }
 
-// For a conflict between blocks or threads, runs the lowered program with its barriers. Returns the kind of conflict if
-// there is a race, or if a thread reads a value before it is written. Otherwise returns NULL.
+// For a conflict between the blocks or threads of a grid, runs the lowered program with its barriers. Returns "race" if
+// there is a race, a read of an element that was not written or is outside its buffer, or a wrong result. Otherwise
+// returns NULL.
 static const char *how_race(nw_replay_case *x) {
   nw_check_data out = {0};
   nw_exec *e = nw_lower(x->r->after, NULL);

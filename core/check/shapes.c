@@ -159,7 +159,7 @@ static void random_rows(rows *r, int64_t *sizes, const candidates *c) {
 }
 
 // Adds rows with one value for all sizes, then rows with one size 0, then random mixtures. If there are no sizes, adds
-// one empty row.
+// one row without values.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row) {
   rows r = {.naive = naive, .p = p, .max = max, .at = row};
   int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);

@@ -12,7 +12,7 @@
 static nw_machine_info host;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Reads the first line of a file, without its newline; false if there is none.
+// Reads the first line of a file, without its newline; returns false if the file cannot be read or is empty.
 static bool read_line(const char *path, char *buf, int size) {
   FILE *f = fopen(path, "re");
   if (!f) return false;

@@ -31,7 +31,7 @@ typedef enum nw_machine_kind {
   NW_CLASS(DIV64, "div64", "div", "divisions of f64")                                                                  \
   NW_CLASS(SQRT, "sqrt", "div", "square roots of f32")                                                                 \
   NW_CLASS(SQRT64, "sqrt64", "div64", "square roots of f64")                                                           \
-  NW_CLASS(EXP, "exp", "0.05 20", "exp of f32; like the rows below, this includes the function call")                  \
+  NW_CLASS(EXP, "exp", "0.05 20", "exp of f32; as for log, tanh, erf and pow, this includes the function call")        \
   NW_CLASS(EXP64, "exp64", "exp", "exp of f64")                                                                        \
   NW_CLASS(LOG, "log", "exp", "log of f32")                                                                            \
   NW_CLASS(LOG64, "log64", "exp64", "log of f64")                                                                      \
@@ -76,7 +76,8 @@ typedef struct nw_machine_level { // a data cache
   double latency; // cycles
   double bytes_per_cycle; // bandwidth to the next level nearer to the core; for the first level, to the registers
   double back_per_cycle; // bandwidth of writes from the next level nearer to the core, in bytes per cycle
-  // cycles per line, loaded or stored, that is not adjacent to the previous one; 0: not known
+  // cycles per line that is loaded (strided) or stored (strided_store) and is not adjacent to the previous line; 0: not
+  // known
   double strided, strided_store;
   double crowded_store; // like strided_store, but for lines that map to few sets; 0: not known
   double strided_across; // extra cycles of a load that crosses a line, if loaded lines are not adjacent; 0: not known
@@ -212,8 +213,8 @@ typedef struct nw_section {
   const char *path; // "": the record itself; "caches", "ops", "memory"
   unsigned kinds; // the kinds of machines that have the section, as bits
   size_t offset, stride; // stride: 0 if there is a single instance
-  size_t number; // LIST: offset of the number of instances, an int
-  int most; // LIST: maximal number of instances
+  size_t number; // for a list: offset of the number of instances, an int
+  int most; // for a list: maximal number of instances
   int least;
   const char *(*key)(int i); // named instances: returns the name of the i-th; NULL after the last one
   const nw_field *row;
@@ -238,7 +239,7 @@ void nw_machine_limits(nw_machine *m); // sets the default limits of programs, a
 // 1. The index after the last one extends a list. Returns false on failure. The diagnostic then names the field and its
 // unit. If the field is unknown, the diagnostic suggests the most similar name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
-// Sets the source of the number of a field, or of all fields whose paths begin with `path`.
+// Sets the source of the value of a field, or of the values of all fields whose paths begin with `path`.
 NW_API bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
 // Fills in the defaults, and checks that required fields are set and that the values are consistent.
 NW_API bool nw_machine_finish(nw_ctx *c, nw_machine *m);
@@ -246,7 +247,7 @@ NW_API bool nw_machine_finish(nw_ctx *c, nw_machine *m);
 typedef void (*nw_machine_fn)(void *env, const char *path, const nw_section *s, const nw_field *f, nw_value v);
 NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
-                                    const char *path); // source of the number; NULL if none is given
+                                    const char *path); // source of the value of the field; NULL if none is given
 
 // Returns effective_bytes divided by the bytes of a way, rounded down, but at least 1. The bytes of a way are one line
 // for each set.
@@ -263,6 +264,6 @@ nw_features nw_machine_features(const nw_machine *m);
 // a single number.
 int nw_width_of(int64_t bytes);
 // Returns the overhead of a parallel loop with `threads` threads, in microseconds. Between the numbers of threads in
-// the rows of `team`, the overhead is interpolated linearly; outside of them it is constant. `spawn` and `barrier`
-// receive its two parts; they may be NULL.
+// the rows of `team`, the overhead is interpolated linearly; outside of them it is constant. It is 0 for one thread, or
+// if there are no rows. `spawn` and `barrier` receive its two parts; they may be NULL.
 double nw_machine_team_us(const nw_machine *m, int threads, double *spawn, double *barrier);

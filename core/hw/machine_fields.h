@@ -18,4 +18,4 @@ bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_record_field *
 bool nw_field_set(nw_ctx *c, const nw_record_field *p, const char *path, nw_value v);
 nw_value nw_field_get(const nw_field *f, const char *at, int i);
 int nw_field_word(const nw_field *f, const char *text); // index among the field's words, or -1
-const char *nw_field_wants(const nw_field *f); // "a whole number"
+const char *nw_field_wants(const nw_field *f); // what the field accepts, in words, such as "a whole number"

@@ -1,6 +1,6 @@
 // The reference interpreter. It runs any program, scheduled or lowered. It detects every access outside its buffer, and
-// every read of an element that was never written. For a lowered program, its results are bit for bit those of
-// generated code.
+// every read of an element that was never written. For a lowered program, its results are bit for bit those of machine
+// code that the LLVM back end makes; codegen/c/c_text.c says when C code gives the same bits.
 #pragma once
 #include "lower/lower.h"
 #include "te/te.h"
@@ -21,7 +21,7 @@ typedef struct nw_access {
   bool init; // true if the access is part of the init of a reduction
   const int64_t *var; // values of the block's axes
   int n; // number of indices of the element
-  const int64_t *at; // its indices in the program
+  const int64_t *at; // the indices of the element, as written in the program
   int64_t room; // its storage location; elements that share storage have the same location
   // outside: the element is outside the stored part; unwritten: an element is read that was not written since the
   // allocation
@@ -66,9 +66,9 @@ bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *cons
 bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes,
                     int ninputs, const nw_view *inputs, const int64_t *index, double *value);
 
-// A row describes a scalar math function, or a vector form of it. The interpreter and generated code call the same
-// functions, so that both give the same bits. libmvec provides f32 forms of 4, 8 and 16 lanes and f64 forms of 2, 4 and
-// 8 lanes; it does not have all functions.
+// A row describes a scalar math function, or a vector form of it. The interpreter and the code of the LLVM back end
+// call the same functions, so that both give the same bits. libmvec provides f32 forms of 4, 8 and 16 lanes and f64
+// forms of 2, 4 and 8 lanes; it does not have all functions.
 typedef struct nw_math_row {
   nw_op op;
   nw_dtype dtype; // F32 or F64

@@ -138,8 +138,8 @@ static nw_learner *new_learner(nw_ctx *c, int features) {
   return NULL;
 }
 
-// Makes a booster (XGBoost's term for a model). It takes the number of features from `rows`. If `rows` is NULL, it
-// takes it later from the model that is loaded.
+// Makes a booster (XGBoost's term for a model). It takes the number of features from `rows`. If `rows` is NULL, the
+// booster takes this number from the model that is loaded later.
 static bool make_booster(nw_learner *m, void *rows) {
   return done(m, m->lib.XGBoosterCreate(&rows, rows ? 1 : 0, &m->booster));
 }

@@ -6,6 +6,7 @@
 
 // Checks that the types in the table are equal to those in XGBoost's header.
 #define NW_ROW(type, name, params) _Static_assert(_Generic(name, type(*) params : 1, default : 0), #name);
+NW_XGBOOST_FUNCTIONS(NW_ROW)
 _Static_assert(sizeof(bst_ulong) == sizeof(uint64_t), "bst_ulong");
 
 static bool find(nw_ctx *c, const nw_xgboost *x, const char *name, void *to) {

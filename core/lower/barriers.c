@@ -1,11 +1,12 @@
 // Pass: inserts as few barriers as necessary into GPU kernels, and gives every kernel launch a loop over GPU blocks.
 //
 // In the following, a block is a unit of work (nw_stmt), not a GPU block. nw_syncs lists the requirements: all threads
-// must finish block A before any thread begins block B. A barrier between A and B meets a requirement. It may be in the
-// innermost statement list that contains both blocks, or in a list inside it: after A, or before B. If B runs in a
-// later iteration of a loop than A, the barrier may be between A and the end of the loop, or between the start of the
-// loop and B. Since one barrier can meet several requirements, those of the innermost lists are handled first. If no
-// barrier meets a requirement yet, a barrier is inserted before B or, for a later iteration, at the start of the loop.
+// must finish block A before any thread begins block B. A barrier between A and B meets a requirement. It may be
+// between A and B in the innermost statement list that contains both. It may also be in a list inside that one: after A
+// in a list with A, or before B in a list with B. If B runs in a later iteration of a loop than A, the barrier may be
+// between A and the end of the loop, or between the start of the loop and B. Since one barrier can meet several
+// requirements, those of the innermost lists are handled first. If no barrier meets a requirement yet, a barrier is
+// inserted before B or, for a later iteration, at the start of the loop.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>

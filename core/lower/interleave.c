@@ -1,10 +1,11 @@
-// Pass: interleaves virtual threads statement by statement, and splits a thread loop at every barrier.
+// Pass: moves the loops of virtual threads inwards, and splits a thread loop at every barrier.
 //
-// A loop bound to vthread is moved inwards: each statement inside it that contains no other statement gets its own copy
-// of the loop. The loops, allocations and barriers that were inside the loop are then outside of its copies. Each of
-// these allocations gets a copy for each virtual thread. The judge has checked that virtual threads are independent, so
-// any order is correct. A thread loop is split in the same way, but only at the barriers inside it: after each barrier
-// a new thread loop begins.
+// A loop bound to vthread is moved into the sequences, allocations, guards and loops inside it. The exceptions are
+// vectorized loops, and loops and guards whose bounds or condition use its variable. Each run of neighbouring
+// statements into which it is not moved gets a copy of the loop; a barrier gets none. The allocations are then outside
+// of the copies, and each of them gets a copy for each virtual thread. The judge has checked that virtual threads are
+// independent, so any order is correct. A thread loop is split in the same way, but only at the barriers inside it:
+// after each barrier a new thread loop begins.
 #include "lower/pass.h"
 
 enum { UNROLL_BELOW = 16 }; // with fewer virtual threads than this, the copies of a loop are unrolled
@@ -95,7 +96,8 @@ static void wrap(spread *x, nw_vec *run, nw_vec *out) {
   run->n = 0;
 }
 
-// Adds the statements to `out`, each with the loop around it or inside it.
+// Adds the statements to `out`. The loop is put around each run of statements, or into those statements into which it
+// can be moved.
 static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
   nw_vec run = {0};
   for (int i = 0; i < n; i++) {

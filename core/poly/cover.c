@@ -227,8 +227,8 @@ static nw_answer remember(const nw_model *m, int fact, nw_answer answer) {
   return answer;
 }
 
-// Stores two facts about the sites that do the same work. Fact 1 is that every instance is executed. Fact 2 is that
-// every instance is executed exactly once.
+// Decides whether the sites that do the same work as s execute every instance. If so, *once says whether they execute
+// every instance exactly once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once) {
   nw_sites like = nw_sites_like(m, s);
   int number = group_number(m, &like);

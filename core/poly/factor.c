@@ -8,7 +8,8 @@
 // the write covers the read in each factor.
 //
 // A site may have a dozen loops, but a factor usually has only two or three loops of each site. Most steps leave most
-// factors as they are. These functions ignore the conditions of the accesses. They also examine one factor at a time,
+// factors as they are. nw_never_apart ignores the conditions of both accesses. nw_surely_covers
+// ignores those of the read, and fails if the write has any. Both examine one factor at a time,
 // and do not notice if another factor is empty. So if a proof fails, the property may still hold.
 #include "poly/radix.h"
 
@@ -206,8 +207,8 @@ static bool has_all_terms(const duo *d, factor f) {
   return false;
 }
 
-// True if it is proved, without isl, that w covers r in this factor. The factor must be a single component of the
-// index, or loops that are the same in both accesses, or the terms of a reduction.
+// True if it is proved, without isl, that the write covers the read in this factor. The factor must be a single
+// component of the index, or loops that are the same in both accesses, or the terms of a reduction.
 static bool is_plain(const duo *d, factor f) {
   if (nw_has_condition(d->b->site, f.b) && !NW_MUTATED(factor_conditions)) return false;
   if (f.terms) return !f.index && !f.a && has_all_terms(d, f);

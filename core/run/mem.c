@@ -10,7 +10,7 @@
 #define KEEP_FROM ((size_t)32 << 10) // smaller blocks are freed at once
 #define KEEP_MOST ((size_t)1 << 30) // bytes kept for reuse
 
-// The header of a block. It is in the 64 bytes before the data or, if the block is mapped, in the larger gap before it.
+// The header of a block. It is in the 64 bytes before the data. In a mapped block, these are the end of a larger gap.
 struct nw_block_list {
   struct nw_block_list *next;
   void *base;
@@ -39,8 +39,8 @@ static block *map_block(nw_mem *m, size_t bytes) {
   return b;
 }
 
-// Maps a block between two inaccessible pages. It then has a mapping of its own, whose huge pages the system counts. Its
-// size is noted as 0, so that it is not kept for reuse.
+// Maps a block between two inaccessible pages. So the block has a mapping of its own, and the system reports how much
+// of it is on huge pages. Its size is noted as 0, so that it is not kept for reuse.
 void *nw_mem_huge(nw_mem *m, size_t bytes) {
   size_t colour = next_colour(m), inner = (bytes + colour + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
   char *p = mmap(NULL, inner + 2 * HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -69,7 +69,7 @@ static void destroy(block *b) {
     free(b->base);
 }
 
-// Returns the first kept block that is large enough, if at most half of it would be wasted.
+// Returns the first kept block that is large enough but not much larger than twice the request.
 static block *reuse(nw_mem *m, size_t bytes) {
   for (block **at = &m->free_block; *at; at = &(*at)->next) {
     block *b = *at;

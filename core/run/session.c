@@ -2,7 +2,7 @@
 #include "run/session.h"
 #include <stdlib.h>
 
-// The module stays loaded: unloading LLVM is not safe, and another session may need it.
+// The library nestwright-jit stays loaded: unloading LLVM is not safe, and another session may need it.
 static void session_free(void *data) {
   nw_session *s = data;
   if (s->jit) s->api->close(s->jit);

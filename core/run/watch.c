@@ -1,9 +1,10 @@
 // Watches a team of threads during a measurement.
 //
 // Linux counts for each thread how long it was ready but had to wait for a core (the second number in
-// /proc/self/task/TID/schedstat). For the thread that calls, the wall-clock time that is not its own CPU time also
-// includes what a hypervisor took. A team of one thread never sleeps while it is measured, so all of this is a
-// disturbance; the caller of a larger team also waits for the others, so only the scheduler's count is used there.
+// /proc/self/task/TID/schedstat). For the thread that takes the measurement, there is a second number: its wall-clock
+// time minus its CPU time. This number also includes the time that a hypervisor took. A team of one thread never sleeps
+// while it is measured, so all of this difference is a disturbance. In a larger team, that thread also waits for the
+// other threads, so only Linux's count is used.
 #include "run/watch.h"
 #include "run/guard.h"
 #include "hw/hw.h"
@@ -34,8 +35,9 @@ void nw_team_ids(int threads, int *id) {
 
 // ---- places
 
-// Returns the cores on which the threads run while they are measured, if these are given, or if there are as many
-// threads as cores.
+// Returns, for each thread, the core on which it runs during a sample, and after these, for each thread, its usual
+// cores. Returns NULL, so that threads are not moved, unless cores are given, or there are several threads and as many
+// cores.
 static cpu_set_t *places_of(const nw_watch *w, const int *given) {
   cpu_set_t all;
   if (w->threads < 1 || sched_getaffinity(0, sizeof all, &all)) return NULL;
@@ -49,8 +51,8 @@ static cpu_set_t *places_of(const nw_watch *w, const int *given) {
   return places;
 }
 
-// Puts each thread on its own core (from = 0), or back (from = threads). Threads are only kept on their cores during a
-// sample, in which no memory is asked for: a request that cannot be met would leave them there.
+// Puts each thread on its own core (from = 0), or back (from = threads). Threads stay on their cores only during a
+// sample. No memory is requested during a sample, because a failed request would leave the threads there.
 static void put(const nw_watch *w, int from) {
   const cpu_set_t *places = w->places;
   for (int t = 0; places && t < w->threads; t++) sched_setaffinity(w->id[t], sizeof *places, &places[from + t]);

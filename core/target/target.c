@@ -66,8 +66,8 @@ void nw_target_release(nw_target *t) {
 
 // ---- this host
 
-// Returns a record that has only the values that the system reports. A prediction of costs needs a complete record,
-// which lua/nestwright/hw/host.lua makes.
+// Returns a record that has only the default limits and the values of nw_host. A prediction of costs needs a complete
+// record, which lua/nestwright/hw/host.lua makes.
 static nw_machine host_machine(void) {
   const nw_machine_info *h = nw_host();
   nw_machine m;

@@ -1,4 +1,5 @@
-// Makes the first program from the graph of operations: one perfect nest per operation, with temporaries at the root.
+// Makes the first program from the graph of operations: one perfect nest per compute. A scan has a nest for each
+// initial value, and a loop over its time steps with the nests of its updates. Temporaries are at the root.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ typedef struct maker {
   nw_vec order; // const nw_teop *
   nw_vec nests; // nw_stmt *, the statements of the root
   const nw_teop *only; // for the program of a single operation: all other operations become inputs
-  char **name; // the name of each operation in the order, used for its stages and buffers
+  char **name; // for each operation of `order`, the name of its stages and buffers
   place_of *at;
   int nat;
   renaming *size;
@@ -239,7 +240,7 @@ static void add_var(maker *m, nw_stmt *b, const char *symbol, const char *name, 
 // The rows of dimension 0 that a nest runs over.
 typedef struct rows {
   const nw_expr *lo, *extent;
-  nw_stmt *time; // an existing loop over the times, or NULL
+  nw_stmt *time; // the existing loop over the time steps of a scan, or NULL
   nw_var_kind kind;
 } rows;
 

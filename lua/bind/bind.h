@@ -1,6 +1,7 @@
 // Declares the binding of the core to Lua, which is the module nestwright.core.
 //
-// Every function that users can call is a row: name, C function, signature in LuaLS style, doc. The metatables,
+// Every C function that Lua can call is a row: name, C function, signature in LuaLS style, doc. Functions that are
+// written in Lua have such rows too (language/rows.lua). The metatables,
 // nw.help, completion, lua/meta and docs/reference.md are made from the rows, so nothing is documented twice.
 //
 // lua_error never jumps across frames of the core. A function here works in three phases. It reads its arguments, which

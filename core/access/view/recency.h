@@ -13,7 +13,7 @@
 typedef struct nw_recency {
   uint32_t *slot; // for each line: its slot (1 or higher), or 0 if the line was never accessed
   uint32_t *line; // for each slot: its line
-  uint64_t *here; // one bit for each slot that holds a line
+  uint64_t *here; // one bit for each slot: 1 if the slot holds a line
   uint32_t *tree; // Fenwick tree of the numbers of bits in the words of `here`
   uint32_t slots, words, next; // next: the first free slot
   uint32_t live; // number of lines accessed so far

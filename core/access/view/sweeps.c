@@ -1,4 +1,4 @@
-// Finds how the enclosing loops change the address of each load and store.
+// Finds how the enclosing loops change the address of each load and store that has an affine address.
 #include "access/ready.h"
 #include <stdlib.h>
 

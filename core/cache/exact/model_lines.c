@@ -68,7 +68,7 @@ static void begin_at(run *r, int64_t line) {
 }
 
 // Adds the runs of `old` up to r, and the parts of r that are not in `old`. The first i runs of `old` have already been
-// added. Returns the new number of added runs.
+// added. Returns the number of runs of `old` that have been added now.
 static int add_rest(runs *to, const runs *old, int i, run r) {
   while (r.from < r.to) {
     while (i < old->n && old->at[i].to <= r.from) add_run(to, old->at[i++]);

@@ -24,7 +24,8 @@ static int64_t move_of(const nw_shape *l, const nw_access_form *r) {
   return move < 0 ? -move : move;
 }
 
-// Returns an upper bound of the number of iterations that request the same lines as the iteration before them.
+// Returns an estimate of the largest number of consecutive iterations that request the same lines. It may be too low by
+// 1, because the quotient is rounded down.
 static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s) {
   int64_t most = INT64_MAX;
   for (int i = 0; i < s->nrefs; i++) {

@@ -2,8 +2,8 @@
 #include "codegen/llvm/llvm.h"
 #include <llvm-c/Target.h>
 
-// LLVM's code for "reads and writes only memory that the program cannot access" (MemoryEffects: two bits for each kind of
-// memory).
+// LLVM's code for "reads and writes only memory that the program cannot access" (MemoryEffects: two bits for each kind
+// of memory).
 #define NW_OTHER_MEMORY (3 << 2)
 
 static const nwc_isa rows[NW_ISA_COUNT] = {
@@ -46,8 +46,9 @@ LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v) {
   return LLVMBuildCall2(g->b, fn, none, &v, 1, "");
 }
 
-// The assembly has side effects, so that it is neither moved across another one nor removed. But it declares that it does
-// not access the program's memory, so that loads and stores are optimized as without clocks.
+// The assembly is declared to have side effects, so that LLVM neither removes it nor moves it across another read of
+// the clock. It is also declared not to access the program's memory, so that loads and stores are optimized as without
+// clocks.
 LLVMValueRef nwc_read_clock(nwc *g) {
   const nwc_isa *isa = nwc_isa_of(g->p->target);
   LLVMTypeRef fn = LLVMFunctionType(LLVMInt64TypeInContext(g->lc), NULL, 0, false);

@@ -194,7 +194,7 @@ static void divide(nw_code_state *s, const nw_code_ins *x) {
   int n = x->size;
   int64_t by = extended(nw_code_get(s, &x->arg[0], n), n), of = extended(s->reg[0], n);
   uint64_t uby = cut((uint64_t)by, n), uof = cut((uint64_t)of, n);
-  if (by == 0 || by == -1) by = 1, uby = uby ? uby : 1; // 0 would trap; -1 only changes the sign
+  if (by == 0 || by == -1) by = 1, uby = uby ? uby : 1; // 0 would trap, and -1 may overflow
   bool is_signed = x->op == NW_CODE_IDIV;
   s->reg[0] = cut(is_signed ? (uint64_t)(of / by) : uof / uby, n);
   s->reg[2] = cut(is_signed ? (uint64_t)(of % by) : uof % uby, n);
@@ -239,7 +239,8 @@ static int parallel_body(nw_code_state *s) {
   return body;
 }
 
-// True if the call is to the function for parallel loops. Its address is read from the symbol's table entry.
+// True if the call is to the function for parallel loops. Such a call is indirect: it reads the function's address
+// from a table of symbols.
 static bool calls_parallel(const nw_code_state *s, const nw_code_ins *x) {
   return x->nargs && x->arg[0].kind == NW_OPERAND_MEMORY &&
          nw_code_address(s, &x->arg[0]) == (uint64_t)NW_CODE_PARALLEL;

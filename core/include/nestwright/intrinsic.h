@@ -7,8 +7,8 @@ extern "C" {
 #endif
 
 // An intrinsic is a small computation that external code implements; ir/program/intrinsic.h describes how this code is
-// called. When an intrinsic is registered, it is tested against its description in a worker process. s:tensorize takes
-// the names of registered intrinsics.
+// called. When an intrinsic is registered, a worker process compares it with the compute that describes it. s:tensorize
+// takes the names of registered intrinsics.
 #define NW_ANY_STRIDE INT64_MIN // any stride is allowed; the call passes the actual one
 typedef struct nw_intrinsic nw_intrinsic; // lives as long as the session
 typedef struct nw_intrinsic_spec {

@@ -18,7 +18,7 @@ NW_API const nw_program *nw_sched_program(const nw_sched *s); // the current pro
 NW_API const nw_program *nw_sched_version(const nw_sched *s, int version); // borrowed; NULL if there is none
 NW_API int nw_sched_current(const nw_sched *s); // number of the current version; version 0 is the naive program
 NW_API int nw_sched_parent(const nw_sched *s,
-                           int version); // the version to which the step was applied; 0 for the naive program
+                           int version); // the version from which a step made `version`; 0 for the naive program
 
 // An argument of a step. A stage is given by its name, a loop by its name or its id. Expressions may use sizes.
 typedef enum nw_arg_kind {
@@ -43,8 +43,8 @@ struct nw_arg {
   int64_t i; // INT: the number; LOOP, STMT: its id, if `name` is NULL
   int n; // LIST, EXPRS: number of items
   const nw_arg *item; // LIST
-  // EXPRS: layout expressions in the variables "_0", "_1", ...; EXPR, COND: one expression in sizes of the user or of
-  // the program
+  // EXPRS: layout expressions in the variables "_0", "_1", ...; EXPR, COND: one expression in loop variables and
+  // sizes, which are those of the program or were made by the user
   const nw_expr *const *expr;
 };
 typedef struct nw_param { // one parameter of a primitive
@@ -107,7 +107,7 @@ NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named
 NW_API void nw_sched_goto(nw_sched *s, int version); // goes to a version by number; does nothing if there is none
 NW_API int nw_sched_named(const nw_sched *s, const char *name); // finds a version by name or number; -1 on failure
 NW_API char *nw_sched_trace(const nw_sched *s, bool json); // the steps as Lua code, or as JSON
-// Applies the steps again, with the judge. The error names the first step that fails.
+// Applies the steps of a trace in JSON; each of them is judged. The error names the first step that fails.
 NW_API bool nw_sched_replay(nw_sched *s, const char *json);
 // Returns how the judge decided the last step: 'o' by the order of executions, 'v' by the computed values, 'm' by the
 // marks alone.
@@ -165,13 +165,15 @@ NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step of this versio
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // returns the id; 0 with an error if there is no such loop
 // Returns the name of a loop. Returns NULL with NW_ESTALE if a step replaced the loop; the error names this step.
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id);
-// Returns the first value of a loop as heap text; "0" for a piece without iterations. Returns NULL with NW_ESTALE as
-// above.
+// Returns the first value of a loop as heap text; "0" for a loop that was removed because it has no iterations. Returns
+// NULL with NW_ESTALE as above.
 NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
 // Stores the ids of the loops of the current version that correspond to this loop. If the loop still exists, this is
 // its own id. Otherwise these are the ids of the loops that steps made from it, in order. Returns the number of ids.
 NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
-NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL if it is empty
+NW_API char *
+nw_sched_loop_header(nw_sched *s,
+                     int id); // "for i_o in 0..32", as shown in the nest; NULL if the program has no such loop
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
 // Stores the ids of the loops around a stage, or of all loops if stage is NULL, outermost first.
 NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids);

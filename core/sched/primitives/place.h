@@ -10,13 +10,14 @@ typedef struct nw_lifted {
 } nw_lifted;
 
 // Makes new loops for all variables of the block inside `loop`; NULL stands for the root. The new loops are placed at
-// the position that the parameter `index` gives; by default, before the first reader of the block's buffers. Allocates
-// storage around the nest and its readers. Inside a loop, only the box that one iteration reads is computed.
+// the position that the step's parameter number stage->index gives; by default, before the first reader of the block's
+// buffers. Allocates storage around the nest and its readers. Inside a loop, only the box that one iteration reads is
+// computed.
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Removes the stage's nest. Loops that are not built again are recorded as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);
 void nw_note_mark(nw_step *st, const nw_stmt *loop); // notes a mark that the new loops do not have
-// Ranges of the new loops around the block, one per variable; the declared ranges if lo is NULL.
+// The range over which one variable of the block runs in the new nest; its declared range if lo is NULL.
 typedef struct nw_rows {
   const nw_expr *lo, *extent;
 } nw_rows;

@@ -18,7 +18,7 @@ local FAR = 1.5 -- errors (logarithms) are limited to this distance from their a
 
 local LEARNER = core.classes.learner
 
-local about = setmetatable({}, {__mode = "k"}) -- by model: its training data
+local about = setmetatable({}, {__mode = "k"}) -- for each model: its objective, features, kernels, held-out figures and machine
 
 -- ---- from audits to rows
 
@@ -36,7 +36,7 @@ local function numbers_of(p)
   return p.features
 end
 
--- Returns the seconds with which a score starts.
+-- Returns the expected time of a point in seconds, from which its score starts.
 local function expected(p)
   p.expected = p.expected or features.expected(numbers_of(p), p.predicted)
   return p.expected

@@ -100,7 +100,7 @@ function sample.halves(entry)
   return {statistics.median(halves[1]), statistics.median(halves[2])}
 end
 
--- True if all kept entries are fully measured. tries: the number of rounds of each entry in this call.
+-- True if all kept entries are fully measured. tries: how many times this call of sample.measure has timed each entry.
 local function are_measured(m, tries)
   for _, entry in ipairs((sample.kept(m))) do
     if rounds_of(entry) < ROUNDS and (tries[entry] or 0) < MOST_ROUNDS then return false end

@@ -32,7 +32,7 @@ local function names_of(list)
   return out
 end
 
--- Returns the row of the loop nest with this kind and name.
+-- Returns the row of core.outline that has this kind and name.
 local function node_of(d, kind, name)
   for _, node in ipairs(core.outline(d.s)) do
     if node.kind == kind and node.name == name then return node end
@@ -97,8 +97,8 @@ local function parted(d, loop, factors)
   return again
 end
 
--- Returns an order of the parts: outer parts first, in any order, and then inner parts. Usually the inner part of the last axis is
--- at the end.
+-- Returns an order of the parts: usually the outer parts first, and then the inner parts, each in random order. Usually the inner
+-- part of the last axis is at the end.
 local function order_of(d, parts, axis)
   local outer, inner, last = {}, {}, nil
   for _, list in ipairs(parts) do

@@ -60,7 +60,7 @@ local function run(lines, cpu)
   return nil, why
 end
 
--- Reads an output: {cycles (for each pass), bound (the cycles by throughput alone), model (the CPU of LLVM's model)}.
+-- Reads an output: {cycles (per iteration), bound (the cycles by throughput alone), model (the CPU of LLVM's model)}.
 local function read(out)
   local model
   for resource in out:gmatch "%[[%d.]+%]%s+%- (%w+)" do

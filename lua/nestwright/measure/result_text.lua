@@ -105,7 +105,7 @@ local function row_of(head, record)
 end
 
 -- Returns the rows of a text, the last row if it is incomplete, and the columns; or nil and the reason why the text is invalid. An
--- incomplete last line that does not contain all parameters is omitted.
+-- incomplete last line is omitted if it ends before the end of the last parameter, or in it.
 local function read_csv(text, names)
   local records, whole = parse_csv(text)
   if not records then return nil, ("record %d is not CSV"):format(whole) end

@@ -52,7 +52,8 @@ function times.cores() return math.tointeger(core.machine_text():match "(%d+) co
 
 times.made = 0 -- the number of records that have been made so far
 
---- Makes a record of a time that the core measured, of a kernel with these arrays, under these conditions (conditions.of).
+--- Makes a record of a time t that the core measured. kernel: what was measured; arrays: its arguments; how: the conditions
+--- (conditions.of).
 function times.record(t, kernel, how, arrays)
   times.made = times.made + 1
   t.machine, t.what = times.machine(), kernel and tostring(kernel)
@@ -96,8 +97,9 @@ local function chance(k, n)
   return 2 * tail / 2.0 ^ n
 end
 
--- True if, of two kernels that were measured in turn, one was faster in more rounds than can be by chance, and by enough. What
--- changes the speed of the machine for some time changes both times of a round, but not their ratio.
+-- True if two kernels that were measured in turn differ: the median of the ratios of their times differs from 1 by more than
+-- EFFECT, and one is faster in more rounds than is likely by chance (CHANCE). What changes the speed of the machine for some time
+-- changes both times of a round, but not their ratio.
 local function differs_in_turn(a, b)
   local ratios, below, n = {}, 0, math.min(#a.samples, 1000)
   for k = 1, n do
@@ -110,9 +112,10 @@ local function differs_in_turn(a, b)
   return math.max(middle, 1 / middle) > EFFECT and chance(most, n) <= CHANCE
 end
 
---- True if two records are distinguishable. For at least ten rounds in turn: the median of the ratios is above 3 %, and equal
---- kernels would differ so often in one of 1,000 comparisons (sign test). Otherwise: the middle halves of their times do not
---- overlap. Returns nil if one of the middle halves is unknown, or if other work disturbed one of the measurements.
+--- True if two records are distinguishable. If they were measured in turn for at least ten rounds, this means that the median of
+--- the ratios differs from 1 by more than 3 %, and that equal kernels would give so one-sided a result in at most one of 1,000
+--- comparisons (sign test). Otherwise, it means that the middle halves of their times do not overlap. Returns nil if one of the
+--- middle halves is unknown, or if other work disturbed one of the measurements.
 function times.distinguishable(a, b)
   if a.disturbed or b.disturbed then return nil end
   if a.turns and a.turns == b.turns and #a.samples == #b.samples and #a.samples >= ROUNDS then return differs_in_turn(a, b) end
@@ -206,7 +209,7 @@ function times.entries(what, list, options)
   return found
 end
 
---- The verdicts if the spread of one of two times is unknown, and if other work disturbed one of them.
+--- Two verdicts: the spread of one of the times is unknown; other work disturbed one of them.
 times.UNKNOWN, times.DISTURBED = "no verdict: spread unknown", "no verdict: disturbed by other work"
 
 local function verdict(t, base)

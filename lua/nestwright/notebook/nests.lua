@@ -116,7 +116,8 @@ end
 
 local DOTTED = "border-bottom:1px dotted #999999"
 
--- Marks each access `name[...]` of a line with a tooltip. Names of loops and numbers are not accesses.
+-- Marks each access `name[...]` of a line with a tooltip. A name without an index, such as that of a loop, is not an access, and
+-- neither is a number.
 local function with_accesses(line, say)
   return (line:gsub("(%f[%w_][%a_][%w_.]*)(%b[])", function(name, index)
     local words = say(name)
@@ -127,7 +128,7 @@ end
 
 -- ---- tooltips of a schedule
 
-local MOST = 300 -- the largest number of lines of a nest that get tooltips
+local MOST = 300 -- a nest with more lines than this gets no tooltips
 
 local function sweeps_of(s)
   local ok, sweeps = pcall(core.sweeps, s, {sizes = {}})

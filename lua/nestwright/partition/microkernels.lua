@@ -15,10 +15,10 @@ local written = require "nestwright.show.written"
 
 local microkernels = {}
 
-local FORMAT = 2 -- the version of the file's format; the first version had minima
+local FORMAT = 2 -- the version of the file's format; the first version stored minima instead of medians
 local MANY = 5 -- the number of consecutive tiles that are measured, to find the time of each tile after the first
 local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and the number of turns
-local ENOUGH = 3 -- the least number of turns in which no other work disturbed a time; otherwise, the time is disturbed
+local ENOUGH = 3 -- a time is kept if at least this many turns were undisturbed; otherwise it counts as disturbed
 
 -- ---- the file
 
@@ -230,10 +230,11 @@ local function with_seconds(run, kernels, list)
   return strategies.sort(out)
 end
 
---- Measures kernels on a loop whose extent is a symbolic size. Returns copies of the kernels with two more fields. `seconds` has
+--- Measures kernels on a loop whose extent is a symbolic size. Returns copies of the kernels with more fields. `seconds` has
 --- the times {first (of a single tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)}.
 --- `seconds_inside` has the same times for tiles inside of the loops that o.around makes. `disturbed` is true if other work
---- disturbed one of these times.
+--- disturbed one of these times. `seconds_pad` and `seconds_predicate` have the times of the strategies in which the last tile goes
+--- beyond the end. `unsafe` is true if a step was not judged.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()
@@ -275,8 +276,9 @@ local function with_mean(k, parts, key_of)
   return setmetatable(out, {__index = k})
 end
 
---- Measures kernels for each combination of the other sizes in a list of shapes. Returns copies with the weighted mean times, and
---- with a function at(values) that returns the kernel with the times for one shape.
+--- Measures kernels for each combination of the other sizes in a list of shapes. If there are several
+--- combinations, the copies that are returned have the weighted mean times, and a function at(values) that returns the kernel with
+--- the times for one shape.
 function microkernels.over(what, s, loop, kernels, around, shapes)
   local parts, known = {}, {}
   local function key_of(values) return others_text(select(2, size_of(what, s, loop, values))) end

@@ -27,8 +27,7 @@ local function parts_of(loops, at)
   return parts
 end
 
--- Returns the cycles of the neighbouring loops whose names show that they belong to this loop. For a loop k, these are the loop
--- k.pre before it, and after it the parts that were cut off its end.
+-- Returns the total cycles of the loops at the same depth for which `belongs` is true.
 local function beside(loops, at, belongs)
   local cycles, depth = 0, loops[at].depth
   for n, loop in ipairs(loops) do

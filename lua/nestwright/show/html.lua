@@ -21,7 +21,7 @@ end
 local DEEPER = {["("] = 1, ["["] = 1, ["{"] = 1, [")"] = -1, ["]"] = -1, ["}"] = -1}
 
 -- Returns the quality of a line break after a piece. The best place is after two spaces, because a comment follows them. The second
--- best is after an operator outside of brackets; the third is any space.
+-- best is outside of brackets, after `*` or after a space that no operator follows; the third is any other space.
 local function rank(piece, before, after, depth)
   if piece == "*" and depth == 0 then return 2 end
   if piece ~= " " then return 0 end
