@@ -25,13 +25,13 @@ local function printed(f)
 end
 
 describe("a notebook", function()
-  it("shows the progress of long work on a line that is removed at the end", function()
+  it("shows the progress of long work on one line, which says at the end how long it took", function()
     local core = require "nestwright.core"
     local seen = with_front(function() pcall(core.run_program, {"sleep", "1.3"}, nil, "sleeping") end)
     assert.equal("display_data", seen[1][1])
     assert.equal("sleeping, 1 s", seen[1][2].data["text/plain"])
     assert.equal("update_display_data", seen[#seen][1])
-    assert.equal("", seen[#seen][2].data["text/plain"])
+    assert.equal("sleeping: done after 1 s", seen[#seen][2].data["text/plain"])
     for n = 2, #seen do assert.equal(seen[1][2].transient.display_id, seen[n][2].transient.display_id) end
   end)
 

@@ -15,6 +15,19 @@ typedef struct figures {
   int n, used;
 } figures;
 
+// Sets a field, and first that of every lower index: an element of a list can be set only after the one before it, which
+// may be a figure that is not used.
+static bool set(figures *f, const char *path, double value) {
+  char before[64];
+  const char *open = strchr(path, '[');
+  int index = open ? atoi(open + 1) : 1;
+  for (int i = 1; i < index; i++) {
+    snprintf(before, sizeof before, "%.*s[%d%s", (int)(open - path), path, i, strchr(open, ']'));
+    if (!set(f, before, value)) return false;
+  }
+  return nw_machine_set(f->c, &f->m, path, (nw_value){.kind = NW_FIELD_REAL, .number = value});
+}
+
 static void found(void *env, const nw_calibrated *got) {
   figures *f = env;
   f->n++;
@@ -23,8 +36,7 @@ static void found(void *env, const nw_calibrated *got) {
   if (!(got->value >= 0 && isfinite(got->value))) fail_msg("%s: %g", got->path, got->value);
   if (!(got->lo <= got->value && got->value <= got->hi))
     fail_msg("%s: %g is not in %g to %g", got->path, got->value, got->lo, got->hi);
-  nw_value value = {.kind = NW_FIELD_REAL, .number = got->value};
-  if (!nw_machine_set(f->c, &f->m, got->path, value)) fail_msg("%s", nw_error(f->c)->message);
+  if (!set(f, got->path, got->value)) fail_msg("%s", nw_error(f->c)->message);
 }
 
 #if defined __x86_64__
