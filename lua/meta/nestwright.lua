@@ -779,7 +779,7 @@ function target:scopes() end
 ---@class nw.accesses
 local accesses = {}
 
----Returns the n-th access, counted from 1: tensor, index (linear, of its first element), lanes (the number of adjacent elements), write, address, outcome. outcome is a list with one entry for each simulated cache level: 'hit', 'cold', 'capacity' or 'conflict'. If the access touches several cache lines, the worst outcome counts.
+---Returns the n-th access, counted from 1: tensor, index (linear, of its first element), lanes (the number of adjacent elements), write, address, outcome. outcome is a list of four entries, of which the first ones are those of the simulated cache levels: 'hit', 'cold', 'capacity' or 'conflict'. If the access touches several cache lines, the worst outcome counts.
 ---@param n integer
 ---@return table?
 function accesses:at(n) end
@@ -857,7 +857,7 @@ function loopnest:accesses(options) end
 ---@return table[]
 function loopnest:arrays() end
 
----A lower bound of the nest's time on a machine. It is the longest of several times: for each level, the cycles to move the bytes of its misses; and the cycles of the operations in the text at the machine's peak rate. (With combine = 'ecm', transfers that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, latencies and registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the references, and other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; counted: true if these counts are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
+---A lower bound of the nest's time on a machine. It is the longest of several times: for each level, the cycles to move the bytes of its misses; and the cycles of the operations in the text at the machine's peak rate. (If the machine's field combine is 'ecm', transfers that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, latencies and registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the references, and other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; counted: true if these counts are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
 ---@param options? {machine?: nw.machine|string|table, feed?: 'misses'|'full', conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer}
 ---@return nw.bound
 function loopnest:cost(options) end
