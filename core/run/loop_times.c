@@ -5,7 +5,9 @@
 // change the loop; its time is part of the time of the loop around it. The first estimate of the length of an execution is
 // the time of the call without clocks, divided by the number of executions that the extents of the loops around it imply.
 // Code with clocks around all loops that seem long enough then measures their lengths. Those that are too short lose their
-// clocks, and the final code is measured in turn with the code without clocks.
+// clocks, and the final code is measured in turn with the code without clocks. If the two take different times, apart from
+// the cost of the clocks, then clocks have changed the code. The innermost clocks are then removed, and the rest is
+// measured again.
 #include "run/counters.h"
 #include "run/kernel.h"
 #include "run/series.h"
@@ -19,6 +21,8 @@
 #define SERIES_SECONDS 2.0 // the usual number of samples is smaller if they take longer
 #define COSTS 40 // an execution is long enough if it takes at least this many costs of a clock
 #define COST_TURNS 200
+#define CHANGED                                                                                                        \
+  0.05 // a greater difference between code with clocks and code without clocks shows that the clocks change it
 
 // ---- the clock
 
@@ -295,7 +299,8 @@ static const shot *typical(const subject *s, const nw_samples *got) {
 
 // Measures the code without clocks and the code with clocks in turn.
 static bool measure(job *j, int reps, nw_loop_times *out) {
-  nw_subject of[] = {{j->plain.k->threads, sample, &j->plain}, {j->clocked.k->threads, sample, &j->clocked}};
+  nw_subject of[] = {{.threads = j->plain.k->threads, .once = sample, .env = &j->plain},
+                     {.threads = j->clocked.k->threads, .once = sample, .env = &j->clocked}};
   nw_samples got[2];
   if (!set_times(&j->clocked) || !nw_take_samples(j->c, 2, of, reps, 0, got)) return false;
   const shot *shown = typical(&j->clocked, &got[1]);
@@ -325,6 +330,22 @@ static bool count(job *j, nw_loop_times *out) {
   return good;
 }
 
+// True if the code with clocks is slower or faster than what the clocks cost. This happens if clocks change the use of
+// registers in a loop that has too few of them.
+static bool changes_code(const nw_loop_times *t) {
+  return !t->disturbed && fabs(t->clocked - t->clocks - t->seconds) > CHANGED * t->seconds;
+}
+
+// Deselects the selected loops with the most loops around them. Returns false if none is selected.
+static bool deselect_deepest(job *j) {
+  int deepest = -1;
+  for (int i = 0; i < j->l.n; i++)
+    if (j->wanted[i] && j->l.at[i].depth > deepest) deepest = j->l.at[i].depth;
+  for (int i = 0; i < j->l.n; i++)
+    if (j->l.at[i].depth == deepest) j->wanted[i] = false;
+  return deepest > 0;
+}
+
 static bool measure_begun(job *j, int reps, nw_loop_times *out) {
   double call = set_times(&j->plain) ? sample(&j->plain) : -1;
   if (call < 0) return false;
@@ -334,8 +355,13 @@ static bool measure_begun(job *j, int reps, nw_loop_times *out) {
   j->each = cost_of_clock();
   bool good = !select_by_extents(j, call) || deselect_short(j);
   end_clocked(j);
-  good = good && begin_clocked(j) && measure(j, reps, out) && count(j, out);
-  end_clocked(j);
+  while (good) {
+    good = begin_clocked(j) && measure(j, reps, out) && count(j, out);
+    end_clocked(j);
+    if (!good || !changes_code(out) || !deselect_deepest(j)) break;
+    free(out->at);
+    out->at = NULL;
+  }
   return good;
 }
 

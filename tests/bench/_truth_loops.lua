@@ -16,6 +16,9 @@ local function tiled(n, rows, columns)
   return s
 end
 
+-- Two vectors of f32, so that a tile of four rows fits in the registers.
+local COLUMNS = require "nestwright.core".machine_host().vector_bytes // 2
+
 local function marked(s, steps)
   for _, step in ipairs(steps) do s[step[1]](s, table.unpack(step, 2)) end
   return s
@@ -28,9 +31,9 @@ local KERNELS = {
     return marked(ordered(nests.gemm(192), "i", "k", "j"), {{"split", "j", 64}, {"vectorize", "j_i"}})
   end},
   {"tiled product", function() return tiled(256, 32, 32) end},
-  {"tiled product, vectors", function() return marked(tiled(256, 4, 32), {{"vectorize", "j_i"}, {"unroll", "i_i"}}) end},
-  {"packed product 256", function() return schedules.gemm(256, 1) end},
-  {"packed product 512", function() return schedules.gemm(512, 1) end},
+  {"tiled product, vectors", function() return marked(tiled(256, 4, COLUMNS), {{"vectorize", "j_i"}, {"unroll", "i_i"}}) end},
+  {"packed product 256", function() return schedules.gemm(256, 1, {mr = 4, nr = COLUMNS}) end},
+  {"packed product 512", function() return schedules.gemm(512, 1, {mr = 4, nr = COLUMNS}) end},
   {"long product", function() return ordered(nests.gemm(37, 1000, 513), "i", "k", "j") end},
   {"layer", function() return (nests.layer(128, 128, 128)) end},
   {"map of a matrix", function() return (nests.map(512, 512)) end},

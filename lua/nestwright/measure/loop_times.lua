@@ -44,7 +44,7 @@ end
 function loop_times.words(r, id)
   local l = r.by_id[id]
   if not l then return "" end
-  if not l.timed then return "too short" end
+  if not l.timed then return "no clock" end
   return ("%8s  %7s"):format(seconds(l.seconds), percent(l.seconds / r.clocked))
 end
 
@@ -60,8 +60,8 @@ function loop_times.remarks(r)
   local short
   for _, l in ipairs(r.loops) do short = short or not l.timed end
   if short then
-    out[#out + 1] = ("loops whose executions take less than %s have no clock: their time is in the loop around them")
-      :format(seconds(r.least))
+    out[#out + 1] = ("loops without a clock are too short (an execution takes less than %s), or a clock would change their code: "
+      .. "their time is in the loop around them"):format(seconds(r.least))
   end
   if r.threads > 1 then out[#out + 1] = "inside a parallel loop: the mean over the threads" end
   local counts = {}
@@ -85,7 +85,7 @@ local HEAD = {"loop", "time", "share", "executions", "each", "slowest thread"}
 
 local function row_of(r, l)
   local name = ("  "):rep(l.depth) .. l.loop
-  if not l.timed then return {name, "too short", "", "", "", ""} end
+  if not l.timed then return {name, "no clock", "", "", "", ""} end
   return {name, seconds(l.seconds), percent(l.seconds / r.clocked), ("%.0f"):format(l.times),
     l.times > 0 and seconds(l.seconds / l.times) or "",
     l.parallel and ("threads work %s"):format(seconds(l.work)) or r.threads > 1 and l.most > l.seconds and seconds(l.most) or ""}
@@ -111,8 +111,9 @@ function loop_times.install()
     "(self: nw.schedule, ...: nw.array|{threads?: integer, opt?: "
     .. "integer, reps?: integer, sizes?: table}): nw.report",
     "Measures the time of each loop of the lowered program. The program is compiled with a clock around each loop; what the clocks "
-    .. "cost is measured and subtracted. A loop whose executions are too short for a clock is not timed: its time is in the loop "
-    .. "around it. If no arrays are given, they are random; sizes gives values to symbolic sizes. The answer has loops: records of "
+    .. "cost is measured and subtracted. A loop is not timed if its executions are too short for a clock, or if a clock would "
+    .. "change its code: its time is in the loop around it. If no arrays are given, they are random; sizes gives values to "
+    .. "symbolic sizes. The answer has loops: records of "
     .. "loop, id, depth, timed, parallel, seconds (of all executions in a call; inside a parallel loop, the mean over the "
     .. "threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts) and "
     .. "times (number of executions); seconds of a call without clocks, clocked (with clocks), clocks (the part that the clocks "
