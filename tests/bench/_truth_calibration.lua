@@ -5,6 +5,7 @@ local core = require "nestwright.core"
 
 package.cpath = "build/bench/?.so;" .. package.cpath
 
+local SHOWN = 1.1 -- figures that differ more between two calibrations are printed
 local NONE = 0.1 -- cycles; a cost below this is no cost, so it is added before two values are compared
 -- Kinds of load, by their index in load.kinds: quiet first and last.
 local ORDER = {1, 1, 2, 1, 3, 1, 4, 1, 0, 1}
@@ -53,6 +54,7 @@ end
 -- that at least half of the calibrations accepted.
 local function spread(runs)
   local least, most, times, worst, where, often = {}, {}, {}, 1, "", 0
+  local lines = {}
   for _, run in ipairs(runs) do
     for path, v in pairs(run.figures) do
       if not run.intervals[path] then
@@ -64,30 +66,35 @@ local function spread(runs)
   for path, n in pairs(times) do
     local none = path:find "per_cycle" and 0 or NONE
     local ratio = (most[path] + none) / (least[path] + none)
+    if ratio > SHOWN then lines[#lines + 1] = ("  %s: %.4g to %.4g"):format(path, least[path], most[path]) end
     if ratio > worst then worst, where = ratio, path end
     if n >= #runs / 2 then often = often + 1 end
   end
+  table.sort(lines)
+  for _, line in ipairs(lines) do print(line) end
   return worst, where, often
 end
 
 -- Returns how many values of a calibration lie outside the intervals of another one, and of how many.
 local function misses(runs)
-  local missed, all = 0, 0
+  local missed, all, by_path = 0, 0, {}
   for i, a in ipairs(runs) do
     for k, b in ipairs(runs) do
       for path, interval in pairs(a.intervals) do
         local v = b.figures[path]
         if i ~= k and v and (path:find "^memory" or path:find "^caches") then
           all = all + 1
-          if v < interval[1] or v > interval[2] then missed = missed + 1 end
+          if v < interval[1] or v > interval[2] then missed, by_path[path] = missed + 1, (by_path[path] or 0) + 1 end
         end
       end
     end
   end
+  for path, n in pairs(by_path) do print(("  %s: outside of %d intervals"):format(path, n)) end
   return missed, all
 end
 
--- Compares two figures with loops in C that were written and compiled separately. Returns the figures that differ by half.
+-- Compares two figures with loops in C that were written and compiled separately. Returns the figures that are less than half of
+-- what the loop shows, or more than twice as much.
 local function against_loops(runs)
   local peers, out = require "peers", {}
   for _, path in ipairs {"branch_miss", "line_crossing"} do
@@ -97,7 +104,7 @@ local function against_loops(runs)
     if #list > 0 then
       local ours = bench.median(list)
       print(("  %s: %.2f cycles; a loop in C: %.2f"):format(path, ours, loop))
-      if ours > 1.5 * loop or loop > 1.5 * ours then out[#out + 1] = ("%s = %.4g"):format(path, ours) end
+      if ours > 2 * loop or loop > 2 * ours then out[#out + 1] = ("%s = %.4g"):format(path, ours) end
     end
   end
   return out

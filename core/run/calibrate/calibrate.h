@@ -27,12 +27,14 @@ typedef void (*nw_bench_loop)(int64_t rounds, void *data);
 typedef struct nw_bounds {
   double least, most; // plausible values
   bool rate; // other work makes a rate smaller, and any other figure greater
-  bool shared; // depends on caches, memory or cores that other programs use too
+  // Nonzero if the figure depends on caches, memory or cores that other programs use too: the share by which its interval
+  // extends beyond the measured values.
+  double shared;
 } nw_bounds;
-#define NW_CYCLES(least, most) ((nw_bounds){least, most, false, false})
-#define NW_RATE(least, most) ((nw_bounds){least, most, true, false})
-#define NW_SHARED_CYCLES(least, most) ((nw_bounds){least, most, false, true})
-#define NW_SHARED_RATE(least, most) ((nw_bounds){least, most, true, true})
+#define NW_CYCLES(least, most) ((nw_bounds){least, most, false, 0})
+#define NW_RATE(least, most) ((nw_bounds){least, most, true, 0})
+#define NW_SHARED_CYCLES(least, most) ((nw_bounds){least, most, false, 0.25})
+#define NW_SHARED_RATE(least, most) ((nw_bounds){least, most, true, 0.25})
 
 #define NW_MOST_PASSES 12
 #define NW_MOST_FIGURES 192
@@ -56,6 +58,7 @@ typedef struct nw_calibration {
   double hz; // clock frequency of this core
   double look; // seconds to read the clock
   double widest; // most instructions per cycle that the core dispatched in a run
+  double accepted; // the value of `widest` when the first of the accepted values was found
   bool shared; // another thread used the core all the time
   bool disturbed; // other work disturbed a loop that was measured since the last figure
   nw_figure figure[NW_MOST_FIGURES];
@@ -63,6 +66,7 @@ typedef struct nw_calibration {
 } nw_calibration;
 
 #define NW_BENCH_BYTES (64 << 10)
+#define NW_UNSHARED 0.92 // a smaller share of the dispatch rate shows that another thread used the core
 
 // Measures the clock and how many instructions the core can dispatch. dispatch: what the record of this processor says
 // about it; 0 if unknown.

@@ -2,6 +2,7 @@
 // gathers.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
+#include <math.h>
 
 #if defined __x86_64__
 
@@ -20,13 +21,12 @@ NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 NW_BENCH_LOOP(branch_random, "mov (%1), %%r8\n\t", BRANCH("1"), "mov %%r8, (%1)")
 NW_BENCH_LOOP(branch_steady, "mov (%1), %%r8\n\t", BRANCH("0"), "mov %%r8, (%1)")
 
-// Eight accesses, a line or a page apart. Depending on `at`, each crosses into the next line or page. The lines of
-// accesses a page apart share a cache set.
+// Eight accesses, a line apart, or at the same place before the end of a page. Depending on `at`, each crosses into the
+// next line or page. Lines of several pages would share a cache set, and the processor may confuse their addresses.
 #define LINES(text) ".irp r,0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
-#define PAGES(text) ".irp r,0,1,2,3,0,1,2,3\n\t" text "\n\t.endr\n\t"
 #define LOADS(reg, at) LINES("vmovups " at "+\\r*64(%1), %%" reg "\\r")
 #define STORES(reg, at) LINES("vmovups %%" reg "\\r, " at "+\\r*64(%1)")
-#define PAGE_LOADS(reg, at) PAGES("vmovups " at "+\\r*4096(%1), %%" reg "\\r")
+#define PAGE_LOADS(reg, at) LINES("vmovups " at "(%1), %%" reg "\\r")
 #define CROSSING(reg, half)                                                                                            \
   NW_BENCH_LOOP(load_##reg, "", LOADS(#reg, "0"), "vzeroupper")                                                        \
   NW_BENCH_LOOP(load_crossing_##reg, "", LOADS(#reg, half), "vzeroupper")                                              \
@@ -51,13 +51,13 @@ NW_BENCH_LOOP(scatter_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
 // A loop around an inner loop. The first number of the data is the number of iterations of the inner loop.
 NW_BENCH_LOOP(inner, "", "mov (%1), %%r8\n\t.balign 64\n\t2:\n\tdec %%r8\n\tjnz 2b\n\t", "")
 
-#define ERROR 0.1 // cycles; differences of two loops may be this wrong
+#define ERROR 0.2 // cycles; differences of two loops may be this wrong
 
 // Returns the additional cycles of a loop. If it seems to take fewer cycles than the other one, it was disturbed.
 static double more_at(nw_calibration *k, nw_bench_loop loop, void *data, nw_bench_loop than, void *other, double each) {
   double cycles = (nw_cycles_of(k, loop, data) - nw_cycles_of(k, than, other)) / each;
   if (cycles < -ERROR) k->disturbed = true;
-  return cycles > 0 ? cycles : 0;
+  return cycles > ERROR ? cycles : 0;
 }
 
 static double more(nw_calibration *k, nw_bench_loop loop, nw_bench_loop than, double each) {
@@ -77,15 +77,20 @@ static void measure_branches(nw_calibration *k) {
   nw_found(k, NW_CYCLES(0, 60), more(k, aliased, not_aliased, 8), "alias_4k");
 }
 
-// Measures the largest number of iterations, among those tried, for which the end of a loop costs less than half of a
-// misprediction. Because of noise, the result may be too small, but never too large.
+// Measures the number of iterations from which on the end of a loop costs more than half of a misprediction. It is
+// interpolated between the numbers tried, of which each is twice the previous one.
 static void measure_foretold(nw_calibration *k) {
   int64_t *trips = (void *)k->data;
-  double each = nw_cycles_of(k, empty, k->data), miss = branch_miss(k);
-  for (*trips = 512; *trips >= 8; *trips /= 2)
-    if (nw_cycles_of(k, inner, k->data) - (double)*trips * each < miss / 2) break;
-  nw_found(k, NW_RATE(4, 1024), (double)*trips, "foretold");
+  double each = nw_cycles_of(k, empty, k->data), half = branch_miss(k) / 2, last = 0, found = 0;
+  for (*trips = 4; *trips <= 1024 && !found; *trips *= 2) {
+    double cost = fmax(nw_cycles_of(k, inner, k->data) - (double)*trips * each, 0);
+    if (cost >= half) found = (double)*trips * pow(2, last < half ? -(cost - half) / (cost - last) : -1);
+    last = cost;
+  }
   *trips = 0;
+  // How far a processor predicts depends on the branches that it has seen before, so the figure has an interval.
+  nw_bounds bounds = {4, 1024, true, 1};
+  nw_found(k, bounds, found > 0 ? found : 1024, "foretold");
 }
 
 // Returns the additional cycles of an access that crosses a boundary: the mean over several distances to the boundary.

@@ -94,8 +94,8 @@ static bool measure_latencies(nw_calibration *k, char *base, int64_t room) {
     if (last) {
       int64_t most = m->cache[i].bytes < room ? m->cache[i].bytes : room;
       int64_t held = effective(k, base, bytes, most, cycles + idle - first, memory + idle - first);
-      nw_found(k, NW_SHARED_RATE(1, 1e15), (double)(held * 2 > most ? m->cache[i].bytes : held),
-               "caches[%d].effective_bytes", i + 1);
+      nw_bounds bounds = {1, 1e15, true, 1}; // the sizes that are tried differ by a factor of two
+      nw_found(k, bounds, (double)(held * 2 > most ? m->cache[i].bytes : held), "caches[%d].effective_bytes", i + 1);
     }
   }
   nw_found(k, NW_SHARED_CYCLES(20, 1500), memory / k->hz * 1e9, "memory.latency");
@@ -191,11 +191,12 @@ static bool measure_levels(nw_calibration *k) {
     if (!nw_calibration_goes_on(k)) return false;
     bool last = i > 0 && i == m->ncaches - 1;
     int64_t bytes = last ? 4 * m->cache[i - 1].bytes : m->cache[i].bytes / 2;
-    char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 4 * PAGE, true);
+    char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 5 * PAGE, true);
     if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is not enough memory to measure the caches"), false;
-    memset(base, 0, (size_t)bytes + 4 * PAGE); // pages that were never written would all be the same page of zeros
-    measure_rates(k, i + 1, last, base, bytes);
-    if (i > 0) measure_columns(k, i + 1, last, base, bytes);
+    memset(base, 0, (size_t)bytes + 5 * PAGE); // pages that were never written would all be the same page of zeros
+    char *page = base + -(uintptr_t)base % PAGE;
+    measure_rates(k, i + 1, last, page, bytes);
+    if (i > 0) measure_columns(k, i + 1, last, page, bytes);
     nw_mem_put(&nw_session_of(k->ctx)->mem, base);
   }
   return true;

@@ -13,8 +13,7 @@
 #define TURNS 8 // undisturbed runs that are wanted
 #define MOST_TURNS 24
 #define CHAINS_DIFFER 0.03 // a greater difference of the chains before and after a run shows a disturbance
-#define SHARED 0.92 // a smaller share of the dispatch rate shows that another thread used the core
-#define LEAST_DISPATCH 3.5 // every core with 64-bit instructions of the last ten years can dispatch four
+#define LEAST_DISPATCH 3.9 // every x86-64 core of the last ten years can dispatch four
 #define LEAST_CYCLES 1e-2 // lower limit on the measured cycles of an iteration
 #define WAIT_SECONDS 1.0 // for a moment in which the core is not shared
 
@@ -60,12 +59,12 @@ static void learn(nw_calibration *k, moment a, moment b) {
 }
 
 static bool undisturbed(const nw_calibration *k, moment a, moment b) {
-  return !k->shared && alike(a, b) && fmin(a.dispatched, b.dispatched) > SHARED * k->widest;
+  return !k->shared && alike(a, b) && fmin(a.dispatched, b.dispatched) > NW_UNSHARED * k->widest;
 }
 
 void nw_calibrate_clock(nw_calibration *k, double dispatch) {
   double expected = fmax(LEAST_DISPATCH, 0.8 * dispatch), start = nw_now(), least = INFINITY;
-  k->look = k->widest = 0;
+  k->look = 0;
   for (int i = 0; i < 64; i++) least = fmin(least, seconds_of(nothing, 0, NULL));
   k->look = least;
   least = INFINITY;
@@ -91,7 +90,7 @@ static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
   return t < TURN_SECONDS && t > 0 ? (int64_t)((double)n * TURN_SECONDS / t) + 1 : n;
 }
 
-// Uses the lower quartile of the undisturbed runs, because a disturbance that was not noticed adds time.
+// Uses almost the fastest undisturbed run, because a disturbance that was not noticed adds time.
 double nw_cycles_of(nw_calibration *k, nw_bench_loop loop, void *data) {
   int64_t rounds = rounds_of_turn(loop, data);
   double good[MOST_TURNS], least = INFINITY;
@@ -107,7 +106,7 @@ double nw_cycles_of(nw_calibration *k, nw_bench_loop loop, void *data) {
     before = after;
   }
   if (n < TURNS / 2) k->disturbed = true;
-  double *sorted = nw_sorted(good, n), cycles = n ? nw_quantile(sorted, n, 0.25) : least;
+  double *sorted = nw_sorted(good, n), cycles = n ? nw_quantile(sorted, n, 0.1) : least;
   free(sorted);
   return fmax(cycles, LEAST_CYCLES);
 }

@@ -9,7 +9,6 @@
 #define AGREE 0.04 // two values agree if their difference is at most this share of the smaller one
 #define AGREE_SHARED 0.12
 #define AGREE_CYCLES 0.05 // or at most this
-#define BEYOND 0.15 // an interval extends beyond the measured values by this share
 
 static nw_figure *figure_of(nw_calibration *k, const char *path) {
   for (int i = 0; i < k->n; i++)
@@ -22,7 +21,7 @@ static nw_figure *figure_of(nw_calibration *k, const char *path) {
 }
 
 static bool agree(const nw_figure *f, double a, double b) {
-  double share = f->bounds.shared ? AGREE_SHARED : AGREE;
+  double share = f->bounds.shared > 0 ? AGREE_SHARED : AGREE;
   return fabs(a - b) <= fmax(share * fmin(a, b), f->bounds.rate ? 0 : AGREE_CYCLES);
 }
 
@@ -42,6 +41,13 @@ static int agreed(const nw_figure *f) {
   return f->n;
 }
 
+// Forgets all values if it turns out that the core can dispatch more instructions: another thread used it until now.
+static void forget_shared(nw_calibration *k) {
+  if (k->accepted >= NW_UNSHARED * k->widest) return;
+  for (int i = 0; i < k->n; i++) k->figure[i].n = 0, k->figure[i].settled = false;
+  k->accepted = k->widest;
+}
+
 void nw_found(nw_calibration *k, nw_bounds bounds, double value, const char *path, ...) {
   char text[sizeof k->figure[0].path];
   va_list args;
@@ -50,6 +56,7 @@ void nw_found(nw_calibration *k, nw_bounds bounds, double value, const char *pat
   va_end(args);
   nw_figure *f = figure_of(k, text);
   bool disturbed = k->disturbed;
+  forget_shared(k);
   f->bounds = bounds;
   k->disturbed = false;
   if (disturbed || f->n == NW_MOST_PASSES) return;
@@ -88,10 +95,10 @@ void nw_report_figures(const nw_calibration *k, nw_calibrated_fn found, void *en
     nw_calibrated got = {.path = f->path};
     if (f->settled) {
       int at = agreed(f);
-      double a = f->value[0], b = f->value[f->n - 1], beyond = f->bounds.shared ? 1 + BEYOND : 1;
+      double a = f->value[0], b = f->value[f->n - 1], beyond = 1 + f->bounds.shared;
       got.value = (f->value[at] + f->value[at + 1]) / 2;
       got.lo = fmin(a, b) / beyond, got.hi = fmax(a, b) * beyond;
-      got.shared = f->bounds.shared;
+      got.shared = f->bounds.shared > 0;
     } else {
       doubt_of(f, doubt, sizeof doubt);
       got.doubt = doubt;

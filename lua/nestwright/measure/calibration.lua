@@ -175,8 +175,9 @@ function calibration.install(nw)
   rows.define(nw, "nw", "hardware", "calibrate", "(options?: {keep?: boolean}): nw.report",
     "Measures this machine for nw.machine(): the clock; instructions per cycle and latencies by class and width; functions such "
     .. "as exp; accesses that cross lines; branches; gathers; latency and bytes per cycle of each cache, the usable part of the "
-    .. "last cache, and memory; the cost of threads. It takes some seconds. Each figure is the lower quartile of short undisturbed "
-    .. "runs, in cycles of the clock at that moment, and is measured again until two measurements agree. A figure on which no two "
+    .. "last cache, and memory; the cost of threads. It takes some seconds. Each figure is that of almost the fastest of "
+    .. "some short undisturbed runs, in cycles of the clock at that moment, and is measured again until two measurements agree. "
+    .. "A figure on which no two "
     .. "agree, or that is not plausible, is not used: the record keeps the value of the CPU family, and `doubts` has the reason. "
     .. "Figures of the last cache, of memory and of teams depend on other programs; `intervals` has the least and the greatest "
     .. "value to expect. The result is kept in a file of the state directory, which later sessions read (keep = false: for this "

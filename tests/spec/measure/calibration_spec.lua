@@ -61,7 +61,8 @@ describe("the measured figures", function()
     if not got then return end
     for path, interval in pairs(report.intervals) do
       assert.is_true(interval[1] <= got[path] and got[path] <= interval[2], path)
-      assert.truthy(path:find "^caches" or path:find "^memory" or path:find "^teams" or path == "window", path)
+      assert.truthy(path:find "^caches" or path:find "^memory" or path:find "^teams" or path == "window" or path == "foretold",
+        path)
     end
   end)
 
