@@ -341,10 +341,11 @@ function learn.install(nw)
     .. "objective = 'times' (reg:squarederror): the trees learn the logarithm of measured / predicted, minus its mean over the "
     .. "audit. objective = 'pairs' (rank:pairwise): the "
     .. "trees learn the order of the schedules of each audit by speed. docs/cost.md compares the two objectives. own: the audit of "
-    .. "the computation that the model is for; it has ten times the weight of another audit. Parameters of the training, with "
-    .. "their defaults for times and, if different, for pairs: rounds (120; 60), depth (4; 3), rate (0.08), forest (4; 1: trees "
-    .. "per round, which are averaged), least (5; 1: minimum weight of a leaf), columns (0.3; 0.5) and sample (0.8) (the shares of "
-    .. "features and rows that each tree sees) and seed. held_out = false skips the figures of held-out audits.", train)
+    .. "the computation that the model is for; it has ten times the weight of another audit. Parameters of the training: "
+    .. "rounds; depth; rate; forest, the trees per round, which are averaged; least, the minimum weight of a leaf; columns and "
+    .. "sample, the shares of the features and of the rows that each tree sees; and seed. Their defaults are 120, 4, 0.08, 4, 5, "
+    .. "0.3, 0.8 and 1 for times, and 60, 3, 0.08, 1, 1, 0.5, 0.8 and 1 for pairs. "
+    .. "held_out = false skips the figures of held-out audits.", train)
 
   define("load", "(path: string): nw.learner", "Reads a model that model:save wrote. A model with other features than this "
     .. "version's is refused.", load_model)

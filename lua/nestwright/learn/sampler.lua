@@ -1,5 +1,5 @@
---- Draws random legal schedules of a computation: the usual steps, in random order and with random arguments. Each step is checked;
---- a refused step is skipped.
+--- Draws random legal schedules of a computation. Each of the usual steps is taken or left out at random, with random arguments,
+--- and a few arbitrary steps follow. Each step is checked; a refused step is skipped.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rng = require "nestwright.measure.rng"
@@ -16,7 +16,7 @@ local LONGEST = 64 -- the largest number of iterations of a loop that may be unr
 local UNROLLED = 128 -- the largest number of copies of one stage's body that unrolling makes
 local TRIES = 60 -- the number of programs that are drawn before the sampler gives up on finding a new one
 
--- ---- one schedule in progress: {r (the random numbers), s (the schedule)}
+-- ---- d, a schedule in progress: {r (the random numbers), s (the schedule), final (the name of its last stage)}
 
 -- Applies a step if it is legal, and returns its results; otherwise returns nothing.
 local function offer(d, name, ...)
@@ -161,7 +161,7 @@ end
 
 -- ---- storage
 
--- Makes a block of results accumulate in a separate buffer. Returns the loops of that block.
+-- Makes a block of results accumulate in a separate buffer. Returns the name of the stage of this buffer.
 local function block(d, stage)
   local own = own_loops(d, stage)
   if #own < 2 then return nil end

@@ -87,8 +87,8 @@ local function row(texts, left, all_heads)
   return "<tr>" .. table.concat(out) .. "</tr>"
 end
 
---- Returns a table. t: {head = texts, rows = lists of texts, left = {[1] = true} (the left-aligned columns; left.heads: the first
---- column has row headings), caption, foot}.
+--- Returns a table. t: {head = texts, rows = lists of texts, left, caption, foot}. left[n] is true if column n is left-aligned;
+--- left.all, if all columns are; left.heads, if the first column has row headings.
 function html.table(t)
   local left, out = t.left or {}, {"<table>"}
   if t.caption then out[#out + 1] = "<caption align=\"top\">" .. html.escape(t.caption) .. "</caption>" end

@@ -76,7 +76,8 @@ return function()
 
   method("explain", "(self: nw.schedule): nw.lesson",
     "Shows what would go wrong with the step that was just refused. It runs the program with this step in the interpreter, on "
-    .. "small whole numbers, and shows the two iterations now and after the step, and the wrong value beside the right one. "
+    .. "small whole numbers. It shows the two iterations that conflict, as they run now and after the step, and the wrong value "
+    .. "beside the right one. "
     .. "Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, "
     .. "incomplete, value); visible, false if there is nothing to run, for example because the step is refused for its structure; "
     .. "refusal; and the method plot, which draws the conflict like refusal:plot().",
