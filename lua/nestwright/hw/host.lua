@@ -72,8 +72,9 @@ end
 local function complete_rates(t, family)
   local like = require("nestwright.cost.machine").of(family)
   for name, class in pairs(t.ops or {}) do
-    local rates, others = class.per_cycle, like.ops[name].per_cycle
-    for width = 1, type(rates) == "table" and #others or 0 do
+    local rates, known = class.per_cycle, like.ops[name] -- a file of another version may name a class that no longer exists
+    local others = type(rates) == "table" and known and known.per_cycle or {}
+    for width = 1, #others do
       if rates[width] == nil then
         local path = ("ops.%s.per_cycle[%d]"):format(name, width)
         rates[width], t.sources[path] = others[width], like:source(path)

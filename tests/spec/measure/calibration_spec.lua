@@ -214,6 +214,11 @@ describe("nw.calibrate", function()
     assert.equal(family:source "ops.log.per_cycle[3]", m:source "ops.log.per_cycle[3]")
   end)
 
+  it("ignores the rates of a class that does not exist", function()
+    local host = require "nestwright.hw.host"
+    assert.equal("table", type(host.record(made_up {["ops.no_such.per_cycle[2]"] = 1}).ops))
+  end)
+
   it("ignores figures whose path does not name a number", function()
     local host = require "nestwright.hw.host".record
     local odd = {["caches[1].bytes[2]"] = 7, ["caches"] = 5, ["caches[1]"] = 2, ["caches[1].latency"] = 4}
