@@ -10,6 +10,7 @@
 #define CHAIN_ADDS (64 * 1500)
 #define PROBE_ROUNDS 1000
 #define PROBE_INSTRUCTIONS 65 // in an iteration
+#define MOMENTS 100 // that determine the dispatch rate
 #define TURNS 8 // undisturbed runs that are wanted
 #define MOST_TURNS 24
 #define CHAINS_DIFFER 0.03 // a greater difference of the chains before and after a run shows a disturbance
@@ -52,12 +53,6 @@ static moment moment_of(const nw_calibration *k) {
 
 static bool alike(moment a, moment b) { return fabs(a.add - b.add) < CHAINS_DIFFER * fmin(a.add, b.add); }
 
-// Raises the dispatch rate to that of two successive moments, so that a single wrong measurement does not count.
-static void learn(nw_calibration *k, moment a, moment b) {
-  double both = fmin(a.dispatched, b.dispatched);
-  if (alike(a, b) && both > k->widest) k->widest = both;
-}
-
 static bool undisturbed(const nw_calibration *k, moment a, moment b) {
   return !k->shared && alike(a, b) && fmin(a.dispatched, b.dispatched) > NW_UNSHARED * k->widest;
 }
@@ -68,15 +63,21 @@ void nw_calibrate_clock(nw_calibration *k, double dispatch) {
   for (int i = 0; i < 64; i++) least = fmin(least, seconds_of(nothing, 0, NULL));
   k->look = least;
   least = INFINITY;
-  moment last = moment_of(k);
-  for (int i = 0; i < 100 || (k->widest < expected && nw_now() - start < WAIT_SECONDS); i++) {
-    moment now = moment_of(k);
-    if (alike(last, now)) least = fmin(least, fmax(last.add, now.add));
-    learn(k, last, now);
-    last = now;
-  }
+  double rate[MOMENTS];
+  do {
+    moment last = moment_of(k);
+    for (int i = 0; i < MOMENTS; i++) {
+      moment now = moment_of(k);
+      if (alike(last, now)) least = fmin(least, fmax(last.add, now.add));
+      rate[i] = alike(last, now) ? fmin(last.dispatched, now.dispatched) : 0;
+      last = now;
+    }
+    double *sorted = nw_sorted(rate, MOMENTS);
+    k->widest = fmax(k->widest, nw_quantile(sorted, MOMENTS, 0.8)); // the highest rates may be errors
+    free(sorted);
+  } while (k->widest < expected && nw_now() - start < WAIT_SECONDS);
   k->shared = k->widest < expected;
-  k->hz = 1 / (isfinite(least) ? least : last.add);
+  k->hz = 1 / (isfinite(least) ? least : moment_of(k).add);
 }
 
 // ---- the cycles of a loop
@@ -100,7 +101,6 @@ double nw_cycles_of(nw_calibration *k, nw_bench_loop loop, void *data) {
     double seconds = seconds_of(loop, rounds, data) - k->look;
     moment after = moment_of(k);
     double cycles = seconds / (double)rounds / ((before.add + after.add) / 2);
-    learn(k, before, after);
     if (undisturbed(k, before, after)) good[n++] = cycles;
     least = fmin(least, cycles);
     before = after;
