@@ -41,6 +41,8 @@ char *nw_kernel_condition(const nw_kernel *k, int i); // the condition under whi
 // Returns the JIT of the session, which is opened at the first compile. NULL and a diagnostic if it cannot be opened,
 // or if there is not enough memory to compile this many instructions.
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions);
+// Runs k->frame several times in one guarded call. Returns the seconds per call; -1 on failure.
+double nw_warm_calls(nw_kernel *k, int64_t times);
 // Between nw_kernel_begin and nw_kernel_end, k->frame can be run. nw_kernel_begin checks the arrays and makes the
 // workspaces.
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args);

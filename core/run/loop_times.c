@@ -92,7 +92,7 @@ static void find_loops(loops *l, const nw_stmt *s, int around) {
       const loop *a = &l->at[around];
       new.depth = a->depth + 1;
       new.divided = a->divided || a->stmt->loop.mark == NW_PARALLEL;
-      new.executions = a->executions *extent_of(l, a->stmt);
+      new.executions = extent_of(l, a->stmt) * a->executions;
     }
     if ((l->n & (l->n - 1)) == 0) l->at = nw_xrealloc(l->at, 2 * ((size_t)l->n + 1) * sizeof *l->at);
     l->at[l->n] = new;
@@ -104,7 +104,8 @@ static void find_loops(loops *l, const nw_stmt *s, int around) {
 // ---- running
 
 typedef struct shot { // what one sample measured
-  double seconds, ticks; // of a call; ticks also counts what the sample itself needs
+  double seconds; // of a call
+  double second; // the seconds of a tick
   nw_tick *tick; // heap
 } shot;
 
@@ -117,35 +118,20 @@ typedef struct subject { // a kernel that is measured
   shot *shot; // one for each sample of code with clocks
 } subject;
 
-typedef struct batch {
-  nw_frame frame; // must be first, since the entry gets its address
-  nw_entry entry;
-  int64_t times, ticks;
-  double seconds;
-} batch;
-
-static void run_batch(nw_frame *f) {
-  batch *b = (batch *)f;
-  double start = nw_now();
-  int64_t first = read_clock();
-  for (int64_t i = 0; i < b->times; i++) b->entry(f);
-  b->ticks = read_clock() - first;
-  b->seconds = nw_now() - start;
-}
-
 static double sample(void *env) {
   subject *s = env;
-  batch b = {.frame = s->k->frame, .entry = s->k->entry, .times = s->times};
   size_t bytes = (size_t)s->nticks * sizeof(nw_tick);
-  b.frame.ticks = s->ticks;
   if (s->ticks) memset(s->ticks, 0, bytes);
-  if (!nw_guarded_call(s->k->ctx, run_batch, &b.frame)) return -1;
-  if (!s->ticks) return b.seconds / (double)b.times;
+  s->k->frame.ticks = s->ticks;
+  double start = nw_now();
+  int64_t first = read_clock();
+  double seconds = nw_warm_calls(s->k, s->times), tick = (nw_now() - start) / (double)(read_clock() - first);
+  if (seconds < 0 || !s->ticks) return seconds;
   if ((s->n & (s->n - 1)) == 0) s->shot = nw_xrealloc(s->shot, 2 * ((size_t)s->n + 1) * sizeof *s->shot);
   shot *t = &s->shot[s->n++];
-  *t = (shot){b.seconds / (double)b.times, (double)b.ticks, nw_xmalloc(bytes)};
+  *t = (shot){seconds, tick, nw_xmalloc(bytes + 1)};
   memcpy(t->tick, s->ticks, bytes);
-  return t->seconds;
+  return seconds;
 }
 
 static void forget_shots(subject *s) {
@@ -183,7 +169,7 @@ static nw_tick all_threads(const subject *s, const shot *t, int entry, int64_t *
 
 // Returns the times of the loops in one sample. *clocks: the time that all clocks took.
 static nw_loop_time *times_of(const loops *l, const subject *s, const shot *t, cost c, double *clocks) {
-  double second = t->seconds * (double)s->times / t->ticks, calls = (double)s->times; // second: the seconds of a tick
+  double second = t->second, calls = (double)s->times, team = s->k->threads;
   double *inside = nw_xcalloc((size_t)l->n + 1, sizeof *inside); // ticks that clocks inside of each loop took
   nw_loop_time *out = nw_xcalloc((size_t)l->n + 1, sizeof *out);
   *clocks = 0;
@@ -192,23 +178,25 @@ static nw_loop_time *times_of(const loops *l, const subject *s, const shot *t, c
     bool parallel = a->stmt->loop.mark == NW_PARALLEL;
     out[i] = (nw_loop_time){.id = a->stmt->id, .depth = a->depth, .timed = a->clock >= 0, .parallel = parallel};
     snprintf(out[i].loop, sizeof out[i].loop, "%s", a->stmt->loop.var->name);
-    double below = inside[i], threads = a->divided ? s->k->threads : 1;
+    double below = inside[i], threads = a->divided ? team : 1;
+    nw_tick sum = {0}, part = {0};
     if (a->clock >= 0) {
       int64_t most, most_part;
-      nw_tick sum = all_threads(s, t, 2 * a->clock, &most), part = all_threads(s, t, 2 * a->clock + 1, &most_part);
-      double share = sum.ticks ? (double)most / (double)sum.ticks : 1;
-      double own = (double)sum.ticks - (double)sum.times * c.inside - below;
-      if (parallel) own = (double)sum.ticks - (double)sum.times * c.inside - below / s->k->threads;
-      own = fmax(own, 0);
+      sum = all_threads(s, t, 2 * a->clock, &most);
+      part = all_threads(s, t, 2 * a->clock + 1, &most_part);
+      out[i].work = fmax((double)part.ticks - (double)part.times * c.inside - below, 0) / team * second / calls;
+      // The parts of a parallel loop run at the same time, so each clock in them delays the loop by its share.
+      if (parallel) below = (below + (double)part.times * c.whole) / team;
+      double own = fmax((double)sum.ticks - (double)sum.times * c.inside - below, 0);
       out[i].seconds = own / threads * second / calls;
-      out[i].most = a->divided ? own * share * second / calls : out[i].seconds;
-      out[i].work = out[i].seconds;
-      if (parallel) out[i].work = fmax((double)part.ticks - below, 0) / s->k->threads * second / calls;
+      out[i].most = a->divided && sum.ticks ? own * (double)most / (double)sum.ticks * second / calls : out[i].seconds;
+      if (!parallel) out[i].work = out[i].seconds;
       out[i].times = (double)sum.times / calls;
-      double took = (double)sum.times * c.whole + (double)part.times * c.whole / s->k->threads;
-      *clocks += (a->divided ? took / s->k->threads : took) * second / calls;
       below += (double)sum.times * c.whole;
+    } else if (parallel) {
+      below /= team;
     }
+    if (a->around < 0) *clocks += below * second / calls;
     if (a->around >= 0) inside[a->around] += below;
   }
   free(inside);

@@ -30,8 +30,7 @@ static void run_batch(nw_frame *f) {
   b->seconds = nw_now() - start;
 }
 
-// Returns the seconds per call; -1 on failure.
-static double warm_calls(nw_kernel *k, int64_t times) {
+double nw_warm_calls(nw_kernel *k, int64_t times) {
   batch b = {.frame = k->frame, .entry = k->entry, .times = times};
   if (!nw_guarded_call(k->ctx, run_batch, &b.frame)) return -1;
   return b.seconds / (double)times;
@@ -73,7 +72,7 @@ static double cold_calls(subject *s, int64_t times) {
   double sum = 0;
   for (int64_t i = 0; i < times; i++) {
     nw_evict(&s->evictor);
-    double t = warm_calls(s->evictor.k, 1);
+    double t = nw_warm_calls(s->evictor.k, 1);
     if (t < 0) return -1;
     sum += fmax(t - s->clock, 0);
   }
@@ -82,13 +81,13 @@ static double cold_calls(subject *s, int64_t times) {
 
 static double once(void *env) {
   subject *s = env;
-  return s->evictor.chill ? cold_calls(s, s->times) : warm_calls(s->evictor.k, s->times);
+  return s->evictor.chill ? cold_calls(s, s->times) : nw_warm_calls(s->evictor.k, s->times);
 }
 
 // Warms up, and finds the number of calls in a sample. The first call also makes the threads, which then empty the
 // caches of their cores. False on failure.
 static bool calibrate(subject *s) {
-  if (warm_calls(s->evictor.k, 1) < 0) return false;
+  if (nw_warm_calls(s->evictor.k, 1) < 0) return false;
   for (s->times = 1;;) {
     double start = nw_now();
     if (once(s) < 0) return false;

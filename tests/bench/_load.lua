@@ -1,8 +1,10 @@
 --- Makes other work run on this machine, and measures how busy the machine is.
 local load = {}
 
-local BUSY = "while :; do :; done"
-local BURSTS = "while :; do i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; sleep 0.0%d; done"
+local ME = assert(io.open "/proc/self/stat"):read "n"
+local WORK = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done"
+local BUSY = ("while [ -d /proc/%d ]; do %s; done"):format(ME, WORK) -- ends with this process, also if it is killed
+local BURSTS = ("while [ -d /proc/%d ]; do %s; sleep 0.0%%d; done"):format(ME, WORK)
 
 --- The kinds of load: a function of the number of cores that returns the shell loops to run.
 load.kinds = {
