@@ -68,6 +68,11 @@ void nwl_push_text(lua_State *L, char *s); // frees the heap string
 
 // Like lua_pushcfunction, for a function without upvalues that calls the core. If the core aborts the call
 // (nw_recovery), the function raises an error.
+// These set a field of the table on top.
+void nwl_set_number(lua_State *L, const char *field, double value);
+void nwl_set_integer(lua_State *L, const char *field, int64_t value);
+void nwl_set_flag(lua_State *L, const char *field, bool value);
+void nwl_set_text(lua_State *L, const char *field, const char *value); // NULL: nil
 void nwl_push_function(lua_State *L, lua_CFunction fn);
 void nwl_set_functions(lua_State *L, const luaL_Reg *list); // stores such functions in the table on top
 // Like lua_pcall, but restores the recovery point (nw_recovery) afterwards, so that the caller can call the core again.

@@ -259,3 +259,25 @@ void nwl_class_open(lua_State *L, const nwl_class *c) {
   lua_pushcclosure(L, class_index, 3);
   lua_setfield(L, -2, "__index");
 }
+
+// ---- fields of results
+
+void nwl_set_number(lua_State *L, const char *field, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, field);
+}
+
+void nwl_set_integer(lua_State *L, const char *field, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, field);
+}
+
+void nwl_set_flag(lua_State *L, const char *field, bool value) {
+  lua_pushboolean(L, value);
+  lua_setfield(L, -2, field);
+}
+
+void nwl_set_text(lua_State *L, const char *field, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, field);
+}

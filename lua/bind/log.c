@@ -4,30 +4,20 @@
 
 #define MAX_ARGS 64
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_integer(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_spans(lua_State *L, const nw_log *l) {
   int64_t n = nw_log_spans(l);
   lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
   for (int64_t i = 0; i < n; i++) {
     const nw_span *s = nw_log_span(l, i);
     lua_createtable(L, 0, 8);
-    set_integer(L, "loop", s->loop + 1);
-    set_integer(L, "region", s->region + 1);
-    set_integer(L, "thread", s->thread);
-    set_integer(L, "first", s->from);
-    set_integer(L, "last", s->to - 1);
-    set_number(L, "from", s->begin);
-    set_number(L, "to", s->end);
-    set_number(L, "cpu", s->cpu);
+    nwl_set_integer(L, "loop", s->loop + 1);
+    nwl_set_integer(L, "region", s->region + 1);
+    nwl_set_integer(L, "thread", s->thread);
+    nwl_set_integer(L, "first", s->from);
+    nwl_set_integer(L, "last", s->to - 1);
+    nwl_set_number(L, "from", s->begin);
+    nwl_set_number(L, "to", s->end);
+    nwl_set_number(L, "cpu", s->cpu);
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -38,18 +28,18 @@ static void push_regions(lua_State *L, const nw_log *l) {
   for (int64_t i = 0; i < n; i++) {
     const nw_region *r = nw_log_region(l, i);
     lua_createtable(L, 0, 3);
-    set_integer(L, "loop", r->loop + 1);
-    set_number(L, "from", r->begin);
-    set_number(L, "to", r->end);
+    nwl_set_integer(L, "loop", r->loop + 1);
+    nwl_set_number(L, "from", r->begin);
+    nwl_set_number(L, "to", r->end);
     lua_rawseti(L, -2, i + 1);
   }
 }
 
 static void push_log(lua_State *L, const nw_log *l) {
   lua_createtable(L, 0, 6);
-  set_number(L, "seconds", nw_log_seconds(l));
-  set_integer(L, "threads", nw_log_threads(l));
-  set_integer(L, "lost", nw_log_lost(l));
+  nwl_set_number(L, "seconds", nw_log_seconds(l));
+  nwl_set_integer(L, "threads", nw_log_threads(l));
+  nwl_set_integer(L, "lost", nw_log_lost(l));
   push_spans(L, l);
   lua_setfield(L, -2, "spans");
   push_regions(L, l);

@@ -5,45 +5,30 @@
 #define MAX_ARGS 64
 #define MAX_REPS 100000
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_integer(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_flag(lua_State *L, const char *name, bool value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_loop(lua_State *L, const nw_loop_time *t) {
   lua_createtable(L, 0, 9);
   lua_pushstring(L, t->loop);
   lua_setfield(L, -2, "loop");
-  set_integer(L, "id", t->id);
-  set_integer(L, "depth", t->depth);
-  set_flag(L, "timed", t->timed);
-  set_flag(L, "parallel", t->parallel);
-  set_number(L, "seconds", t->seconds);
-  set_number(L, "most", t->most);
-  set_number(L, "work", t->work);
-  set_number(L, "times", t->times);
+  nwl_set_integer(L, "id", t->id);
+  nwl_set_integer(L, "depth", t->depth);
+  nwl_set_flag(L, "timed", t->timed);
+  nwl_set_flag(L, "parallel", t->parallel);
+  nwl_set_number(L, "seconds", t->seconds);
+  nwl_set_number(L, "most", t->most);
+  nwl_set_number(L, "work", t->work);
+  nwl_set_number(L, "times", t->times);
 }
 
 static int push_times(lua_State *L) {
   const nw_loop_times *t = lua_touserdata(L, 1);
   lua_createtable(L, 0, 8);
-  set_integer(L, "threads", t->threads);
-  set_integer(L, "reps", t->reps);
-  set_number(L, "seconds", t->seconds);
-  set_number(L, "clocked", t->clocked);
-  set_number(L, "clocks", t->clocks);
-  set_number(L, "least", t->least);
-  set_flag(L, "disturbed", t->disturbed);
+  nwl_set_integer(L, "threads", t->threads);
+  nwl_set_integer(L, "reps", t->reps);
+  nwl_set_number(L, "seconds", t->seconds);
+  nwl_set_number(L, "clocked", t->clocked);
+  nwl_set_number(L, "clocks", t->clocks);
+  nwl_set_number(L, "least", t->least);
+  nwl_set_flag(L, "disturbed", t->disturbed);
   lua_createtable(L, t->n, 0);
   for (int i = 0; i < t->n; i++) {
     push_loop(L, &t->at[i]);
@@ -55,7 +40,7 @@ static int push_times(lua_State *L) {
     lua_createtable(L, 0, 2);
     lua_pushstring(L, t->count[i].name);
     lua_setfield(L, -2, "event");
-    set_number(L, "count", t->count[i].value);
+    nwl_set_number(L, "count", t->count[i].value);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "counts");

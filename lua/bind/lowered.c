@@ -2,16 +2,6 @@
 #include "bind.h"
 #include <math.h>
 
-static void set_text(lua_State *L, const char *name, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_flag(lua_State *L, const char *name, bool value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, name);
-}
-
 // Sets a field to an opaque value, which Lua code only compares with others.
 static void set_same(lua_State *L, const char *name, const void *value) {
   lua_pushlightuserdata(L, (void *)value);
@@ -23,9 +13,9 @@ static void push_bodies(lua_State *L, const nw_lowered *v) {
   for (int i = 0; i < nw_lowered_bodies(v); i++) {
     nw_body_row b = nw_lowered_body_at(v, i);
     lua_createtable(L, 0, 12);
-    set_text(L, "kind", b.name ? "loop" : i ? "guard" : "whole");
-    set_text(L, "name", b.name);
-    set_text(L, "mark", b.mark);
+    nwl_set_text(L, "kind", b.name ? "loop" : i ? "guard" : "whole");
+    nwl_set_text(L, "name", b.name);
+    nwl_set_text(L, "mark", b.mark);
     nwl_set_count(L, "id", b.id);
     nwl_set_count(L, "depth", b.depth);
     nwl_set_count(L, "conditions", b.conditions);
@@ -49,13 +39,13 @@ static void push_strides(lua_State *L, const nw_lowered *v, int access, int body
 static void push_access(lua_State *L, const nw_lowered *v, int i, int body) {
   nw_access_row a = nw_lowered_access_at(v, i);
   lua_createtable(L, 0, 9);
-  set_text(L, "buffer", a.buffer);
+  nwl_set_text(L, "buffer", a.buffer);
   set_same(L, "index", a.index);
   set_same(L, "spread", a.spread);
   nwl_set_count(L, "offset", a.offset);
   nwl_set_count(L, "lanes", a.lanes);
-  set_flag(L, "write", a.write);
-  set_flag(L, "masked", a.masked);
+  nwl_set_flag(L, "write", a.write);
+  nwl_set_flag(L, "masked", a.masked);
   lua_pushnumber(L, a.steady ? (double)a.step : HUGE_VAL);
   lua_setfield(L, -2, "step");
   push_strides(L, v, i, body);
@@ -70,10 +60,10 @@ static void push_statement(lua_State *L, const nw_lowered *v, int i) {
   nwl_set_count(L, "operations", s.operations);
   nwl_set_count(L, "selects", s.selects);
   nwl_set_count(L, "conditions", s.conditions);
-  set_flag(L, "copies", s.copies);
-  set_flag(L, "fills", s.fills);
-  set_flag(L, "updates", s.updates);
-  set_flag(L, "stream", s.stream);
+  nwl_set_flag(L, "copies", s.copies);
+  nwl_set_flag(L, "fills", s.fills);
+  nwl_set_flag(L, "updates", s.updates);
+  nwl_set_flag(L, "stream", s.stream);
   lua_createtable(L, s.n - 1, 0);
   for (int k = 0; k < s.n - 1; k++) {
     push_access(L, v, s.first + k, s.body);
@@ -97,10 +87,10 @@ static void push_buffers(lua_State *L, const nw_lowered *v) {
   for (int i = 0; i < nw_lowered_buffers(v); i++) {
     nw_stored_row b = nw_lowered_buffer_at(v, i);
     lua_createtable(L, 0, 5);
-    set_text(L, "scope", b.scope);
-    set_text(L, "dtype", nw_dtype_name(b.dtype));
+    nwl_set_text(L, "scope", b.scope);
+    nwl_set_text(L, "dtype", nw_dtype_name(b.dtype));
     nwl_set_count(L, "bytes", nw_dtype_bytes(b.dtype));
-    set_flag(L, "temporary", b.temporary);
+    nwl_set_flag(L, "temporary", b.temporary);
     if (b.elements >= 0) nwl_set_count(L, "elements", b.elements);
     lua_setfield(L, -2, b.name);
   }

@@ -107,11 +107,6 @@ static void push_value(lua_State *L, nw_value v) {
     lua_pushnumber(L, v.number);
 }
 
-static void set_text(lua_State *L, const char *key, const char *text) {
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, key);
-}
-
 typedef struct lister {
   lua_State *L;
   const nw_machine *m;
@@ -121,11 +116,11 @@ static void list_field(void *env, const char *path, const nw_section *s, const n
   lister *l = env;
   lua_State *L = l->L;
   lua_createtable(L, 0, 6);
-  set_text(L, "path", path);
-  set_text(L, "section", s->path);
-  set_text(L, "unit", f->unit);
-  set_text(L, "doc", f->doc);
-  set_text(L, "source", nw_machine_cited(l->m, path));
+  nwl_set_text(L, "path", path);
+  nwl_set_text(L, "section", s->path);
+  nwl_set_text(L, "unit", f->unit);
+  nwl_set_text(L, "doc", f->doc);
+  nwl_set_text(L, "source", nw_machine_cited(l->m, path));
   push_value(L, v);
   lua_setfield(L, -2, "value");
   lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
@@ -141,13 +136,13 @@ static int f_list(lua_State *L) {
 static void push_row(lua_State *L, const nw_section *s, const nw_field *f) {
   static const char *const kinds[] = {"number", "integer", "boolean", "word", "text"};
   lua_createtable(L, 0, 8);
-  set_text(L, "section", s->path);
-  set_text(L, "name", f->name);
-  set_text(L, "unit", f->unit);
-  set_text(L, "kind", kinds[f->kind]);
-  set_text(L, "otherwise", f->otherwise);
-  set_text(L, "words", f->words);
-  set_text(L, "doc", f->doc);
+  nwl_set_text(L, "section", s->path);
+  nwl_set_text(L, "name", f->name);
+  nwl_set_text(L, "unit", f->unit);
+  nwl_set_text(L, "kind", kinds[f->kind]);
+  nwl_set_text(L, "otherwise", f->otherwise);
+  nwl_set_text(L, "words", f->words);
+  nwl_set_text(L, "doc", f->doc);
   lua_pushinteger(L, f->kind == NW_FIELD_REAL ? f->count : 1);
   lua_setfield(L, -2, "count");
 }
@@ -165,34 +160,24 @@ static int f_rows(lua_State *L) {
       lua_setfield(L, -2, "named");
       lua_pushinteger(L, s[i].kinds);
       lua_setfield(L, -2, "kinds");
-      set_text(L, "about", s[i].doc);
+      nwl_set_text(L, "about", s[i].doc);
       lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
     }
   }
   return 1;
 }
 
-static void set_number(lua_State *L, const char *key, double v) {
-  lua_pushnumber(L, v);
-  lua_setfield(L, -2, key);
-}
-
-static void set_integer(lua_State *L, const char *key, int64_t v) {
-  lua_pushinteger(L, v);
-  lua_setfield(L, -2, key);
-}
-
 // Returns those fields of this host's record that are known without measurements.
 static int f_host(lua_State *L) {
   const nw_machine_info *h = nw_host();
   lua_createtable(L, 0, 8);
-  set_text(L, "cpu", h->cpu);
-  set_text(L, "model", h->model);
-  set_text(L, "isa", nw_isa_name(h->isa));
-  set_integer(L, "cores", h->cores);
-  set_integer(L, "vector_bytes", h->vector_bytes);
-  set_integer(L, "vector_registers", h->vector_registers);
-  set_integer(L, "memory", h->memory_bytes);
+  nwl_set_text(L, "cpu", h->cpu);
+  nwl_set_text(L, "model", h->model);
+  nwl_set_text(L, "isa", nw_isa_name(h->isa));
+  nwl_set_integer(L, "cores", h->cores);
+  nwl_set_integer(L, "vector_bytes", h->vector_bytes);
+  nwl_set_integer(L, "vector_registers", h->vector_registers);
+  nwl_set_integer(L, "memory", h->memory_bytes);
   lua_pushboolean(L, h->caches_assumed);
   lua_setfield(L, -2, "caches_assumed");
   return 1;
@@ -204,11 +189,11 @@ static int add_figure(lua_State *L) {
   const nw_calibrated *f = lua_touserdata(L, 2);
   lua_createtable(L, 0, 4);
   if (f->doubt) {
-    set_text(L, "doubt", f->doubt);
+    nwl_set_text(L, "doubt", f->doubt);
   } else {
-    set_number(L, "value", f->value);
-    set_number(L, "lo", f->lo);
-    set_number(L, "hi", f->hi);
+    nwl_set_number(L, "value", f->value);
+    nwl_set_number(L, "lo", f->lo);
+    nwl_set_number(L, "hi", f->hi);
     lua_pushboolean(L, f->shared);
     lua_setfield(L, -2, "shared");
   }
@@ -238,8 +223,8 @@ static int f_calibrate(lua_State *L) {
 
 static void push_zone(lua_State *L, const nw_energy_zone *z) {
   lua_createtable(L, 0, 4);
-  set_text(L, "zone", z->zone);
-  set_text(L, "name", z->name);
+  nwl_set_text(L, "zone", z->zone);
+  nwl_set_text(L, "name", z->name);
   lua_pushnumber(L, z->joules);
   lua_setfield(L, -2, "joules");
   lua_pushnumber(L, z->limit);

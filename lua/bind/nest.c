@@ -124,11 +124,6 @@ static int f_misses(lua_State *L) {
   return 2;
 }
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_operations(lua_State *L, const nw_nest_work *w) {
   lua_createtable(L, w->n, 0);
   for (int i = 0; i < w->n; i++) {
@@ -136,7 +131,7 @@ static void push_operations(lua_State *L, const nw_nest_work *w) {
     lua_pushstring(L, w->row[i].name);
     lua_setfield(L, -2, "name");
     nwl_set_count(L, "bits", w->row[i].bits);
-    set_number(L, "count", w->row[i].count);
+    nwl_set_number(L, "count", w->row[i].count);
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -146,10 +141,10 @@ static int f_work(lua_State *L) {
   nw_clear(nwl_ctx(L));
   if (!nw_loopnest_work(nwl_ctx(L), nest_arg(L, 1), &w)) return nwl_raise(L);
   lua_createtable(L, 0, 6);
-  set_number(L, "calls", w.calls);
-  set_number(L, "statements", w.statements);
-  set_number(L, "read", w.read);
-  set_number(L, "written", w.written);
+  nwl_set_number(L, "calls", w.calls);
+  nwl_set_number(L, "statements", w.statements);
+  nwl_set_number(L, "read", w.read);
+  nwl_set_number(L, "written", w.written);
   push_operations(L, &w);
   lua_setfield(L, -2, "operations");
   lua_pushboolean(L, w.exact);

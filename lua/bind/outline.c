@@ -5,11 +5,6 @@
 
 static nw_sched *schedule_arg(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class, "schedule"); }
 
-static void set_text(lua_State *L, const char *name, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, name);
-}
-
 // ---- sizes by name
 
 typedef struct sizes {
@@ -78,8 +73,8 @@ void nwl_push_signature(lua_State *L, const nw_program *p, int arg) {
     for (int i = 0, n = 0; i < nw_program_parameters(p); i++) {
       if (nw_program_is_output(p, i) != output) continue;
       lua_createtable(L, 0, 4);
-      set_text(L, "name", nw_program_buffer(p, i));
-      set_text(L, "dtype", nw_dtype_name(nw_program_buffer_dtype(p, i)));
+      nwl_set_text(L, "name", nw_program_buffer(p, i));
+      nwl_set_text(L, "dtype", nw_dtype_name(nw_program_buffer_dtype(p, i)));
       lua_newtable(L);
       for (int d = 0; d < nw_program_rank(p, i); d++) {
         push_extent(L, p, i, d, &s);
@@ -96,14 +91,14 @@ void nwl_push_signature(lua_State *L, const nw_program *p, int arg) {
 
 static void push_row(lua_State *L, const nw_outline_row *r) {
   lua_createtable(L, 0, 10);
-  set_text(L, "kind", r->kind);
-  set_text(L, "name", r->name);
-  set_text(L, "mark", r->mark);
-  set_text(L, "axis", r->axis);
+  nwl_set_text(L, "kind", r->kind);
+  nwl_set_text(L, "name", r->name);
+  nwl_set_text(L, "mark", r->mark);
+  nwl_set_text(L, "axis", r->axis);
   nwl_set_count(L, "id", r->id);
   nwl_set_count(L, "depth", r->depth);
   if (r->extent >= 0) nwl_set_count(L, "extent", r->extent);
-  set_text(L, "text", r->text);
+  nwl_set_text(L, "text", r->text);
   lua_pushboolean(L, r->unsafe);
   lua_setfield(L, -2, "unsafe");
   lua_pushboolean(L, r->stream);

@@ -1,23 +1,13 @@
 // Predicts the cost of a schedule with the cost model.
 #include "bind.h"
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_text(lua_State *L, const char *name, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_terms(lua_State *L, const nw_cost *k) {
   lua_newtable(L);
   for (int i = 0; i < nw_cost_terms(k); i++) {
     nw_cost_term t = nw_cost_term_at(k, i);
     lua_createtable(L, 0, 2);
-    set_text(L, "name", t.name);
-    set_number(L, "cycles", t.cycles);
+    nwl_set_text(L, "name", t.name);
+    nwl_set_number(L, "cycles", t.cycles);
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -27,16 +17,16 @@ static void push_cost_loops(lua_State *L, const nw_cost *k) {
   for (int i = 0; i < nw_cost_loops(k); i++) {
     nw_cost_loop t = nw_cost_loop_at(k, i);
     lua_createtable(L, 0, 9);
-    set_text(L, "name", t.name);
+    nwl_set_text(L, "name", t.name);
     nwl_set_count(L, "id", t.id);
     nwl_set_count(L, "depth", t.depth);
     nwl_set_count(L, "entered", t.entered);
     nwl_set_count(L, "times", t.times);
-    set_number(L, "cycles", t.cycles);
-    set_number(L, "carried", t.carried);
+    nwl_set_number(L, "cycles", t.cycles);
+    nwl_set_number(L, "carried", t.carried);
     lua_pushboolean(L, t.parallel);
     lua_setfield(L, -2, "parallel");
-    set_text(L, "bottleneck", t.bound);
+    nwl_set_text(L, "bottleneck", t.bound);
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -49,7 +39,7 @@ static void push_cost_misses(lua_State *L, const nw_cost *k) {
     nwl_push_missed(L, &m);
     lua_pushboolean(L, nw_cost_exact(k, m.level, &error));
     lua_setfield(L, -2, "exact");
-    set_number(L, "error", error);
+    nwl_set_number(L, "error", error);
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -60,8 +50,8 @@ static void push_moves(lua_State *L, const nw_cost *k) {
     double read, written;
     nw_cost_moved(k, i, &read, &written);
     lua_createtable(L, 0, 2);
-    set_number(L, "read", read);
-    set_number(L, "written", written);
+    nwl_set_number(L, "read", read);
+    nwl_set_number(L, "written", written);
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -71,11 +61,11 @@ static void push_energies(lua_State *L, const nw_cost *k) {
   for (int i = 0; i < nw_cost_energies(k); i++) {
     const nw_energy_row *r = nw_cost_energy(k, i);
     lua_createtable(L, 0, 5);
-    set_text(L, "name", r->name);
-    set_text(L, "unit", r->unit);
-    set_number(L, "count", r->count);
-    set_number(L, "pj", r->pj);
-    set_number(L, "joules", r->joules);
+    nwl_set_text(L, "name", r->name);
+    nwl_set_text(L, "unit", r->unit);
+    nwl_set_number(L, "count", r->count);
+    nwl_set_number(L, "pj", r->pj);
+    nwl_set_number(L, "joules", r->joules);
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -85,8 +75,8 @@ static void push_buffers(lua_State *L, const nw_cost *k) {
   for (int i = 0; i < nw_cost_buffers(k); i++) {
     nw_cost_buffer b = nw_cost_buffer_at(k, i);
     lua_createtable(L, 0, 3);
-    set_text(L, "name", b.name);
-    set_text(L, "where", b.where);
+    nwl_set_text(L, "name", b.name);
+    nwl_set_text(L, "where", b.where);
     nwl_set_count(L, "bytes", b.bytes);
     lua_rawseti(L, -2, i + 1);
   }
@@ -94,16 +84,16 @@ static void push_buffers(lua_State *L, const nw_cost *k) {
 
 static void set_total(lua_State *L, const nw_cost *k) {
   nw_cost_total t = nw_cost_total_of(k);
-  set_number(L, "cycles", t.cycles);
-  set_number(L, "seconds", t.seconds);
-  set_text(L, "bottleneck", t.bound);
-  set_number(L, "flops", t.flops);
-  set_number(L, "instructions", t.instructions);
-  set_number(L, "spills", t.spills);
-  set_number(L, "joules", t.joules);
+  nwl_set_number(L, "cycles", t.cycles);
+  nwl_set_number(L, "seconds", t.seconds);
+  nwl_set_text(L, "bottleneck", t.bound);
+  nwl_set_number(L, "flops", t.flops);
+  nwl_set_number(L, "instructions", t.instructions);
+  nwl_set_number(L, "spills", t.spills);
+  nwl_set_number(L, "joules", t.joules);
   nwl_set_count(L, "threads", t.threads);
-  set_number(L, "outside", t.outside_cycles);
-  set_number(L, "team_seconds", t.team_seconds);
+  nwl_set_number(L, "outside", t.outside_cycles);
+  nwl_set_number(L, "team_seconds", t.team_seconds);
   lua_createtable(L, t.threads, 0);
   for (int i = 0; i < t.threads; i++) {
     lua_pushnumber(L, nw_cost_share(k, i));
@@ -162,10 +152,10 @@ static int f_code_time(lua_State *L) {
   nw_clear(nwl_ctx(L));
   if (!nw_code_simulate(nwl_ctx(L), assembly, machine, nwl_number_or(L, 3, "expected", 0), &t)) return nwl_raise(L);
   lua_createtable(L, 0, 4);
-  set_number(L, "instructions", t.instructions);
-  set_number(L, "cycles", t.cycles);
-  set_number(L, "mispredicted", t.mispredicted);
-  set_number(L, "waits", t.waits);
+  nwl_set_number(L, "instructions", t.instructions);
+  nwl_set_number(L, "cycles", t.cycles);
+  nwl_set_number(L, "mispredicted", t.mispredicted);
+  nwl_set_number(L, "waits", t.waits);
   return 1;
 }
 

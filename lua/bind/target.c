@@ -27,11 +27,6 @@ static int f_of_kernel(lua_State *L) {
   return 1;
 }
 
-static void set_text(lua_State *L, const char *key, const char *text) {
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, key);
-}
-
 static int target_name(lua_State *L) {
   lua_pushstring(L, self(L)->machine.name);
   return 1;
@@ -70,8 +65,8 @@ static int target_scopes(lua_State *L) {
   lua_createtable(L, l->nscopes, 0);
   for (int i = 0; i < l->nscopes; i++) {
     lua_createtable(L, 0, 3);
-    set_text(L, "name", l->scope[i].name);
-    set_text(L, "owner", l->scope[i].owner);
+    nwl_set_text(L, "name", l->scope[i].name);
+    nwl_set_text(L, "owner", l->scope[i].owner);
     nwl_set_count(L, "bytes", l->scope[i].bytes);
     lua_rawseti(L, -2, i + 1);
   }

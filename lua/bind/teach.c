@@ -11,11 +11,6 @@ static void set_string(lua_State *L, const char *field, const char *value) {
   lua_setfield(L, -2, field);
 }
 
-static void set_integer(lua_State *L, const char *field, int value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, field);
-}
-
 // Sets a field. A negative value means that the value is unknown; then the field is left out.
 static void set_number(lua_State *L, const char *field, double value) {
   if (value < 0) return;
@@ -23,27 +18,22 @@ static void set_number(lua_State *L, const char *field, double value) {
   lua_setfield(L, -2, field);
 }
 
-static void set_flag(lua_State *L, const char *field, bool value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, field);
-}
-
 // ---- the log
 
 static void push_entry(lua_State *L, const nw_log_entry *e) {
   lua_newtable(L);
-  set_integer(L, "version", e->version);
-  if (e->parent >= 0) set_integer(L, "parent", e->parent);
-  set_flag(L, "unsafe", e->unsafe);
+  nwl_set_integer(L, "version", e->version);
+  if (e->parent >= 0) nwl_set_integer(L, "parent", e->parent);
+  nwl_set_flag(L, "unsafe", e->unsafe);
   set_string(L, "step", e->step);
   set_string(L, "branch", e->branch);
   set_string(L, "notes", e->notes);
-  set_integer(L, "added", e->added);
-  set_integer(L, "removed", e->removed);
-  set_integer(L, "changed", e->changed);
+  nwl_set_integer(L, "added", e->added);
+  nwl_set_integer(L, "removed", e->removed);
+  nwl_set_integer(L, "changed", e->changed);
   set_number(L, "operations", e->operations);
   set_string(L, "formula", e->formula);
-  set_flag(L, "exact", e->exact);
+  nwl_set_flag(L, "exact", e->exact);
   lua_createtable(L, 0, 3);
   set_number(L, "input", e->input_bytes);
   set_number(L, "output", e->output_bytes);
@@ -116,8 +106,8 @@ static void push_location(lua_State *L, const nw_location *l) {
   lua_newtable(L);
   set_string(L, "loop", l->loop);
   set_string(L, "why", l->why);
-  set_flag(L, "legal", !l->why);
-  set_flag(L, "current", l->current);
+  nwl_set_flag(L, "legal", !l->why);
+  nwl_set_flag(L, "current", l->current);
   set_number(L, "recompute", l->recompute);
   set_number(L, "bytes", l->bytes);
   set_string(L, "size", l->size);

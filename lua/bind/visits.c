@@ -82,16 +82,6 @@ static nw_visits *new_visits(lua_State *L) {
   return b->p;
 }
 
-static void set_integer(lua_State *L, const char *field, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, field);
-}
-
-static void set_text(lua_State *L, const char *field, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, field);
-}
-
 static void push_integers(lua_State *L, int n, const int64_t *values) {
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {
@@ -106,10 +96,10 @@ static void push_integers(lua_State *L, int n, const int64_t *values) {
 // false if this change is not constant.
 static void push_axis(lua_State *L, const nw_visit_axis *a, int nloops) {
   lua_createtable(L, 0, 5);
-  set_text(L, "name", a->name);
-  set_text(L, "kind", a->kind == 's' ? "spatial" : a->kind == 'r' ? "reduce" : "ordered");
-  set_integer(L, "lo", a->lo);
-  set_integer(L, "extent", a->extent);
+  nwl_set_text(L, "name", a->name);
+  nwl_set_text(L, "kind", a->kind == 's' ? "spatial" : a->kind == 'r' ? "reduce" : "ordered");
+  nwl_set_integer(L, "lo", a->lo);
+  nwl_set_integer(L, "extent", a->extent);
   lua_createtable(L, nloops, 0);
   for (int i = 0; i < nloops; i++) {
     if (a->step[i] == INT64_MIN)
@@ -123,15 +113,15 @@ static void push_axis(lua_State *L, const nw_visit_axis *a, int nloops) {
 
 static void push_loop(lua_State *L, const nw_visit_loop *l) {
   lua_createtable(L, 0, 2);
-  set_text(L, "name", l->name);
-  set_text(L, "mark", l->mark);
+  nwl_set_text(L, "name", l->name);
+  nwl_set_text(L, "mark", l->mark);
 }
 
 static void push_block(lua_State *L, const nw_visit_block *b) {
   lua_createtable(L, 0, 6);
-  set_text(L, "name", b->name);
-  set_text(L, "stage", b->stage);
-  set_text(L, "buffer", b->buffer);
+  nwl_set_text(L, "name", b->name);
+  nwl_set_text(L, "stage", b->stage);
+  nwl_set_text(L, "buffer", b->buffer);
   lua_pushboolean(L, b->init);
   lua_setfield(L, -2, "init");
   lua_createtable(L, b->naxes, 0);
@@ -163,7 +153,7 @@ static int f_blocks(lua_State *L) {
 
 static void push_visit(lua_State *L, const nw_visited *x, const nw_visit_block *b) {
   lua_createtable(L, 0, 4);
-  set_integer(L, "block", x->block + 1);
+  nwl_set_integer(L, "block", x->block + 1);
   push_integers(L, b->naxes, x->axis);
   lua_setfield(L, -2, "axes");
   push_integers(L, b->nloops, x->loop);
