@@ -84,8 +84,6 @@ void nw_report_figures(const nw_calibration *k, nw_calibrated_fn found, void *en
 // Runs a loop of the STREAM benchmark once over the data; `bytes` is a multiple of 4096.
 void nw_stream_pass(nw_stream loop, char *data, int64_t bytes);
 
-void nw_flush(char *base, int64_t bytes); // flushes these bytes from every cache
-
 // Each of these functions measures one part. It returns false when interrupted or on failure.
 bool nw_calibrate_ops(nw_calibration *k);
 bool nw_calibrate_math(nw_calibration *k);

@@ -4,6 +4,7 @@
 // arithmetic in between is measured with loads that hit in the first level, and subtracted. Memory is measured after
 // its lines were flushed from every cache, so that the buffer need not be larger than the largest cache.
 #include "run/calibrate/calibrate.h"
+#include "run/evict.h"
 #include "run/guard.h"
 #include "hw/machine.h"
 #include <math.h>
@@ -47,11 +48,6 @@ static double random_cycles(nw_calibration *k, char *base, int64_t bytes) {
   return nw_cycles_of(k, chase_random, &c);
 }
 
-void nw_flush(char *base, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += LINE) __builtin_ia32_clflush(base + i);
-  __builtin_ia32_mfence();
-}
-
 // ---- latency
 
 static double first_latency(nw_calibration *k) {
@@ -64,7 +60,7 @@ static double first_latency(nw_calibration *k) {
 
 static double memory_latency(nw_calibration *k, char *base, int64_t bytes) {
   chase c = {base, (uint64_t)(power_of_two(bytes) - 1) & ~UINT64_C(63), 7};
-  nw_flush(base, bytes);
+  nw_flush(base, (size_t)bytes);
   return nw_cycles_of(k, chase_random, &c);
 }
 
@@ -211,7 +207,7 @@ typedef struct team {
 
 static void flush_part(void *arg, int t) {
   team *x = arg;
-  nw_flush(x->base + t * x->each, x->each);
+  nw_flush(x->base + t * x->each, (size_t)x->each);
 }
 
 static void read_part(void *arg, int t) {

@@ -3,6 +3,7 @@
 // Two loads that miss the cache overlap if both, and the code between them, fit in the reorder buffer. Then they take
 // as long as one load, and otherwise as long as two (H. Wong, "Measuring Reorder Buffer Capacity", 2013).
 #include "run/calibrate/calibrate.h"
+#include "run/evict.h"
 
 #if defined __x86_64__
 
@@ -66,7 +67,7 @@ static void measure_forwarding(nw_calibration *k) {
 
 // The lines are flushed before each loop, because each loop brings some of them into the caches.
 static double cycles_of_misses(nw_calibration *k, nw_bench_loop loop, misses *m) {
-  nw_flush(m->base, MEMORY);
+  nw_flush(m->base, (size_t)MEMORY);
   return nw_cycles_of(k, loop, m);
 }
 

@@ -8,7 +8,7 @@ local times = require "nestwright.measure.times"
 local written = require "nestwright.show.written"
 
 local RUNS = 11
-local seconds = written.seconds
+local seconds, percent = written.seconds, written.percent
 
 -- ---- one run
 
@@ -112,8 +112,6 @@ local function records_of(log)
   serial_records(log, out)
   return out
 end
-
-local function percent(share) return ("%.1f %%"):format(100 * share) end
 
 -- Other processes may use the core of a thread during a fraction of the thread's busy time. Returns the largest such fraction.
 local function taken(threads)

@@ -10,9 +10,7 @@ local written = require "nestwright.show.written"
 local loop_times = {}
 
 local APART = 0.05 -- a greater difference between the code with clocks and the code without clocks is mentioned
-local seconds = written.seconds
-
-local function percent(share) return ("%.1f %%"):format(100 * share) end
+local seconds, percent = written.seconds, written.percent
 
 -- Returns the loops of a measurement by the id of their statement. The copies of a loop, such as its main part and its rest, have
 -- the same id; their times are added.

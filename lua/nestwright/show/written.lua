@@ -15,6 +15,9 @@ end
 -- Returns a number with three digits, without an exponent unless the number is very large.
 local function digits(v) return ((v < 999.5 or v >= 1e6) and "%.3g" or "%.0f"):format(v) end
 
+--- Returns a share as a percentage with one decimal.
+function written.percent(share) return ("%.1f %%"):format(100 * share) end
+
 --- Returns a time in seconds with a suitable unit.
 function written.seconds(t)
   if t ~= t then return "?" end
