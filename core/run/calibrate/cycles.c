@@ -73,7 +73,7 @@ void nw_calibrate_clock(nw_calibration *k, double dispatch) {
       last = now;
     }
     double *sorted = nw_sorted(rate, MOMENTS);
-    k->widest = fmax(k->widest, nw_quantile(sorted, MOMENTS, 0.8)); // the highest rates may be errors
+    k->widest = fmax(k->widest, nw_quantile(sorted, MOMENTS, 0.95)); // a few rates are errors
     free(sorted);
   } while (k->widest < expected && nw_now() - start < WAIT_SECONDS);
   k->shared = k->widest < expected;
