@@ -61,7 +61,7 @@ typedef enum nw_class {
 #define NW_MACHINE_LEVELS 4
 #define NW_MACHINE_TEAMS 12
 #define NW_MACHINE_BUFFERS 8
-#define NW_MACHINE_SOURCES 128
+#define NW_MACHINE_SOURCES 512 // more than a machine has fields: a calibration gives each its own source
 #define NW_LANES_ROOM 256 // size of arrays that have an element for each lane; the largest value of loop_lanes
 
 typedef struct nw_op_cost {

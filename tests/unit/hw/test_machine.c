@@ -284,6 +284,30 @@ static void sources_are_found_by_the_longest_prefix(void **state) {
   assert_string_equal(nw_machine_cited(&x->m, "ops.fma.per_cycle[2]"), "measured");
 }
 
+static void cite_field(void *env, const char *path, const nw_section *s, const nw_field *f, nw_value v) {
+  fixture *x = env;
+  (void)s, (void)f, (void)v;
+  if (!nw_machine_cite(x->c, &x->m, path, path)) fail_msg("%s: %s", path, nw_error(x->c)->message);
+}
+
+// A calibration may measure all fields, and each has its own source.
+static void every_field_can_have_its_own_source(void **state) {
+  fixture *x = *state;
+  char path[64];
+  for (int i = 2; i <= NW_MACHINE_LEVELS; i++) level(x, i, (int64_t)1 << (16 + 2 * i), 16);
+  for (int i = 1; i <= NW_MACHINE_TEAMS; i++) {
+    const char *const fields[] = {"threads", "spawn", "barrier"};
+    for (int f = 0; f < 3; f++) {
+      snprintf(path, sizeof path, "teams[%d].%s", i, fields[f]);
+      number(x, path, i + 1);
+    }
+  }
+  finish(x);
+  nw_machine_each(&x->m, cite_field, x);
+  assert_true(x->m.nsources > 300);
+  assert_string_equal(nw_machine_cited(&x->m, "teams[12].barrier"), "teams[12].barrier");
+}
+
 static void widths(void **state) {
   (void)state;
   assert_int_equal(nw_width_of(4), 0);
@@ -295,6 +319,7 @@ static void widths(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(every_field_can_have_its_own_source),
       TEST(missing_fields_get_the_default_of_their_row),
       TEST(a_class_without_figures_takes_those_of_another),
       TEST(widths_without_a_figure_get_0),
