@@ -4,20 +4,29 @@ local core = require "nestwright.core"
 
 local host = {}
 
--- Families by the CPU's name; the first match is used. `alike` is true if all CPUs of the family have the same cores.
+-- Families by the CPU's name; the first match is used. `alike` is true if all CPUs of the family have the same cores. `dispatch` is the
+-- number of instructions per cycle where the record itself does not describe these cores. It is from the vendors' optimization guides.
 local FAMILIES = {
+  {cpu = "^AuthenticAMD family 23 ", name = "x86_server", dispatch = 5},
+  {cpu = "^AuthenticAMD family 25 ", name = "x86_server", dispatch = 6},
   {cpu = "^AuthenticAMD family 26 ", name = "zen5", alike = true},
   {cpu = "^GenuineIntel family 6 model 85$", name = "skylake_x", alike = true},
+  {cpu = "^GenuineIntel family 6 model 106$", name = "x86_server", dispatch = 5},
   {cpu = "^GenuineIntel family 6 model 143$", name = "sapphire_rapids", alike = true},
   {cpu = "^GenuineIntel family 6 model 207$", name = "sapphire_rapids", alike = true},
   {cpu = "^unknown", name = "neoverse_n1"},
   {cpu = "", name = "x86_server"},
 }
 
---- Returns the name of the record of this host's CPU family, and whether it describes the cores of exactly this CPU.
+--- Returns the name of the record of this host's CPU family, and the number of instructions that a core of exactly this CPU can
+--- dispatch per cycle, or nil if that is not known.
 function host.family()
   local cpu = core.machine_host().cpu
-  for _, family in ipairs(FAMILIES) do if cpu:find(family.cpu) then return family.name, family.alike end end
+  for _, family in ipairs(FAMILIES) do
+    if cpu:find(family.cpu) then
+      return family.name, family.dispatch or (family.alike and require("nestwright.cost.machine").of(family.name).dispatch or nil)
+    end
+  end
 end
 
 local SIZES = {"bytes", "ways", "line", "shared_by"} -- the system reports these unless it hides its caches
@@ -95,14 +104,15 @@ end
 --- Returns the table of the host's record. `measured` has the measured values. If nothing was measured, it is nil, and `why` is the
 --- reason.
 function host.record(measured, why)
-  local h, family = core.machine_host(), host.family()
+  local h = core.machine_host()
+  local family, dispatch = host.family()
   local state = measured and "measured " .. measured.when
     or ("not measured%s: rates are those of %s, nw.calibrate{} measures them"):format(why and " (" .. why .. ")" or "", family)
   local t = {
     name = "host", extends = family, about = ("%s; %s"):format(h.model, state):sub(1, 199),
     cores = h.cores, isa = h.isa, cpu = "host", vector_bytes = h.vector_bytes, vector_registers = h.vector_registers,
-    caches = {}, memory = {bytes = h.memory},
-    sources = {[""] = "the system"},
+    caches = {}, memory = {bytes = h.memory}, dispatch = dispatch,
+    sources = {[""] = "the system", dispatch = dispatch and "the vendor's optimization guide" or nil},
   }
   add_caches(t, family, h.caches_assumed and "assumed: the system hides its caches" or "the system")
   if measured then add_figures(t, measured, family) end

@@ -110,8 +110,7 @@ end
 --- depend on other programs, and the reason for each figure that cannot be used.
 function calibration.measure()
   local h = core.machine_host()
-  local family, alike = require "nestwright.hw.host".family()
-  local dispatch = alike and require "nestwright.cost.machine".of(family).dispatch
+  local _, dispatch = require "nestwright.hw.host".family()
   local t = {format = FORMAT, when = os.date "%Y-%m-%d %H:%M", figures = {}, intervals = {}, doubts = {}}
   for path, f in pairs(core.calibrate(dispatch or 0)) do
     t.figures[path], t.doubts[path] = f.value, f.doubt

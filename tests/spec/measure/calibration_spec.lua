@@ -214,6 +214,17 @@ describe("nw.calibrate", function()
     assert.equal(family:source "ops.log.per_cycle[3]", m:source "ops.log.per_cycle[3]")
   end)
 
+  it("may give every field of the record its own source", function()
+    local host = require "nestwright.hw.host"
+    local all, n = {}, 0
+    for _, row in ipairs(nw.machine(host.record()):fields()) do
+      if type(row.value) == "number" then all[row.path], n = row.value, n + 1 end
+    end
+    assert.is_true(n > 150)
+    local m = nw.machine(host.record(made_up(all)))
+    assert.truthy(m:source "dispatch":find("measured here", 1, true))
+  end)
+
   it("ignores the rates of a class that does not exist", function()
     local host = require "nestwright.hw.host"
     assert.equal("table", type(host.record(made_up {["ops.no_such.per_cycle[2]"] = 1}).ops))
