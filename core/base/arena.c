@@ -80,7 +80,7 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
   size_t size = a->next_size - sizeof(chunk);
   if (size < need) size = need;
   if ((a->held + size) / NW_ASK_FROM != a->held / NW_ASK_FROM && (int64_t)size > nw_memory_left())
-    nw_out_of_memory(size); // checked whenever the total passes a multiple of NW_ASK_FROM
+    nw_out_of_memory(size); // the remaining memory is checked whenever the total passes a multiple of NW_ASK_FROM
   chunk *c = nw_xcalloc(1, sizeof(chunk) + size);
   c->size = size;
   a->held += sizeof(chunk) + size;

@@ -42,16 +42,17 @@ NW_API char *nw_xstrdup(const char *s);
 // failure returns NULL and leaves an NW_EMEMORY diagnostic with the size and the exceeded limit. nw_let_go frees the
 // memory. The memory is also freed if the call that requested it is abandoned.
 void *nw_ask(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
-// Resizes memory from nw_ask; on failure it is unchanged. New elements are not initialized.
+// Resizes memory from nw_ask to `n` elements of `each` bytes. New elements are not initialized. On failure returns
+// NULL, leaves an NW_EMEMORY diagnostic and leaves the memory unchanged.
 void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t each);
 void nw_let_go(void *p);
 // Like nw_ask and nw_ask_more, but if there is no memory, these functions abandon the call. They are for code that
 // cannot return a failure.
 void *nw_xask(uint64_t n, uint64_t each);
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
-void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY; returns NULL
-// True if this much memory can be mapped now; otherwise leaves NW_EMEMORY. Called before external code, such as LLVM,
-// that would end the process if one of its own allocations failed.
+void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves an NW_EMEMORY diagnostic; returns NULL
+// True if `bytes` bytes of memory can be mapped now. Otherwise returns false and leaves an NW_EMEMORY diagnostic.
+// Called before external code, such as LLVM, that ends the process if one of its own allocations fails.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
 // Requests of at least this many bytes are checked against the remaining memory. For a smaller request, the check would
 // take longer than the allocation.
@@ -119,9 +120,10 @@ NW_API void nw_vec_free(nw_vec *v);
 // collisions that interning took quadratic time.
 NW_API uint64_t nw_hash_mix(uint64_t h, uint64_t x);
 NW_API uint64_t nw_hash_bytes(const void *p, size_t n);
-uint64_t nw_draw(uint64_t *state); // the next random number: SplitMix64 (Steele, Lea, Flood 2014); any state is a seed
+// Returns the next random number of the generator SplitMix64 (Steele, Lea, Flood 2014). *state may start as any number.
+uint64_t nw_draw(uint64_t *state);
 
-// Makes a directory and its parents.
+// Makes a directory and its parents, if they do not exist. On failure returns false and sets errno.
 NW_API bool nw_make_dirs(char *dir, unsigned mode);
 
 // ---- floor arithmetic on 64-bit integers, correct for negative numbers too; the divisor must not be 0
@@ -132,7 +134,7 @@ int64_t nw_gcd(int64_t a, int64_t b); // never negative; 1 if the result would b
 // ---- context
 //
 // Each folder of the core may keep one private object per session in a slot, for example isl's context or the JIT.
-// `interrupt` may be called in a signal handler or in another thread. So it is set after the other members.
+// `interrupt` may be called in a signal handler or in another thread. So nw_slot_fill sets `interrupt` last.
 typedef enum nw_slot_id {
   NW_SLOT_TARGET,
   NW_SLOT_POLY,
@@ -184,7 +186,7 @@ struct nw_ctx {
   // there is only one core. The pointer is NULL if this time is not measured.
   double (*spawn_seconds)(void);
   nw_progress_state progress;
-  int rule_off; // for `dev test mutants`: number of the row of poly/rules.def that is switched off; 0: none
+  int rule_off; // number of the row of poly/rules.def that `dev test mutants` has switched off; 0: none
 };
 
 void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data), void (*interrupt)(void *data));

@@ -24,7 +24,8 @@ void nw_close(nw_ctx *c) {
 
 const nw_diag *nw_error(const nw_ctx *c) { return c->diag.code == NW_OK ? NULL : &c->diag; }
 
-// Also clears the interrupt flag and the start time of the progress report, which are left from an earlier call.
+// Clears the diagnostic, the interrupt flag and the start time of the progress report. They may be left from an earlier
+// call.
 void nw_clear(nw_ctx *c) {
   c->interrupted = 0;
   c->progress.since = 0;

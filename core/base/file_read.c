@@ -16,7 +16,7 @@ const char *nw_file_reason(int error) {
   case EROFS: return "the file system is read-only";
   case EACCES: return "permission denied";
   case EISDIR: return "it is a directory";
-  case EINVAL: return "it is not a file, pipe or device"; // a socket, a disk
+  case EINVAL: return "it is not a file, pipe or device"; // for example a socket or a disk
   case ELOOP: return "it is a symbolic link that refers to itself or must not be followed";
   case ENXIO: return "no process reads from it";
   case EMFILE: return "this process has too many open files (ulimit -n)";
@@ -66,7 +66,8 @@ static int refused(const char *path, const char *what, nw_str *found, nw_str *wh
   return -1;
 }
 
-// The type is also checked before the file is opened, since opening a device may already start it.
+// The type is checked before and after the file is opened. The first check is needed because opening a device may
+// already have an effect, such as rewinding a tape.
 int nw_file_open_at(int dir, const char *path, int flags, nw_file_whose whose, size_t most, nw_str *why) {
   struct stat st;
   nw_str found = {0};
@@ -98,7 +99,7 @@ int nw_file_open_dir(const char *path, nw_file_whose whose, nw_str *why) {
   return refused(path, "use", &found, why);
 }
 
-// Doubles the buffer for a file that grows while it is read; false if there is no memory.
+// Doubles the buffer for a file that grows while it is read. Returns false if there is no memory.
 static bool more_room(char **text, size_t *room) {
   char *more = realloc(*text, *room * 2 + 1);
   if (!more) return false;
@@ -107,7 +108,7 @@ static bool more_room(char **text, size_t *room) {
   return true;
 }
 
-// Reads the whole current content into *text, and adds a NUL; on failure *found has the reason.
+// Reads the whole current content into *text, and adds a NUL. On failure returns false, with the reason in *found.
 static bool read_all(int fd, size_t most, char **text, size_t *n, nw_str *found) {
   struct stat st;
   size_t room = (fstat(fd, &st) ? 0 : (size_t)st.st_size) + 1; // one byte more, so that the last read finds the end

@@ -1,4 +1,4 @@
-// Writes files and appends to them. After each call, the file is either completely written or unchanged.
+// Writes files and appends to them. After each call, a regular file is either completely written or unchanged.
 #include "base/file.h"
 #include <dirent.h>
 #include <errno.h>
@@ -33,8 +33,9 @@ struct nw_file {
 
 // ---- bytes
 
-// A write that exceeds a limit, or that goes to a closed pipe, raises a signal in the writing thread. This signal would
-// end a process that does not handle it. So the signal is blocked in this thread during the write, and then discarded.
+// A write that exceeds the limit on file sizes, or that goes to a closed pipe, raises a signal in the writing thread.
+// This signal ends a process that does not handle it. So the signal is blocked in this thread during the write, and
+// then discarded.
 static void hold_signals(sigset_t *ours, sigset_t *before) {
   sigset_t pending;
   sigemptyset(ours);
@@ -50,14 +51,14 @@ static void release_signals(const sigset_t *ours, const sigset_t *before) {
   pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-// Waits until a pipe or a terminal accepts more data, at most until the time limit. Returns 0, or the error.
+// Waits until a pipe or a terminal accepts more data, but at most PATIENCE_MS. Returns 0, or an error number.
 static int await(int fd) {
   struct pollfd p = {.fd = fd, .events = POLLOUT};
   int ready = poll(&p, 1, PATIENCE_MS);
   return ready > 0 || (ready < 0 && errno == EINTR) ? 0 : ready < 0 ? errno : ETIMEDOUT;
 }
 
-// Writes all bytes. Returns 0, or the error.
+// Writes all bytes. Returns 0, or an error number.
 static int put(int fd, const void *data, size_t n) {
   sigset_t ours, before;
   int error = 0;
@@ -79,7 +80,8 @@ static int put(int fd, const void *data, size_t n) {
 
 // ---- the target of a path
 
-// Splits a path into a descriptor of its directory and its last component; returns -1 and sets errno on failure.
+// Stores the last component of a path in `base`, and returns a descriptor of the directory that contains it. Returns -1
+// and sets errno on failure.
 static int open_parent(const char *path, char *base) {
   const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
   if (!*last || !strcmp(last, ".") || !strcmp(last, "..")) return errno = *path ? EISDIR : ENOENT, -1;
@@ -125,8 +127,8 @@ static int find_target(const char *path, char *base) {
   return errno = ELOOP, -1;
 }
 
-// Returns the descriptor of the open file that a path such as /dev/stdout names; -1 if the path does not name an open
-// file.
+// Returns the number of the descriptor that a path such as /dev/stdout or /dev/fd/3 names, or -1 if the path does not
+// name a descriptor.
 static int standard_number(const char *path) {
   static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
   if (!strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
@@ -140,8 +142,8 @@ static int standard_number(const char *path) {
   return -1;
 }
 
-// Opens a target that is written directly: a terminal, a FIFO or an open file of this process. Returns A_FILE if the
-// path names a regular file or nothing. Returns -1 and sets errno on failure.
+// Opens a target that is written directly: a terminal, another character device, a FIFO or an open file of this
+// process. Returns A_FILE if the path names a regular file or does not exist. Returns -1 and sets errno on failure.
 static int open_stream(const char *path) {
   struct stat st;
   int number = standard_number(path);
@@ -204,8 +206,8 @@ void nw_file_tidy(int dir) {
   if (d) closedir(d);
 }
 
-// Makes the new file, without a name if the file system supports that. A file without a name disappears if the process
-// is killed.
+// Makes the new file. The file has no name if the file system supports such files: they disappear if the process is
+// killed. Returns 0, or an error number.
 static int open_part(nw_file *f, mode_t mode) {
   if (!access("/proc/self/fd", X_OK)) {
     f->fd = openat(f->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
@@ -223,7 +225,8 @@ static int open_part(nw_file *f, mode_t mode) {
   return errno;
 }
 
-// Refuses to replace a read-only file. A writable file keeps its mode and, if possible, its owner.
+// Makes the new file. If the target exists, the new file gets its mode and, if possible, its owner. Refuses to replace
+// a read-only file. Returns 0, or an error number.
 static int prepare(nw_file *f, unsigned how) {
   struct stat st;
   mode_t mode = how & NW_FILE_PRIVATE ? 0600 : how & NW_FILE_PROGRAM ? 0777 : 0666;
@@ -235,7 +238,7 @@ static int prepare(nw_file *f, unsigned how) {
   int error = open_part(f, f->existed ? 0600 : mode);
   f->no_room = error;
   if (error || !f->existed) return error;
-  if (fchown(f->fd, st.st_uid, st.st_gid)) {} // a user who is not root can keep only the group, not the owner
+  if (fchown(f->fd, st.st_uid, st.st_gid)) {} // fails if the target belongs to another user, except for root
   return fchmod(f->fd, st.st_mode & 0777) ? errno : 0;
 }
 
@@ -269,8 +272,8 @@ bool nw_file_add(nw_file *f, const void *data, size_t n) {
   return !f->error;
 }
 
-// A network file system may report errors only when the file is closed. The file must stay open here, so a copy of its
-// descriptor is closed.
+// Waits until the new file is on disk, except if f->quick is set. Returns 0, or an error number. A network file system
+// may report errors only when a file is closed. The new file must stay open, so a copy of its descriptor is closed.
 static int settle(const nw_file *f) {
   if (!f->quick && fsync(f->fd) && errno != EINVAL && errno != ENOTSUP) return errno;
   int copy = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
@@ -318,7 +321,7 @@ bool nw_file_write(const char *path, unsigned how, const void *data, size_t n, n
 
 // ---- appending
 
-// Tries for a short time to lock the file.
+// Tries for about 0.2 seconds to lock the file. Returns false if another process holds the lock.
 static bool locked(int fd) {
   for (int i = 0; i < LOCK_TRIES; i++) {
     if (!flock(fd, LOCK_EX | LOCK_NB)) return true;
@@ -349,7 +352,7 @@ static int open_locked(const char *path, int flags, size_t most, nw_str *why) {
 int nw_file_lock(const char *path, nw_str *why) { return open_locked(path, O_RDWR, SIZE_MAX, why); }
 
 // Appends the data. If the file ends in an incomplete line, for example because the disk was full, a newline is added
-// first.
+// first. Returns 0, or an error number.
 static int append(int fd, const void *data, size_t n) {
   struct stat st;
   char last = '\n';

@@ -13,7 +13,7 @@ static float float_of(uint32_t u) {
   return f;
 }
 
-// Drops the lowest `bits` bits, and rounds to nearest, ties to even.
+// Returns m / 2^bits, rounded to nearest, ties to even.
 static uint32_t shift_rne(uint32_t m, int bits) {
   uint32_t half = 1u << (bits - 1), low = m & ((1u << bits) - 1);
   uint32_t q = m >> bits;
@@ -48,8 +48,8 @@ uint16_t nw_f32_to_bf16(float f) {
   return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-// Rounds to odd: an inexact result gets an odd last bit. Rounding the result again to at most 22 bits then gives the
-// same value as rounding the double once.
+// Converts a double to a float, and rounds to odd: an inexact result gets an odd last bit. If this result is rounded
+// again, to at most 22 bits, it has the same value as the double rounded once.
 static float round_to_odd(double d) {
   float f = (float)d;
   if (d != d || (double)f == d) return f;

@@ -115,7 +115,8 @@ static block *block_of(void *data) { return (block *)((char *)data - offsetof(bl
 
 static void release(nw_scratch *s) { nw_let_go(((block *)s)->data); } // s is the first member of its block
 
-// Allocates or resizes a block. On failure, returns NULL and leaves p unchanged.
+// Resizes the block whose data is p, or allocates a zeroed block if p is NULL. Returns the data of the block. On
+// failure returns NULL, and leaves the block unchanged.
 static void *asked(void *p, size_t bytes) {
   block *b = p ? block_of(p) : NULL;
   bool own = !b || b->scratch.number;

@@ -1,8 +1,8 @@
 // Finds the nearest word, for hints such as "did you mean 'x'?".
 #include "base/base.h"
 
-// Returns the edit distance of two words of up to 31 letters. A swap of two neighbouring letters counts as one edit. If
-// one of the words is longer, returns a large number.
+// Returns the edit distance between two words of up to 31 letters. A swap of two neighbouring letters counts as one
+// edit. If one of the words is longer, returns a large number.
 static int distance(const char *a, const char *b) {
   int n = (int)strlen(a), m = (int)strlen(b);
   if (n > 31 || m > 31) return 99;

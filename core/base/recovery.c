@@ -15,7 +15,7 @@ nw_work nw_work_on(nw_work now) {
   return was;
 }
 
-// The objects that are released if their call is abandoned. The latest one comes first.
+// The list of the objects that are released if the current call is abandoned. The object that was added last is first.
 static _Thread_local nw_scratch *scratch;
 static _Thread_local uint64_t made;
 
@@ -99,7 +99,7 @@ void nw_broken_in_test(const char *what, const char *file, int line) {
   abort();
 }
 
-static _Thread_local int64_t countdown; // the number of requests up to and including the one that fails; 0: none fails
+static _Thread_local int64_t countdown; // the next request that fails: 1 is the next request; 0: no request fails
 
 int64_t nw_refuse_memory(int64_t request) {
   int64_t was = countdown;

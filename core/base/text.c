@@ -1,8 +1,8 @@
-// Checks texts from the user that are printed later: labels, notes, names of branches.
+// Checks texts from the user that are printed later, such as labels, notes and names of branches.
 #include "base/base.h"
 
-// Returns the code point at the start of s, which is not empty, and stores its number of bytes. Returns -1 if s does
-// not start with valid UTF-8.
+// Returns the code point at the start of s, and stores its number of bytes in *bytes. s is not empty. Returns -1 if s
+// does not start with valid UTF-8.
 static int32_t code_point(const unsigned char *s, size_t n, int *bytes) {
   static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   int more = *s < 0x80                 ? 0

@@ -89,9 +89,9 @@ static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);
 }
 
-// A minimum starts from the greatest value of the dtype, and a maximum from the least one. For floats these are
-// infinities. For an arg-reduction, component 1 is the index; in other reductions all components have the same
-// identity.
+// Returns the identity of component `which` of a reduction. A minimum starts from the greatest value of the dtype, and
+// a maximum starts from the least value. For floats these values are infinities. In an arg-reduction, component 1 is
+// the index, and its identity is -1. In other reductions all components have the same identity.
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which) {
   bool low = c == NW_MAX_OF || c == NW_ARGMAX;
   bool arg = c == NW_ARGMIN || c == NW_ARGMAX;

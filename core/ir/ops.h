@@ -1,4 +1,5 @@
-// Reads the costs of operations from ops.def. The functions for its other columns are in ir/expr/expr.h.
+// Declares the function that reads the classes of cost from ops.def. The functions for its other columns are in
+// ir/expr/expr.h.
 #pragma once
 #include "hw/machine.h"
 #include "ir/expr/expr.h"

@@ -39,10 +39,10 @@ static nw_dtype signed_of_bytes(int bytes) {
 
 static nw_dtype wider(nw_dtype a, nw_dtype b) { return dtypes[a].bytes >= dtypes[b].bytes ? a : b; }
 
-// bool with another dtype gives the other dtype. An integer with a float gives the dtype of the float, even if the
+// A bool with another dtype gives the other dtype. An integer with a float gives the dtype of the float, even if the
 // integer is wider. f16 with bf16 gives f32. A signed and an unsigned integer give the signed dtype if it is wider than
-// the unsigned one. Otherwise they give the signed dtype of twice the unsigned width, which is at most i64, since there
-// is no u64.
+// the unsigned dtype. Otherwise they give the signed dtype with twice the width of the unsigned dtype. This is at most
+// i64, since there is no u64.
 nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b) {
   if (a == b || b == NW_BOOL) return a;
   if (a == NW_BOOL) return b;

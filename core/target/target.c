@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// What a session stores about targets: the target of this host, and the registered back ends and cost models.
+// The data that a session stores about targets: the target of this host, and the registered back ends and cost models.
 typedef struct known {
   nw_target *host;
   const nw_backend *backend[NW_MACHINE_KINDS];

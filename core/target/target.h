@@ -1,13 +1,13 @@
-// The target of a program. A target consists of the record of a machine, the limits that follow from the record, the
-// features of the CPU, a back end, and a cost model. The back end makes and runs code for the machine. The cost model
-// predicts the time of programs. A program holds a reference to its target. Steps, passes, code generators and models
-// get all information about the machine from the target.
+// Declares the target of a program. A target consists of the record of a machine, the limits that follow from the
+// record, the features of the CPU, a back end, and a cost model. The back end makes and runs code for the machine. The
+// cost model predicts the time of programs. A program holds a reference to its target. Steps, passes, code generators
+// and models get all information about the machine from the target.
 #pragma once
 #include "hw/machine.h"
 
 typedef struct nw_scope_limit {
   char name[24]; // global, local, shared, register, or a buffer of an accelerator
-  const char *owner; // whose memory it is: "the machine", "a thread", "a block"
+  const char *owner; // the owner of the memory: "the machine", "a thread" or "a block"
   int64_t bytes;
 } nw_scope_limit;
 
@@ -15,7 +15,7 @@ typedef struct nw_scope_limit {
 
 typedef struct nw_limits {
   int64_t lanes; // maximal number of lanes of a vectorized loop
-  int64_t registers; // number of vector registers of a core; for a GPU, of registers of a thread
+  int64_t registers; // number of vector registers of a core; for a GPU, number of registers of a thread
   nw_launch_limit launch;
   int nscopes;
   nw_scope_limit scope[NW_TARGET_SCOPES];
@@ -28,7 +28,7 @@ typedef struct nw_linker {
   const char *const *libraries; // libraries that kernels call; ends with NULL
 } nw_linker;
 
-// A back end, which makes code for a kind of machine, and runs it if such a machine is available. The type nw_kernel is
+// A back end makes code for a kind of machine, and runs the code if such a machine is available. The type nw_kernel is
 // defined in run/.
 typedef struct nw_backend {
   const char *name, *doc;
@@ -42,7 +42,7 @@ typedef struct nw_backend {
   int64_t (*bytes)(const nw_kernel *k); // size of the loaded code
 } nw_backend;
 
-// A cost model, which predicts the time of a program on a kind of machine, with the reasons.
+// A cost model predicts the time of a program on a kind of machine, and gives the reasons.
 typedef struct nw_cost_model {
   const char *name, *doc;
   nw_cost *(*cost)(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);

@@ -34,7 +34,7 @@ static bool any_literal(const operands *o) {
   return false;
 }
 
-// Finds the dtype to which all operands that are not literals promote; false if all operands are literals.
+// Finds the dtype to which all operands that are not literals promote. Returns false if all operands are literals.
 static bool typed_operands(const operands *o, nw_dtype *t) {
   bool found = false;
   for (int i = 0; i < o->n; i++) {
@@ -87,8 +87,8 @@ static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
   return e;
 }
 
-// Makes an expression that keeps its dtype if an operand is not a constant. For example, let B have the dtype i64.
-// B(i)*0 would simplify to the constant 0, which would be taken for a literal, and would later get the dtype of another
+// Makes an expression. If an operand is not a constant, the result must not become a literal. For example, let B have
+// the dtype i64. B(i)*0 simplifies to the constant 0, which is a literal and may later get the dtype of another
 // operand. So such an expression is not simplified until the program is made.
 static const nw_expr *made(const operands *o, nw_op op, nw_type type, int n, const nw_expr *const *at) {
   const nw_expr *e = nw_make(o->pool, op, type, n, at);
@@ -202,7 +202,7 @@ const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args)
 }
 
 // A select is lazy: only the selected branch is evaluated. The branches are promoted like operands of +, but two bools
-// stay bools.
+// stay bools, and two literals of which at least one is a float become f32.
 const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
   operands o;
   if (!cond || !read_operands(&o, p, NW_OP_EQ, 2, (const nw_expr *[]){a, b})) return NULL;

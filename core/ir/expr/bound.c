@@ -44,7 +44,8 @@ static int pick(const search *q, const nw_sum *s) {
 
 // ---------------------------------------------------------------- replacing one term
 
-// Makes *next = (scale*g' + k*by + c) / (scale*g->den), where g' is the sum of g without its term t. `by` may be NULL.
+// Makes *next = (scale*g' + k*by + c) / (scale*g->den), where g' is the sum of g without its term t. If `by` is NULL,
+// k*by is 0. Returns false if a number overflows.
 static bool replace(const goal *g, int t, int64_t scale, int64_t k, const nw_expr *by, int64_t c, goal *next) {
   nw_sum_init(&next->sum, g->sum.pool, NW_INDEX);
   if (__builtin_mul_overflow(g->den, scale, &next->den)) return false;
@@ -80,7 +81,7 @@ static bool lower_by_constant(search *q, goal *g, int t, int64_t bound, int dept
 }
 
 // Stores the better of the bounds *v and *best in *best. *v exists if `found` is set, and *best exists if `had` is set.
-// v is a pointer because the caller computes `found` and *v in the same expression.
+// Returns false if neither exists. v is a pointer because the caller computes `found` and *v in the same expression.
 static bool better(bool found, const int64_t *v, bool had, int64_t *best) {
   if (!found) return had;
   if (!had || *v > *best) *best = *v;
@@ -107,7 +108,8 @@ static bool at_least(search *q, const nw_expr *e, int64_t bound) {
   return constant_bound(q, e, 1, &v) && v >= bound;
 }
 
-// Rounds a constant bound of a variable to a multiple of the variable's known divisor.
+// Rounds a constant bound of a variable to a multiple of the variable's known divisor. Returns a symbolic bound
+// unchanged.
 static const nw_expr *at_multiple(search *q, const nw_expr *var, const nw_expr *bound, bool up) {
   int64_t m = nw_known_divisor(q->r, &(nw_term){1, var}), v;
   if (m <= 1 || !nw_is_int(bound, &v) || llabs(v / 2) > INT64_MAX / 2 - m) return bound;
@@ -146,7 +148,7 @@ static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t 
   return ok;
 }
 
-// Uses that x // c is between (x - c + 1)/c and x/c.
+// Bounds the term k*(x // c) of the goal. Uses that x // c is between (x - c + 1)/c and x/c.
 static bool lower_quotient(search *q, goal *g, int t, int64_t c, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   int64_t scale = c / nw_gcd(v->coef, c), k, add = 0, other, room;
@@ -158,7 +160,8 @@ static bool lower_quotient(search *q, goal *g, int t, int64_t c, int depth, int6
   return better(quotient_by_multiples(q, g, t, c, scale, depth, &other), &other, found, out);
 }
 
-// Uses that x % c is between 0 and c - 1. If x >= 0, it is also at most x, and if 0 <= x < c, it is x.
+// Bounds the term k*(x % c) of the goal. Uses that x % c is between 0 and c - 1. If x >= 0, x % c is also at most x. If
+// 0 <= x < c, x % c is x.
 static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   const nw_expr *x = v->atom->arg[0];
@@ -175,9 +178,9 @@ static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int
   return better(lower_by(q, g, t, x, depth, &other), &other, found, out);
 }
 
-// Bounds a goal that contains x // d with a symbolic divisor d >= 1. If x >= 0, the quotient is at least 0. A second
-// way is tried if the goal must be proven to be at least 0. The goal is multiplied by d, since d*(x // d) is between x
-// - d + 1 and x. Since the goal is an integer, it is >= 0 if d*goal + d - 1 >= 0.
+// Bounds a goal that contains x // d with a symbolic divisor d >= 1. If x >= 0, the quotient is at least 0. If the goal
+// must be proven to be at least 0, a second way is tried: the goal is multiplied by d. Then d*(x // d) is between
+// x - d + 1 and x. Since the goal is an integer, goal >= 0 follows from d*goal + d - 1 >= 0.
 static bool lower_symbolic_quotient(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   const nw_expr *x = v.atom->arg[0], *d = v.atom->arg[1];
@@ -216,8 +219,8 @@ static bool lower_division(search *q, goal *g, int t, int depth, int64_t *out) {
   return lower_by(q, g, t, nw_sub(q->r->pool, d, nw_index(q->r->pool, 1)), depth, out);
 }
 
-// Bounds the term by a and by b. If `either` is set, each of the two results is a bound, and the better one is used.
-// Otherwise only the worse result is a bound, so both must be found.
+// Bounds the term by a and by b. If `either` is set, each of the two results is a bound, and the better result is used.
+// Otherwise only the worse result is a bound, so both results must be found.
 static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *a, const nw_expr *b, int depth,
                          int64_t *out) {
   int64_t va, vb;
@@ -312,7 +315,7 @@ static void dtype_limits(nw_dtype t, int64_t *lo, int64_t *hi) {
   *lo = nw_dtype_is_signed(t) ? -*hi - 1 : 0;
 }
 
-// Uses that an index that was cast from a narrower integer is in the range of the narrower dtype.
+// Bounds an index that was cast from a narrower integer by the range of the narrower dtype.
 static bool lower_cast(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   nw_dtype from = (nw_dtype)v->atom->arg[0]->type.dtype;
@@ -347,7 +350,7 @@ static int64_t coef_of(const nw_sum *s, const nw_expr *atom) {
   return 0;
 }
 
-// The goal has the term k*atom. Uses a fact F >= 0 with a term f*atom, where f and k have the same sign. The atom
+// Bounds a goal with the term k*atom by a fact F >= 0 with the term f*atom, where f and k have the same sign. The atom
 // cancels in |f|*goal - |k|*F. Since F >= 0, a lower bound of this difference is also a lower bound of |f|*goal.
 static bool lower_by_fact(search *q, goal *g, int t, const nw_sum *fact, int depth, int64_t *out) {
   int64_t k = g->sum.term[t].coef, f = coef_of(fact, g->sum.term[t].atom);

@@ -1,5 +1,5 @@
-// Internal header of ir: bounds of sums. expand.c has the arithmetic on sums, facts.c the facts, and bound.c the search
-// for a bound.
+// Internal header of ir: bounds of sums. The arithmetic on sums is in expand.c, the facts are in facts.c, and the
+// search for a bound is in bound.c.
 #pragma once
 #include "ir/expr/fold.h"
 #include "ir/expr/range.h"
@@ -16,7 +16,7 @@ bool nw_sum_expand(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, w
 int nw_var_place(const nw_ranges *r, const char *name);
 // Returns the index of the range of the innermost variable in e that has a range, or -1.
 int nw_range_place(const nw_ranges *r, const nw_expr *e);
-int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t);
+int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t); // a known divisor of the term; may be negative
 typedef struct nw_facts {
   const nw_ranges *r;
   int n;
@@ -28,5 +28,6 @@ void nw_facts_free(nw_facts *f);
 void nw_split_multiples(const nw_ranges *r, const nw_sum *s, int64_t m, nw_sum *multiple, nw_sum *rest);
 
 // Searches for a large constant lower bound of the sum. The bound is valid for all values of the variables that are in
-// their ranges and satisfy the facts. The search stops at a bound of at least `enough`. False if no bound was found.
+// their ranges and satisfy the facts. The search stops when it finds a bound of at least `enough`. Returns false if no
+// bound was found.
 bool nw_bound_below(const nw_ranges *r, const nw_sum *s, int64_t enough, int64_t *out);

@@ -58,8 +58,8 @@ typedef struct speaker {
   const nw_stmt *block;
 } speaker;
 
-// True if a binding of a reduce variable uses the loop, and no binding of another variable does. A loop in the binding
-// of a spatial variable selects an element, so the block does not reduce along this loop.
+// True if the binding of a reduce variable uses the loop, and no binding of a variable of another kind uses it. A loop
+// in the binding of a spatial variable selects an element, so the block does not reduce along this loop.
 bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
   bool reduces = false;
   for (int i = 0; i < block->block.nvars; i++) {

@@ -1,5 +1,5 @@
 // Computes operations on constants as a running program does: integers wrap, floats round to their dtype, integer
-// division rounds down, min and max propagate NaN, casts to integers saturate.
+// division rounds down, min and max propagate NaN, and casts from floats to integers saturate.
 #include "base/half.h"
 #include "ir/expr/whole.h"
 
@@ -54,8 +54,9 @@ const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c) {
   return t == NW_BOOL ? nw_int(p, t, c->f != 0) : nw_int(p, t, saturate(t, c->f));
 }
 
-// Computes in f64; the caller then rounds the result to its dtype. For f32 and narrower floats, this gives the
-// correctly rounded result, since an f64 has more than twice as many significant bits.
+// Computes an operation in f64. The caller then rounds the result to its dtype. For f32 and narrower floats, this gives
+// the correctly rounded result, since an f64 has more than twice as many significant bits. Returns false if the result
+// in f64 may be different, or if the operation is not defined on floats.
 static bool float_op(nw_op op, double a, double b, double *r, int64_t *truth) {
   if (NW_MUTATED(zeros_alike) && op == NW_OP_MAX) return *r = a < b ? b : a, true;
   switch (op) {
@@ -73,8 +74,8 @@ static bool float_op(nw_op op, double a, double b, double *r, int64_t *truth) {
   }
 }
 
-// Halves (f16 and bf16) are computed in f32. A result that f32 can represent but a half cannot is rounded when it is
-// stored, not here.
+// True if f is the result of an operation on halves (f16 or bf16) and must not be rounded here. Halves are computed in
+// f32. A result that f32 can represent but a half cannot is rounded when it is stored.
 static bool rounds_later(nw_dtype t, double f) {
   if (t != NW_F16 && t != NW_BF16) return false;
   float single = (float)f;

@@ -1,5 +1,5 @@
-// Folds floor division, modulo and comparisons of index expressions, which are treated as sums. The rules hold only for
-// arithmetic that does not overflow, which is assumed of index arithmetic.
+// Folds floor division, modulo and comparisons of index expressions. The operands are treated as sums. The rules hold
+// only for arithmetic that does not overflow. Index arithmetic is assumed not to overflow.
 #include "ir/expr/fold.h"
 
 static int64_t terms_gcd(const nw_sum *s, int64_t g) {
@@ -70,7 +70,7 @@ static const nw_expr *divide_by_constant(nw_sum *r, nw_sum *q, nw_op op, int64_t
   return op == NW_OP_FLOORDIV ? quotient(r, q, c, g) : remainder_of(r, c, g);
 }
 
-// Returns the product e without one factor d; NULL if d is not a factor.
+// Returns the product e without one factor d, or NULL if d is not a factor.
 static const nw_expr *without_factor(nw_pool *p, const nw_expr *e, const nw_expr *d) {
   if (e == d) return nw_index(p, 1);
   if (e->op != NW_OP_MUL) return NULL;

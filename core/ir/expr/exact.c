@@ -1,16 +1,17 @@
 // Two kinds of integers share the dtype i64. Index arithmetic, on loop variables and sizes, does not overflow: a tensor
 // that is too large for a 64-bit index cannot exist. Data arithmetic wraps. An expression is exact if it does not wrap.
-// Some rewrites are valid only for exact expressions, for example from x*2 // 2 to x. They use the test in this file.
+// Some rewrites are valid only for exact expressions, for example from x*2 // 2 to x. Such rewrites use the test in
+// this file.
 //
 // A value read from data can be any value of its type. An expression that contains such a value is exact only if its
 // range, derived from the types alone, fits in its type. The values of loop variables and sizes are not known here.
-// Their absolute values are assumed to be at most 2^47, the limit of an address. The absolute value of a result of
-// index arithmetic is assumed to be at most 2^62. A product of a variable and a large constant is an exception, since
-// such products do not occur in addresses, and the constant may come from data.
+// Their absolute values are assumed to be at most 2^47, which is the limit of addresses. The absolute value of a result
+// of index arithmetic is assumed to be at most 2^62. This is not assumed for a product with a large constant, since
+// addresses do not contain such products, and the constant may come from data.
 #include "ir/expr/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)
-#define LARGEST 200 // number of operations; a larger expression of data is assumed to wrap
+#define LARGEST 200 // number of nodes; an expression of data with more nodes is assumed to wrap
 #define INDEX ((__int128)1 << 62)
 #define LARGE_FACTOR (INT64_C(1) << 31)
 
@@ -35,13 +36,15 @@ static __int128 clamped(__int128 v) { return v < -INDEX ? -INDEX : v > INDEX ? I
 static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LARGE_FACTOR || e->i < -LARGE_FACTOR); }
 
 // True if the result of e can be assumed to be in the range of indices. This is not assumed for data, nor for a product
-// with a large constant. The assumption is not needed for min, max and select, whose value is that of an operand.
+// with a large constant. The assumption is not needed for min, max and select, since their result is the value of an
+// operand.
 static bool is_index_arithmetic(const nw_expr *e) {
   if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
   return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1]));
 }
 
-// Operands are within 64 bits, so nothing overflows here.
+// Computes the range of the result of an op from the ranges a and b of its operands. The operands fit in 64 bits, so
+// nothing overflows here. Returns false for an op that is not in the list.
 static bool arithmetic(nw_op op, span a, span b, span *out) {
   switch (op) {
   case NW_OP_ADD: *out = (span){a.lo + b.lo, a.hi + b.hi}; return true;

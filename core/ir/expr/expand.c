@@ -63,7 +63,7 @@ bool nw_sum_expand(nw_sum *s, int64_t coef, const nw_expr *e) {
   }
 }
 
-// s += coef*t
+// Adds coef*t to s.
 bool nw_sum_add_sum(nw_sum *s, int64_t coef, const nw_sum *t) {
   int64_t c;
   for (int i = 0; i < t->n; i++)

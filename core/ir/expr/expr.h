@@ -1,21 +1,22 @@
-// Expressions are immutable and interned in a pool, so equal expressions have the same pointer.
+// Expressions are immutable and interned in a pool, so equal expressions of a pool have the same pointer.
 //
 // Constructors fold: they compute operations on constants, put integer sums and products into a canonical order, and
 // apply the rules in ir/expr/rules.def. All these rewrites are valid for every value of the variables. Rewrites that
 // need the range of a variable are in ir/expr/range.h. Integer arithmetic wraps, but index arithmetic (i64, over loops
-// and sizes) is assumed not to overflow. nw_is_exact distinguishes the two. Floats are never reassociated.
+// and sizes) is assumed not to overflow. nw_is_exact distinguishes these two kinds of arithmetic. Floats are never
+// reassociated.
 #pragma once
 #include "base/base.h"
 
 struct nw_expr {
   uint8_t op; // nw_op
-  bool data; // true if it contains a value that was read from memory or cast; then its arithmetic may wrap
+  bool data; // true if the expression contains a load, a cast or a reduction; then its arithmetic may wrap
   nw_type type;
   uint16_t n; // number of arguments
   uint32_t serial; // order of creation in the pool; never determines an order that a user can see
   uint32_t depth : 12, size : 20; // levels and nodes of the expression as a tree; both saturate at their greatest value
   uint64_t hash; // depends only on the structure, so it is the same in every pool
-  nw_pool *pool; // the pool in which it is interned, without a reference
+  nw_pool *pool; // the pool that contains this expression; the pointer does not count as a reference
   union {
     int64_t i; // INT (sign-extended to 64 bits; bool 0/1), REDUCE: combiner, RAMP/BROADCAST: lanes
     double f; // FLOAT (already rounded to the dtype)
@@ -43,8 +44,8 @@ NW_API const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
 // nw_eval_int and nw_eval_size compute an integer expression for given values of its names (evaluate.c). If a name
-// occurs twice in the list, its last value is used. False if the evaluation reaches a read, a float, a name without a
-// value or a division by zero. nw_eval_size also returns false if index arithmetic exceeds 64 bits.
+// occurs twice in the list, its last value is used. They return false if the result depends on a read, a float, a name
+// without a value or a division by zero. nw_eval_size also returns false if index arithmetic exceeds 64 bits.
 typedef struct nw_point {
   int n;
   const char *const *name;
@@ -74,7 +75,7 @@ const nw_expr *nw_eq(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b); // NULL stands for true
 const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 
-NW_API bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant
+NW_API bool nw_is_int(const nw_expr *e, int64_t *value); // true if e is a scalar INT constant; stores its value
 NW_API bool nw_is_const(const nw_expr *e, int64_t value);
 // These functions read the columns of ops.def (ops.c). The function for the columns of costs is in ir/ops.h.
 typedef enum nw_exactness { NW_EXACT_SAME, NW_EXACT_EXACT, NW_EXACT_ROUNDED, NW_EXACT_NEAR } nw_exactness;
@@ -83,7 +84,7 @@ int nw_op_arity(nw_op op);
 int nw_op_prec(nw_op op);
 int nw_op_c_prec(nw_op op); // binding strength of the op in C
 NW_API const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
-const char *nw_op_function(nw_op op); // its name in <math.h>, or NULL
+const char *nw_op_function(nw_op op); // the name of its f64 function in <math.h>, or NULL
 nw_exactness nw_op_exactness(nw_op op);
 bool nw_op_is_defined(nw_op op); // true if applying the op builds an expression of other ops
 
@@ -117,7 +118,7 @@ NW_API bool nw_uses_var(const nw_expr *e, const char *var);
 NW_API bool nw_uses_load(const nw_expr *e, const char *buffer); // buffer NULL: any buffer
 
 // Writes e as sum(coef[i]*vars[i]) + rest. The coefficients are constants, and `rest` uses none of the n variables.
-// False if e is not affine in these variables.
+// Returns false if e is not affine in these variables.
 bool nw_affine(nw_pool *p, const nw_expr *e, int n, const char *const *vars, int64_t *coef, const nw_expr **rest);
 
 NW_API void nw_expr_print(nw_str *out, const nw_expr *e); // prints e with full names

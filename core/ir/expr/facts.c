@@ -48,6 +48,7 @@ static void tighten(const nw_ranges *r, nw_sum *s) {
   if (g > 1 && !__builtin_sub_overflow(s->constant, nw_floormod_i64(s->constant, g), &low)) s->constant = low;
 }
 
+// Adds the fact more - less - gap >= 0. Does nothing if a number would overflow.
 static void add_fact(nw_facts *f, const nw_expr *less, const nw_expr *more, int64_t gap) {
   nw_sum *s = &f->fact[f->n];
   nw_sum_init(s, f->r->pool, NW_INDEX);

@@ -37,7 +37,7 @@ static const nw_expr *form(const fused *f, const nw_expr *e);
 
 static const nw_expr *negated(nw_pool *p, const nw_expr *e) { return nw_make(p, NW_OP_NEG, e->type, 1, &e); }
 
-// Turns a sum or difference into an fma. Its operand with the index `side` is a product.
+// Turns a sum or difference e into an fma. The operand e->arg[side] is a product.
 static const nw_expr *contract(const fused *f, const nw_expr *e, int side) {
   const nw_expr *product = e->arg[side], *other = form(f, e->arg[1 - side]);
   const nw_expr *a = form(f, product->arg[0]), *b = form(f, product->arg[1]);

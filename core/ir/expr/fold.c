@@ -3,7 +3,7 @@
 
 static bool is_logic(nw_op op) { return op == NW_OP_AND || op == NW_OP_OR; }
 
-// True if a - b is a constant; the constant is stored in *d.
+// True if a - b is a constant, which is then stored in *d.
 static bool constant_difference(nw_pool *p, const nw_expr *a, const nw_expr *b, int64_t *d) {
   nw_sum s;
   nw_sum_init(&s, p, NW_INDEX);
@@ -84,8 +84,8 @@ static bool all_broadcast(int n, const nw_expr *const *args) {
   return n > 0;
 }
 
-// If the result is the same in every lane, computes it once. Math functions are excluded, since a vector form may round
-// differently.
+// If all operands are broadcasts, computes the operation once, and broadcasts the result. Math functions are excluded,
+// since their vector forms may round differently.
 static const nw_expr *fold_broadcast(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   if (nw_op_has(op, 'M') || op == NW_OP_LOAD || op == NW_OP_REDUCE || op == NW_OP_RAMP || op == NW_OP_BROADCAST ||
       n > 3 || !all_broadcast(n, args))
@@ -103,7 +103,7 @@ static const nw_expr *stride_of(nw_pool *p, const nw_expr *e) {
   return e->op == NW_OP_RAMP ? e->arg[1] : nw_int(p, (nw_dtype)e->type.dtype, 0);
 }
 
-// A sum of ramps is a ramp. So is a ramp times a value that is the same in all lanes.
+// A sum of ramps is a ramp. A ramp times a value that is the same in all lanes is a ramp, too.
 static const nw_expr *fold_ramp(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_dtype_is_int((nw_dtype)a->type.dtype) || !is_linear(a) || !is_linear(b)) return NULL;
   int lanes = a->type.lanes;

@@ -21,17 +21,17 @@ static inline bool nw_is_index(const nw_expr *e) { return e->type.dtype == NW_IN
 // ---- constants
 int64_t nw_wrap(nw_dtype t, int64_t v); // v modulo 2^bits, in the dtype's range; for bool: v != 0
 NW_API bool nw_fits(nw_dtype t, int64_t v);
-double nw_round(nw_dtype t, double v); // to the nearest value of a float dtype
+double nw_round(nw_dtype t, double v); // v, rounded to the nearest value of the float dtype t
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
-// Computes an operation on constants. NULL if it must not be folded: for a division by zero, or if some operand is not
-// a constant.
+// Computes an operation on constants. Returns NULL if the operation is not folded, for example because it is a division
+// by zero or because some operand is not a constant.
 const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // ---- sums
 //
-// An nw_sum is constant + coef[0]*atom[0] + coef[1]*atom[1] + ..., computed modulo 2^bits for a dtype of that many
-// bits. An atom is any expression except a sum, a constant, or a product with a constant factor. Coefficients are
-// signed for every dtype.
+// An nw_sum is constant + coef[0]*atom[0] + coef[1]*atom[1] + ..., computed modulo 2^b for a dtype of b bits. An atom
+// is any expression except a sum, a constant, or a product with a constant factor. Coefficients are signed for every
+// dtype.
 typedef struct nw_term {
   int64_t coef;
   const nw_expr *atom;
@@ -58,7 +58,7 @@ int nw_compare(const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
 
-// Applies a rule of rules.def. NULL if none applies.
+// Applies the first rule of rules.def that matches. Returns NULL if no rule matches.
 const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // ---- a map from expressions to expressions

@@ -29,7 +29,7 @@ const nw_expr *nw_index(nw_pool *p, int64_t value) { return nw_int(p, NW_INDEX, 
 
 const nw_expr *nw_true(nw_pool *p) { return nw_int(p, NW_BOOL, 1); }
 
-// Copies args to out as expressions of p; false if one is NULL.
+// Imports args into p, and stores the result in `out`. Returns false if an operand is NULL.
 static bool adopt(nw_pool *p, int n, const nw_expr *const *args, const nw_expr **out) {
   NW_MUST(n <= MAX_ARGS);
   for (int i = 0; i < n; i++) {
@@ -98,8 +98,8 @@ const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *co
   return nw_intern(p, &head, a);
 }
 
-// Returns the vector base, base + stride, base + 2*stride, ... With a stride of 0 it is a broadcast; with a single lane
-// it is the base itself.
+// Returns the vector base, base + stride, base + 2*stride, ... If the stride is 0, returns a broadcast. If there is
+// only one lane, returns the base.
 const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes) {
   const nw_expr *a[2];
   if (!adopt(p, 2, (const nw_expr *[]){base, stride}, a)) return NULL;

@@ -1,7 +1,7 @@
 // Bounds an expression while some variables run through their ranges. An expression is called fixed if it uses none of
-// these variables. Bounds are fixed expressions; NULL means that no bound was found. An expression may have a bound
-// although its operand has none: max(x, 0) is at least 0 for every x. Such bounds are needed for gathers with clamped
-// indices.
+// these variables. Bounds are fixed expressions; NULL means that no bound was found. `sign` is -1 for a lower bound and
+// 1 for an upper bound. An expression may have a bound although its operand has none: max(x, 0) is at least 0 for every
+// x. Such bounds are needed for gathers with clamped indices.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -54,8 +54,8 @@ static const nw_expr *bound_remainder(const over *o, const nw_expr *e, int sign)
   return sign < 0 ? nw_index(p, 0) : nw_sub(p, c, nw_index(p, 1));
 }
 
-// A lower bound of min needs bounds of both operands; a lower bound of max needs only one. For upper bounds, min needs
-// one and max needs both.
+// A lower bound of min needs bounds of both operands, but a lower bound of max needs a bound of only one operand. For
+// an upper bound, min needs the bound of one operand, and max needs the bounds of both.
 static const nw_expr *bound_extremum(const over *o, const nw_expr *e, int sign) {
   bool both = (e->op == NW_OP_MIN) == (sign < 0);
   const nw_expr *a = bound(o, e->arg[0], sign), *b = bound(o, e->arg[1], sign);

@@ -1,4 +1,5 @@
-// Implements the intern tables of a pool: for its expressions, and for its names with the objects that they stand for.
+// Implements the two hash tables of a pool. One table has the interned expressions. The other table has the interned
+// names, with the objects that they stand for.
 #include "ir/expr/fold.h"
 #include <assert.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ struct nw_pool {
   int refs;
   nw_ctx *ctx;
   nw_arena *arena;
-  const nw_expr **expr; // open addressing, at most half full
+  const nw_expr **expr; // hash table with open addressing, at most half full
   uint32_t nexpr, expr_bits;
   name_entry **name;
   uint32_t nname, name_bits;
@@ -46,7 +47,7 @@ static void release_symbols(nw_pool *p) {
   }
 }
 
-// The last release frees all expressions, and gives up the pool's references to the objects of its symbols.
+// The last release frees all expressions, and releases the pool's references to the objects of its symbols.
 void nw_pool_release(nw_pool *p) {
   if (!p || --p->refs > 0) return;
   release_symbols(p);
@@ -120,7 +121,7 @@ const char *nw_dim_name(nw_pool *p, int d) {
   return nw_pool_name(p, name);
 }
 
-// Returns the object that a name stands for, or NULL.
+// Returns the object that a name stands for, or NULL if the name is not a symbol.
 void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class **cls) {
   name_entry *e = *name_slot(p, name, nw_hash_bytes(name, strlen(name)));
   if (cls) *cls = e ? e->cls : NULL;

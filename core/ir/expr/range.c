@@ -41,7 +41,7 @@ void nw_ranges_free(nw_ranges *r) {
 
 static bool sum_divides(const nw_ranges *r, const nw_sum *s, int64_t m);
 
-// True if the fact states that x is a multiple of m. Such a fact, or a clause of its `and`, is x % k == 0, where m
+// True if the fact states that x is a multiple of m. The fact, or a clause of the fact, is then x % k == 0, where m
 // divides k.
 static bool fact_divides(const nw_expr *fact, const nw_expr *x, int64_t m) {
   if (fact->op == NW_OP_AND) return fact_divides(fact->arg[0], x, m) || fact_divides(fact->arg[1], x, m);
@@ -125,7 +125,7 @@ bool nw_const_range(const nw_ranges *r, const nw_expr *e, int64_t *lo, int64_t *
 
 // ---------------------------------------------------------------- proofs
 
-// Proves b - a >= least.
+// True if b - a >= least can be proved.
 static bool prove_distance(const nw_ranges *r, const nw_expr *a, const nw_expr *b, int64_t least) {
   nw_sum s;
   nw_sum_init(&s, r->pool, NW_INDEX);
@@ -146,8 +146,8 @@ static bool is_fact(const nw_ranges *r, const nw_expr *cond) {
   return false;
 }
 
-// The least integer is excluded as divisor, since its absolute value does not fit in 64 bits. nw_gcd would return 1,
-// which divides every number.
+// A fact such as x % d == 0 proves that x is a multiple of d. A divisor d that is the least integer is excluded, since
+// its absolute value does not fit in 64 bits: nw_gcd returns 1 for it, and 1 divides every number.
 static bool prove_equal(const nw_ranges *r, const nw_expr *a, const nw_expr *b) {
   int64_t d;
   if (a->op == NW_OP_FLOORMOD && nw_is_int(a->arg[1], &d) && nw_is_const(b, 0) &&

@@ -1,9 +1,11 @@
-// Bounds and proofs about index expressions. They follow from the ranges of the variables and from known facts.
+// Declares functions that find bounds of index expressions and prove conditions. They use the ranges of the variables
+// and known facts.
 #pragma once
 #include "ir/expr/expr.h"
 
-// Bounds of variables, innermost last. The bounds of an entry may use symbolic sizes and the variables before it. Facts
-// are conditions that are known to hold: from nw.size (M >= 1, M % 16 == 0) and from enclosing guards.
+// A list of ranges has one entry for each variable, and the innermost variable is last. The bounds of an entry may use
+// symbolic sizes and the variables of the entries before it. Facts are conditions that are known to hold. They come
+// from nw.size (M >= 1, M % 16 == 0) and from enclosing guards.
 typedef struct nw_range {
   const char *var;
   const nw_expr *lo, *hi; // inclusive; NULL if there is no bound
@@ -22,20 +24,23 @@ void nw_ranges_fact(nw_ranges *r, const nw_expr *cond);
 void nw_ranges_pop_fact(nw_ranges *r);
 void nw_ranges_free(nw_ranges *r);
 
-// Find constants with lo <= e <= hi for every value of the variables. False if none were found.
+// These functions find constants with *lo <= e <= *hi for every value of the variables. They return false if they find
+// none.
 bool nw_const_range(const nw_ranges *r, const nw_expr *e, int64_t *lo, int64_t *hi);
 bool nw_const_lower(const nw_ranges *r, const nw_expr *e, int64_t *lo);
 bool nw_const_upper(const nw_ranges *r, const nw_expr *e, int64_t *hi);
-// Return a lower and an upper bound of e while the variables `over` run through their ranges. The bound is an
-// expression in the other variables. For an affine e it is the least or greatest value. NULL if no bound was found.
+// These functions return a lower or an upper bound of e while the variables `over` run through their ranges. The bound
+// is an expression in the other variables. If e is affine, the bound is the least or greatest value of e. They return
+// NULL if they find no bound.
 const nw_expr *nw_lower_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
 const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
-// True only if cond holds for every value of the variables that satisfies the facts.
+// nw_prove returns true only if cond is true for every value of the variables that satisfies the facts. nw_disprove
+// returns true only if cond is false for every such value.
 bool nw_prove(const nw_ranges *r, const nw_expr *cond);
 bool nw_disprove(const nw_ranges *r, const nw_expr *cond);
-// Returns facts that disprove a condition. If the bounds of its variables suffice, returns these bounds. Otherwise, if
-// a single fact suffices together with the bounds, returns this fact. Otherwise returns all facts. NULL if the
-// condition is false without any bounds and facts.
+// Returns the reason why a condition is false. If the bounds of its variables suffice to disprove it, returns these
+// bounds. Otherwise, if a single fact suffices together with the bounds, returns this fact. Otherwise returns all
+// facts. Returns NULL if the condition is false without any bounds and facts.
 const nw_expr *nw_ruled_out_by(const nw_ranges *r, const nw_expr *cond);
 // True if m is proven to divide e.
 bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m);

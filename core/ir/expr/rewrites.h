@@ -1,4 +1,4 @@
-// The rewrites that are written by hand; see rewrites.def.
+// Lists the rewrites that are written by hand (see rewrites.def).
 #pragma once
 #include "ir/expr/expr.h"
 

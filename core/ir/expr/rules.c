@@ -1,8 +1,8 @@
 // Applies the rules of rules.def. The rows are parsed once into patterns, which are trees in an array. For a new node,
 // the rules for its op are tried.
 //
-// The kind of a rule is compared with the dtype of the innermost operands. For "not x < y" this is the dtype of x, and
-// not that of x < y.
+// The kind of a rule is compared with the dtype of the innermost operands. For "not x < y", for example, it is compared
+// with the dtype of x, not with the dtype of x < y.
 #include "ir/expr/fold.h"
 #include <ctype.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 typedef enum pattern_kind { ANY, CONSTANT, INTEGER, REAL, TRUTH, NODE } pattern_kind;
 
 typedef struct pattern {
-  uint8_t kind, op; // op: NODE
+  uint8_t kind, op; // `op` is used only by NODE
   int8_t slot; // ANY, CONSTANT: index of the letter (X, Y, ...)
   int64_t i; // INTEGER, TRUTH, REAL: the value; the value of a REAL is a whole number, too
   const struct pattern *arg[3];
@@ -222,7 +222,7 @@ static bool is_kind(const char *kind, const nw_expr *x) {
   }
 }
 
-// Builds the expression of a pattern; its integers get the dtype t.
+// Builds the expression of a pattern. Its numbers get the dtype and the lanes of t.
 static const nw_expr *instantiate(const match *m, const pattern *p, nw_type t) {
   const nw_expr *a[3];
   int n = 0;

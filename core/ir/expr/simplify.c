@@ -28,7 +28,7 @@ static bool lt(simplifier *s, const nw_expr *a, const nw_expr *b) { return nw_pr
 
 // ---------------------------------------------------------------- floor division and modulo
 
-// Proves that x is in 0..c-1.
+// True if x can be proved to be in 0..c-1.
 static bool within(simplifier *s, const nw_expr *x, const nw_expr *c) {
   return le(s, nw_index(s->r.pool, 0), x) && lt(s, x, c);
 }
@@ -80,7 +80,7 @@ static const nw_expr *divide_by_parts(simplifier *s, nw_op op, const nw_expr *x,
   return e;
 }
 
-// Writes x as the sum of a known multiple of c and a remaining sum, and divides the two separately. If the quotient of
+// Writes x as the sum of a known multiple of c and a remaining sum, and divides each of them by c. If the quotient of
 // the remaining sum is constant, uses this constant.
 static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x, int64_t c) {
   nw_pool *p = s->r.pool;
@@ -239,8 +239,8 @@ static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
   return is ? fact->arg[1] : NULL;
 }
 
-// If a number replaces data, arithmetic that wraps becomes index arithmetic. So the number must be as small as an
-// index.
+// True if the number is small enough to be an index. If a number replaces data, arithmetic that may wrap becomes index
+// arithmetic, which must not wrap.
 static bool fits_index(const nw_expr *number) { return llabs(number->i / 2) < INT64_C(1) << 46; }
 
 static const nw_expr *known_number(const simplifier *s, const nw_expr *e) {

@@ -1,5 +1,5 @@
-// Brings integer sums and products to canonical form. In wrapping arithmetic they are polynomials over the integers
-// modulo 2^bits, so collecting and reordering terms does not change the value, for any integer dtype.
+// Brings integer sums and products to canonical form. In wrapping arithmetic on b bits, they are polynomials over the
+// integers modulo 2^b. So collecting and reordering terms does not change the value, for any integer dtype.
 #include "ir/expr/fold.h"
 #include <stdlib.h>
 
@@ -37,8 +37,8 @@ static void sum_grow(nw_sum *s) {
   if (!was) memcpy(s->term, s->room, sizeof s->room);
 }
 
-// add_in and mul_in compute a + b and a*b in the ring of the sum. They set s->wraps if a result exceeds 64 bits or
-// cannot be negated.
+// add_in and mul_in compute a + b and a*b with wrapping arithmetic. They set s->wraps if the result does not fit in 64
+// bits or cannot be negated.
 static int64_t add_in(nw_sum *s, int64_t a, int64_t b) {
   int64_t r;
   s->wraps |= __builtin_add_overflow(a, b, &r) || r == INT64_MIN;
@@ -114,8 +114,8 @@ int nw_compare(const nw_expr *a, const nw_expr *b) {
 
 #define MAX_FACTORS 32
 
-// Returns the number of factors, but at most `most`. The limit is needed because subexpressions are shared: a small
-// product graph may have exponentially many factors.
+// Returns the number of factors, but at most `most`. The limit is needed because subexpressions are shared: each of y =
+// x*x, z = y*y, ... adds one node and doubles the number of factors.
 static int degree_upto(const nw_expr *e, int most) {
   if (e->op != NW_OP_MUL || most <= 1) return 1;
   int left = degree_upto(e->arg[0], most);
@@ -150,8 +150,8 @@ void nw_sum_drop_zeros(nw_sum *s) {
   s->n = n;
 }
 
-// For the term x % c, returns the term c*(x // c); the sum of the two is x. NULL if s has no such term. c may be
-// symbolic.
+// The term `rem` is k*(x % c). Returns the term k*c*(x // c) of s, or NULL if s has no such term. The sum of both terms
+// is k*x. c may be symbolic.
 static nw_term *quotient_term(nw_sum *s, const nw_term *rem) {
   const nw_expr *x = rem->atom->arg[0], *c = rem->atom->arg[1];
   for (int i = 0; i < s->n; i++) {
@@ -202,16 +202,17 @@ static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const 
   return binary(s, NW_OP_ADD, acc, scaled(s, coef, atom));
 }
 
-// Returns the index of the term that is written first; -1 stands for the constant. The text should not start with a
-// minus sign. So the first positive term is written first. If there is none, the constant is written first if it is
-// positive, and otherwise the first term.
+// Returns the index of the term that is written first, or -1 if the constant is written first. The text should not
+// start with a minus sign. So the first positive term is chosen. If no term is positive, the constant is chosen if it
+// is positive. Otherwise the first term is chosen.
 static int leader(const nw_sum *s) {
   for (int i = 0; i < s->n; i++)
     if (s->term[i].coef > 0) return i;
   return s->constant > 0 ? -1 : 0;
 }
 
-// Terms are sorted by coefficient (larger first), then by degree (higher first), then by name; the constant is last.
+// Terms are sorted by the absolute value of their coefficients (larger first), then by degree (higher first), then by
+// nw_compare. The constant is last. After that, the leader is moved to the start.
 const nw_expr *nw_sum_expr(nw_sum *s) {
   nw_sum_drop_zeros(s);
   join_divisions(s);
@@ -229,8 +230,9 @@ const nw_expr *nw_sum_expr(nw_sum *s) {
 
 // ---------------------------------------------------------------- products
 
-// Divides a sum by the common factor of its coefficients, and multiplies *coef by this factor. The factor has the sign
-// of the first term, which is positive afterwards. So (2*i + 2)*j and 2*(i + 1)*j become the same product.
+// Divides a sum by the greatest common divisor of its coefficients and its constant, and multiplies *coef by this
+// divisor. The divisor gets the sign of the first term, so that the first term is positive afterwards. As a result,
+// (2*i + 2)*j and 2*(i + 1)*j become the same product.
 static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   nw_sum s;
   nw_sum_init(&s, e->pool, (nw_dtype)e->type.dtype);
@@ -284,8 +286,8 @@ static const nw_expr *times(nw_pool *p, nw_dtype t, int64_t coef, const nw_expr 
   return r;
 }
 
-// If one operand is a constant, multiplies it into the terms of the other. Otherwise sorts the factors, and does not
-// multiply them out.
+// If one operand is a constant, multiplies every term of the other operand by it. Otherwise sorts the factors, and does
+// not multiply them out.
 const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b) {
   nw_dtype t = (nw_dtype)a->type.dtype;
   if (a->op == NW_OP_INT) return times(p, t, a->i, b);

@@ -21,7 +21,7 @@ typedef struct use {
   const nw_intrinsic_arg *arg;
   int n;
   const nw_expr *const *mine, *const *theirs; // indices in the description and in the nest, in terms of block variables
-  const char *buffer; // of the nest
+  const char *buffer; // buffer of the nest
   int nphysical; // number of physical dimensions
   const nw_expr *base[NW_MAX_TILE_DIMS]; // physical position in the first iteration of the loops
   int64_t coef[NW_MAX_TILE_DIMS][MAX_LOOPS]; // coef[d][i]: movement in dimension d per iteration of loop i
@@ -39,7 +39,7 @@ typedef struct unify {
   unsigned flips; // bit i: the operands of the i-th commutative pair are swapped
   int nflips, naccesses;
   use access[MAX_ACCESSES];
-  int pair[NW_MAX_DEPTH]; // loop of the description -> loop of the nest
+  int pair[NW_MAX_DEPTH]; // pair[i]: loop of the nest that is paired with loop i of the description
   bool used[NW_MAX_DEPTH];
   bool paired; // true if some pairing of the loops had equal extents
   // `reached`: progress of the current attempt; `said`: progress of the attempt that the message describes
@@ -71,7 +71,7 @@ static bool differs_in(unify *u, const nw_stmt *at, const char *expected, const 
   return differs(u, at, nw_xstrdup(expected), nw_xstrdup(found));
 }
 
-// Returns the text of e in terms of loop variables, as the nest shows it.
+// Returns the text of e with the variables of loops instead of the variables of the block, as the nest shows it.
 static char *seen(const unify *u, const nw_expr *e) {
   return nw_expr_show(nw_simplify(&u->r, nw_block_bound(u->p, u->out->block, e)));
 }
@@ -155,7 +155,7 @@ static const char *how(const nw_stmt *block) {
   return block->block.combiner == NW_PLAIN ? "a plain store" : kind;
 }
 
-// True if every execution of the nest begins at the first iteration of the reduction. This is required of a nest that
+// True if every execution of the nest begins at the first iteration of the reduction. This is required if the nest
 // contains the init.
 static bool starts_here(unify *u) {
   const nw_stmt *b = u->out->block;
@@ -206,8 +206,8 @@ static bool same_block(unify *u) {
   return same_init(u);
 }
 
-// Replaces the variables of loops with one iteration by the begins of these loops, innermost first, since the begin of
-// a loop may use an outer loop.
+// Replaces the variable of each loop that has one iteration by the first value of the variable. The innermost loop is
+// replaced first, since its first value may use an outer loop.
 static const nw_expr *without_units(const unify *u, const nw_expr *e) {
   for (int i = u->nunits - 1; i >= 0; i--)
     e = nw_subst(u->p->pool, e, u->unit[i]->loop.var->name, u->unit[i]->loop.begin);
@@ -281,8 +281,8 @@ static bool same_body(unify *u, unsigned flips) {
 
 // ---- positions of the tiles
 
-// Finds the coefficients of the nest's loops in an index, and the remaining part of the index. False if the index is
-// not affine.
+// Finds the coefficients of the nest's loops in an index, and the remaining part of the index. Returns false if the
+// index is not affine.
 static bool in_loops(unify *u, const nw_expr *e, int64_t *coef, const nw_expr **rest) {
   const char *var[NW_MAX_DEPTH];
   for (int i = 0; i < u->nloops; i++) var[i] = u->loop[i]->loop.var->name;
@@ -359,7 +359,7 @@ static int64_t mine_at_start(const unify *u, const use *a, int d, int64_t *coef)
   return at;
 }
 
-// Computes the window of the access for the current pairing of the loops; false if there is none.
+// Computes the window of the access for the current pairing of the loops. Returns false if there is no such window.
 static bool window_of(const unify *u, const use *a, nw_window *w) {
   nw_pool *p = u->p->pool;
   int64_t coef[NW_MAX_TILE_DIMS][NW_MAX_DEPTH], start[NW_MAX_TILE_DIMS];
@@ -392,8 +392,8 @@ static bool same_window(const unify *u, const nw_window *a, const nw_window *b) 
   return true;
 }
 
-// Returns a dimension of the tile whose fixed stride differs, or -1. A fixed stride must be along the last physical
-// dimension, since the strides of other dimensions are not known here.
+// Returns a dimension of the tile that has a fixed stride in the description and another stride in the nest, or -1. A
+// fixed stride must be along the last physical dimension, since the strides of other dimensions are not known here.
 static int wrong_stride(const use *a, const nw_window *w) {
   for (int d = 0; d < a->n; d++) {
     const nw_tile_dim *dim = &a->arg->dim[d];
@@ -471,7 +471,8 @@ static bool apart(unify *u) {
   return true;
 }
 
-// Tries all ways to swap the operands of commutative operations. The first attempt swaps none.
+// Tries all ways to swap the operands of the first MAX_FLIPS commutative operations. The first attempt swaps no
+// operands.
 static bool match_body(unify *u) {
   for (unsigned flips = 0, ways = 1; flips < ways; flips++) {
     u->reached = flips ? OTHER_BODY : BODY;

@@ -10,7 +10,7 @@ static inline __int128 nw_floor_quotient(__int128 a, __int128 b) {
   return b == -1 ? -a : nw_floordiv_i64((int64_t)a, (int64_t)b);
 }
 
-// Computes the exact value of an operation on integers or bools. False if the operation has no value.
+// Computes the exact value of an operation on integers or bools. Returns false if the operation has no value.
 static inline bool nw_whole_value(nw_op op, __int128 a, __int128 b, __int128 *out) {
   switch (op) {
 #define VALUE(e) return *out = (e), true
@@ -27,8 +27,8 @@ static inline bool nw_whole_value(nw_op op, __int128 a, __int128 b, __int128 *ou
   }
 }
 
-// Computes the value that the language defines: the exact value, wrapped to the dtype t of the result. If `wraps` is
-// not NULL, sets *wraps if wrapping changed the value.
+// Computes the value that the language defines, which is the exact value, wrapped to the dtype t of the result. Returns
+// false if the operation has no value. If wrapping changed the value and `wraps` is not NULL, sets *wraps to true.
 static inline bool nw_whole_op(nw_op op, nw_dtype t, int64_t a, int64_t b, int64_t *out, bool *wraps) {
   __int128 v = 0;
   if (!nw_whole_value(op, a, b, &v)) return false;

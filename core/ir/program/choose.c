@@ -39,7 +39,7 @@ typedef struct maker {
   int nknown;
 } maker;
 
-// Writes a - b as coef*size + rest; false if it is not of that form.
+// Writes a - b as coef*size + rest. Returns false if a - b does not have this form.
 static bool in_one_size(const maker *x, const nw_expr *a, const nw_expr *b, int *size, int64_t *coef, int64_t *rest) {
   const nw_expr *e = nw_sub(x->pool, a, b), *left;
   for (*size = 0; *size < x->nsizes; (*size)++)
@@ -182,7 +182,7 @@ static int most_terms(int n, version *const *v) {
 }
 
 // Chooses the size whose intervals have the largest number of ends, and bisects the range of this size at the middle
-// end. False if no interval has an end in the known range of its size.
+// end. Returns false if no interval has an end in the known range of its size.
 static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   int64_t *border = nw_xcalloc((size_t)most_terms(n, v) + 1, sizeof *border);
   int most = 0;
@@ -194,8 +194,8 @@ static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   return most > 0;
 }
 
-// Tests the residue with the largest modulus first, since it also determines the residues with the divisors of this
-// modulus.
+// Chooses the undecided residue with the largest modulus, since it also determines the residues modulo the divisors of
+// this modulus. Returns false if no residue is undecided, or if too many residues are known.
 static bool dividing(const maker *x, int n, version *const *v, nw_choice *out) {
   *out = (nw_choice){.kind = NW_RESIDUE};
   for (int i = 0; i < n; i++)
@@ -206,7 +206,7 @@ static bool dividing(const maker *x, int n, version *const *v, nw_choice *out) {
   return out->number > 0 && x->nknown < MOST_KNOWN;
 }
 
-// Tests all undecided facts of the first version at once.
+// Makes a node that tests all undecided facts of a version at once.
 static nw_choice asking(const maker *x, const version *v) {
   nw_choice c = {.kind = NW_HOLDING};
   for (int i = 0; i < v->n; i++)

@@ -1,9 +1,9 @@
 // Selects one of several versions of a kernel with a decision tree over the values of sizes.
 //
 // Each version has facts, which are conditions on the sizes. The first version whose facts all hold is selected. If
-// there is none, the last version is selected. A chain of conditions would take time linear in the number of versions.
-// The tree first finds the interval of each size by bisection. Then it finds the residue of the size. At the end it
-// tests all remaining facts of a version at once.
+// there is no such version, the last version is selected. A chain of conditions would take time linear in the number of
+// versions. The tree first finds the interval of each size by bisection. Then it finds the residues of the sizes. At
+// the end it tests all remaining facts of a version at once.
 #pragma once
 #include "ir/expr/expr.h"
 
@@ -19,8 +19,8 @@ typedef struct nw_choice {
   int size; // index of the size
   int64_t number;
   const nw_expr *fact;
-  // NW_CHOSEN: index of the version. Otherwise, index in nw_choices.next of the first child; the children are for yes
-  // and no, or for each residue.
+  // NW_CHOSEN: index of the version. Otherwise: index in nw_choices.next of the first child. A node has two children,
+  // for yes and no, or one child for each residue.
   int next;
 } nw_choice;
 

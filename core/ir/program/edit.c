@@ -1,4 +1,5 @@
-// Changes a program that is not frozen yet: makes and copies statements, changes their children, substitutes variables.
+// Changes a program that is not frozen yet: makes and copies statements, changes their children, and substitutes
+// variables.
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <stdio.h>
@@ -190,8 +191,9 @@ static size_t stem(const char *path) {
   return dot ? (size_t)(dot - path) : 0;
 }
 
-// Drops the prefix that `old` shares with the path. For example, for the loop i.main/k it returns k, both with the path
-// i.main/j.head and with the path i.main.head. So the copies are named i.main/j.head/k and i.main.head/k.
+// Returns `old` without the prefix that it shares with the path. For example, if `old` is i.main/k, the result is k,
+// both for the path i.main/j.head and for the path i.main.head. So the copies are named i.main/j.head/k and
+// i.main.head/k.
 const char *nw_name_below(const char *path, const char *old) {
   const char *slash = strrchr(path, '/');
   size_t n = stem(path), dir = slash ? (size_t)(slash - path) : 0;

@@ -1,9 +1,9 @@
 // Finds the loops that are bound to blocks and threads of a grid, and the launches of a program.
 //
 // A program with bound loops is a sequence of launches. Each outermost loop that is bound to blockIdx is a launch, and
-// the host runs the statements around it in order. A nest with bound loops, none of them bound to blockIdx, is a launch
-// of one block. If a statement in a launch is not inside a loop that is bound to some index, such as threadIdx.x, it
-// runs only where this index is 0.
+// the host runs the statements around it in order. A nest without a loop that is bound to blockIdx is a launch of one
+// block. If a statement in a launch is not inside a loop that is bound to some index, such as threadIdx.x, it runs only
+// where this index is 0.
 #include "ir/program/program.h"
 
 static bool marked(const nw_stmt *s, nw_loop_kind from, nw_loop_kind to) {

@@ -1,14 +1,15 @@
-// Intrinsics: small computations implemented by external code.
+// Declares intrinsics, which are small computations that external code implements.
 //
 // An intrinsic has a description, which is the nest that it replaces, and an implementation. The implementation is a C
 // function:
 //
 //     void symbol(tile, ..., int64_t stride, ..., int64_t constant, ...)
 //
-// For each argument, in the order of `args`, the function gets a pointer to the first element of its tile. After these
-// pointers come the strides that are not fixed, in elements and in the same order, and then the constants. The function
-// reads its input tiles, writes its output tiles completely, and accesses nothing outside its tiles. If the description
-// has no init, a reduction continues from the existing values. The tile of an output overlaps no other tile.
+// For each argument, in the order of `args`, the function gets a pointer to the first element of its tile. These
+// pointers are followed by the strides that are not fixed, in elements and in the same order, and then by the
+// constants. The function reads its input tiles, writes its output tiles completely, and accesses nothing outside its
+// tiles. If the description has no init, a reduction continues from the existing values. The tile of an output overlaps
+// no other tile.
 //
 // An intrinsic is tested before it gets into the session's table (check/trial.c), so every intrinsic that is called has
 // been verified.
@@ -65,11 +66,11 @@ const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i);
 const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in);
 void nw_intrinsic_free(nw_intrinsic *in);
 
-// Reads the description into the members of `in`; the caller has set the strides of the arguments. False, with a
-// diagnostic, if the description is not suitable.
+// Reads the description into the members of `in`. The caller has set the names and the strides of the arguments.
+// Returns false, with a diagnostic, if the description is not suitable.
 bool nw_intrinsic_describe(nw_ctx *c, nw_intrinsic *in, nw_program *description);
-// Finds the coefficient of each loop in an index of the description, and the constant part `rest`. False if the index
-// is not affine.
+// Finds the coefficient of each loop in an index of the description, and the constant part `rest`. Returns false if the
+// index is not affine.
 bool nw_intrinsic_index(const nw_intrinsic *in, const nw_expr *e, int64_t *coef, int64_t *rest);
 // Makes the id from the name and a hash of the description and the implementation. `content` is the text of the
 // implementation, or NULL.
@@ -77,8 +78,8 @@ void nw_intrinsic_identify(nw_intrinsic *in, const char *content, size_t n);
 
 // ---- matching of a nest with a description (unify.c)
 
-// The position of a tile: the physical position of its first element, and the physical distance between neighbouring
-// elements along each of its dimensions.
+// A window describes where a tile is in a buffer. It has the physical position of the tile's first element, and the
+// physical distance between neighbouring elements along each dimension of the tile.
 typedef struct nw_window {
   const char *buffer;
   int n; // physical dimensions
@@ -95,6 +96,7 @@ typedef struct nw_match {
   const nw_stmt *at;
 } nw_match;
 
-// `nest` is a loop of p, or a call with a loop inside. Returns false without a diagnostic if the nest does not match.
+// True if the nest matches the description of the intrinsic. `nest` is a loop of p, or a call with a loop inside. If
+// the nest does not match, returns false without a diagnostic.
 bool nw_unify(const nw_program *p, const nw_stmt *nest, const nw_intrinsic *in, nw_match *out);
 void nw_match_free(nw_match *m);

@@ -26,4 +26,4 @@ bool nw_lift_starts(const nw_lift *l);
 // so an element without updates gets no init.
 bool nw_lifts(const nw_lift *l);
 bool nw_init_lifts(const nw_program *p, const nw_stmt *block); // like nw_lifts, for a block of p
-bool nw_init_starts(const nw_program *p, const nw_stmt *block);
+bool nw_init_starts(const nw_program *p, const nw_stmt *block); // like nw_lift_starts, for a block of p

@@ -1,4 +1,4 @@
-// Checks names and chooses new ones. A new name is the plain name if it is free, else name_1, name_2, ...
+// Checks names and chooses new names. A new name is the first of name, name_1, name_2, ... that is not in use.
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <ctype.h>

@@ -59,8 +59,8 @@ static bool uses_any(const box *b, const nw_expr *e) {
   return false;
 }
 
-// Returns an upper bound of an extent; the bound uses no loop variables. If the extent varies with loops or is a
-// minimum, a constant bound is preferred.
+// Returns an upper bound of an extent, or NULL if there is none. The bound uses no loop variables. If the extent varies
+// with loops or is a minimum, a constant bound is preferred.
 static const nw_expr *fixed_extent(const box *b, const nw_expr *e) {
   e = nw_simplify(b->r, e);
   int64_t most;

@@ -1,4 +1,5 @@
-// The memory layout of a buffer. It converts the logical indices of blocks to the linear indices of a lowered program.
+// Declares the memory layout of a buffer. The layout converts the logical indices of blocks to the linear indices of a
+// lowered program.
 #pragma once
 #include "ir/program/program.h"
 
@@ -6,14 +7,16 @@ typedef struct nw_physical {
   const nw_buffer *buffer;
   int n; // physical dimensions
   const nw_expr **first; // the first stored position, which is subtracted from the physical index
-  const nw_expr **stride;
+  const nw_expr **stride; // in elements
   const nw_expr *elements; // number of elements, as an expression of sizes
 } nw_physical;
 
 enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
 
-// number of dimensions of the layout or, without a layout, of the shape
+// Returns the number of dimensions of the layout. If the buffer has no layout, returns the number of dimensions of its
+// shape.
 int nw_physical_dims(const nw_buffer *b);
+// Returns the layout of a parameter.
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
 // Returns the layout of an allocated buffer. `loops` has the names of the loop variables around the allocation. Returns
 // NULL with a diagnostic if the size has no bound.

@@ -1,5 +1,5 @@
-// A program is a tree of statements in an arena. A step makes a new program and then freezes it: from then on it never
-// changes.
+// A program is a tree of statements in an arena. A step makes a new program and then freezes it. After that, the
+// program never changes.
 //
 // There are two levels of programs, which use the same type of tree. A *scheduled* program has loops, blocks and
 // allocations. A *lowered* (executable) program has loops, guards, stores and allocations, linear indices and vectors,
@@ -30,19 +30,21 @@ const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
 // Returns the new value of target `which` when `term` is combined with `old`. The arrays `old` and `term` have two
 // entries for arg-reductions, otherwise one. The interpreter, lowering and the naive evaluation all use this
 // definition. In an arg-reduction, index -1 means that there is no contribution yet. NaN is preferred to every number.
-// Of equal values (also two NaNs) the lower index is kept. So the order of contributions does not matter.
+// Of two equal values, or of two NaNs, the one with the lower index is kept. So the order of contributions does not
+// matter.
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
 
 // For an init that is a part of the block, returns the condition under which the init runs. This is the guard of the
-// block, except that conditions on the reduction loops are ignored if the reduction is empty. NULL if the init always
-// runs.
+// block, except that conditions on the reduction loops are ignored if the reduction is empty. Returns NULL if the init
+// always runs.
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
 // Returns the condition under which the whole reduction of the block is empty. The block's loops may run only a part of
-// the reduction; the condition is not met if only this part is empty. NULL if the block is not a reduction.
+// the reduction. If only this part is empty, the condition is false. Returns NULL if the block is not a reduction.
 const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);
-// True if the block reduces along this loop: some binding uses the loop, and only bindings of reduce variables do.
+// True if the block reduces along this loop: at least one binding uses the loop, and all bindings that use it are
+// bindings of reduce variables.
 bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
 // True if e uses a loop along which the block reduces.
 bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *block, const nw_expr *e);
@@ -50,8 +52,8 @@ bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *bl
 typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 
-// A requirement on the stride of a physical dimension: stride % factor == offset. The stride is the smallest such
-// number that leaves enough space for the dimensions to its right.
+// A requirement on the stride of a physical dimension, in elements: stride % factor == offset. The stride is the
+// smallest number with this remainder that leaves enough space for the dimensions to its right.
 typedef struct nw_stride {
   int dim;
   int64_t factor, offset;
@@ -65,20 +67,20 @@ typedef struct nw_buffer {
   nw_role role;
   int ndim;
   const nw_expr **shape; // logical extents; indices begin at 0
-  // Layout: physical position as expressions in the variables "_0", "_1", ... (one per logical dimension), and the
-  // physical extents. nlayout == 0 means row-major over the logical box. Set by cache_read and cache_write, and used by
-  // lowering.
+  // `layout` is the physical position of an element, as expressions in the variables "_0", "_1", ... (one per logical
+  // dimension). `layout_shape` has the physical extents. If nlayout is 0, the buffer is row-major over the logical box.
+  // cache_read and cache_write set the layout, and lowering uses it.
   int nlayout;
   const nw_expr **layout, **layout_shape;
   int nstrides; // at most one per dimension
   nw_stride *stride;
-  // The storage of a temporary, if it exists as long as the program runs: an NW_ALLOC outside the tree. These
+  // The allocation of a temporary that exists as long as the program runs. This NW_ALLOC is outside the tree. All such
   // allocations form the program's flat list, which is made when the program is frozen (alloc.c). NULL for a parameter,
   // and for a buffer that is allocated in the tree.
   struct nw_stmt *alloc;
 } nw_buffer;
 
-// A loop whose mark is NW_PARALLEL or a later one in this list is kept even if it has only one iteration. NW_BLOCK_X
+// A loop whose mark is NW_PARALLEL or a later mark in this list is kept even if it has only one iteration. NW_BLOCK_X
 // and the later marks bind a loop to an index of a GPU's grid (see grid.c).
 typedef enum nw_loop_kind {
   NW_SERIAL,
@@ -201,15 +203,15 @@ struct nw_stmt {
       // only in the flat list: the first and the last child of the root that use the buffer; last < first if none does
       int first, last;
     } alloc;
-    // Prefetches a part of a buffer; has no effect on values. The box may extend outside the buffer.
-    // If lowered, it is one cache line: n = 1, min[0] is the linear index, and extent[0] is NULL.
+    // A prefetch of a part of a buffer. It has no effect on values. The box may extend outside the buffer. A lowered
+    // prefetch fetches one cache line: n = 1, min[0] is the linear index, and extent[0] is NULL.
     struct {
       const char *buffer;
       int n;
       const nw_expr **min, **extent;
     } prefetch;
-    // The nest inside defines what a call does: the judge, proofs and interpreters use only the nest. Generated code
-    // calls the intrinsic, which was verified to do the same.
+    // A call of an intrinsic. The nest inside defines the result of the call. The judge, proofs and interpreters use
+    // only the nest. Generated code calls the intrinsic, which was verified to do the same.
     struct {
       const char *intrinsic; // its identity, "mm16:1c9a2f07"; see ir/program/intrinsic.h
       int ntiles; // lowered only: the arguments, in the order of the intrinsic's parameters
@@ -235,11 +237,11 @@ struct nw_program {
   nw_size *size;
   int nfacts; // conditions on the sizes, checked when a kernel is called
   const nw_expr **fact;
-  int nassumed; // number of facts that steps assumed; they are the last ones, and are shown with the nest
+  int nassumed; // number of facts that steps assumed; these are the last facts, and are shown with the nest
   int nbuffers; // parameters first (inputs, then outputs), then temporaries
   nw_buffer **buffer;
   nw_stmt *root; // NW_SEQ
-  int next_id; // the next id
+  int next_id; // the id that the next statement or buffer gets
   int step; // number of the step that made this program; 0 while it is lowered
   int unsafe; // number of unsafe steps up to this version
   void *model; // cache of poly/: the judge's model of this program
@@ -300,7 +302,7 @@ nw_stmt *nw_find_block(const nw_program *p, const char *name);
 NW_API nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
 nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer); // the first allocation; it may be outside the tree
 
-bool nw_block_reads(const nw_stmt *block, const char *buffer); // in a value, an init or an index of the block
+bool nw_block_reads(const nw_stmt *block, const char *buffer); // true if a value, an init or an index reads the buffer
 bool nw_block_writes(const nw_stmt *block, const char *buffer);
 bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: it has no children
 
@@ -316,8 +318,9 @@ const nw_stmt *nw_find_bound(const nw_stmt *s); // the first bound loop at or be
 bool nw_is_launch(const nw_program *p, const nw_stmt *s);
 int nw_launch_on(const nw_program *p, const nw_path *path); // the launch's position on the path; -1 if there is none
 
-// Calls f for every statement in execution order, parents first; f returns false to stop. `path` ends in the statement.
-// The allocations of the flat list come after the root, each with a path of length two.
+// Calls f for every statement in execution order, parents first. If f returns false, the traversal stops, and nw_walk
+// returns false. `path` ends in the statement. The allocations of the flat list come after the root, each with a path
+// of length two.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env);
 NW_API bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env);
 bool nw_same_statement(const nw_stmt *a, const nw_stmt *b); // compares the statements without their children

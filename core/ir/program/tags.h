@@ -1,5 +1,5 @@
-// Tags: pragmas of loops and annotations of stages. A tag has a key and a value. Each key is a row of a table, and the
-// runtime or a pass uses the value.
+// Declares tags, which are pragmas of loops and annotations of stages. A tag has a key and a value. Each key is a row
+// of a table. The runtime, a pass or the printer uses the value.
 #pragma once
 #include "ir/text/lines.h"
 
@@ -18,11 +18,12 @@ const nw_tag_row *nw_tag_row_find(const char *key);
 const char *nw_tag_wants(const nw_tag_row *row); // "a whole number of at least 1", "static|dynamic", ...
 bool nw_tag_fits(const nw_tag_row *row, const nw_tag *t); // true if the value is valid for the key
 
-const nw_tag *nw_tag_of(const nw_stmt *s, const char *key); // NULL if it is not set
+const nw_tag *nw_tag_of(const nw_stmt *s, const char *key); // NULL if s has no tag with this key
 bool nw_tag_is(const nw_stmt *s, const char *key, const char *text);
 void nw_tag_set(nw_program *p, nw_stmt *s, nw_tag t); // replaces a tag with the same key
-bool nw_tag_drop(nw_stmt *s, const char *key);
-// Returns how a parallel loop gives iterations to threads. 0: each thread gets one part of fixed size. n > 0: the
-// threads get chunks of n iterations in turn. n < 0: each free thread gets the next chunk of -n iterations.
+bool nw_tag_drop(nw_stmt *s, const char *key); // false if s has no tag with this key
+// Returns a number n that tells how a parallel loop gives iterations to threads. If n = 0, each thread gets one part of
+// fixed size. If n > 0, the threads get chunks of n iterations in turn. If n < 0, each free thread gets the next chunk
+// of -n iterations.
 NW_API int64_t nw_chunk_of(const nw_stmt *loop);
 bool nw_same_tags(const nw_stmt *a, const nw_stmt *b);

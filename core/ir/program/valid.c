@@ -26,7 +26,7 @@ static void names_grow(names *s) {
   free(old.at);
 }
 
-// Adds a name. False if it was already in the set.
+// Adds a name. Returns false if the name was already in the set.
 static bool names_add(names *s, const char *name) {
   if (2 * (s->n + 1) > s->cap) names_grow(s);
   size_t i = slot_of(s, name);

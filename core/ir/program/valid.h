@@ -8,10 +8,12 @@ typedef struct nw_flaw {
   char text[240];
 } nw_flaw;
 
-// False if p is valid; otherwise true, and *out has the first flaw in the order of the text.
+// Returns true if p has a flaw, and stores the first flaw, in the order of the text, in *out. Returns false if p is
+// valid.
 bool nw_program_flaw(const nw_program *p, nw_flaw *out);
-// True if `s` is a valid name in the text form. It consists of letters, digits and `_`, and may have a single `.`, `/`
-// or `@` between them. Reserved words such as `and`, `or`, `not` and `true` are not names.
+// True if `s` is a valid name in the text form. A name consists of letters, digits and `_`, and does not begin with a
+// digit. Between two of these characters, it may have a single `.`, `/` or `@`. Reserved words such as `and`, `or`,
+// `not` and `true` are not names.
 bool nw_name_ok(const char *s);
 // Normalizes the allocations before p is frozen (alloc.c).
 void nw_settle_allocs(nw_program *p);

@@ -11,7 +11,9 @@ enum {
 typedef struct pair {
   const nw_lines *a, *b;
   int from, na, nb; // `from`: length of the common head; na, nb: lines of a and of b between common head and tail
-  uint16_t *lcs; // lcs[i*(nb + 1) + j]: longest common subsequence of a[from+i ..] and b[from+j ..]
+  // lcs[i*(nb + 1) + j]: length of the longest common subsequence of the lines of a after from + i and of b after
+  // from + j, before the common tail
+  uint16_t *lcs;
 } pair;
 
 static bool same(const pair *d, int i, int j) { return nw_lines_same(d->a, d->from + i, d->b, d->from + j); }
@@ -117,7 +119,7 @@ static bool any_change(const nw_lines *l) {
   return false;
 }
 
-// Returns the diff from a to b; "" if the short forms are equal.
+// Returns the diff from a to b, or "" if the short forms are equal. Returns NULL if a or b is NULL.
 char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style) {
   if (!a || !b) return NULL;
   nw_show_opts plain = {.style = NW_TEXT_PLAIN};

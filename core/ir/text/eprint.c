@@ -1,6 +1,6 @@
-// Writes expressions as text. The text parses back to the same expression. Constants of i64 and f32 are written as
-// plain numbers. Constants of another dtype are written as in f64(0.5) or i32(3). They cannot be confused with casts,
-// since casts of constants are folded.
+// Writes expressions as text. When the text is parsed, it gives the same expression. Constants of i64 and f32 are
+// written as plain numbers, and constants of bool as true or false. Other constants are written as in f64(0.5), i32(3)
+// or f32(inf). They cannot be confused with casts, since casts of constants are folded.
 #include "ir/program/program.h"
 #include <math.h>
 #include <stdio.h>
@@ -129,7 +129,7 @@ static void print_node(printer *p, const nw_expr *e) {
     print_infix(p, e);
 }
 
-// Prints e as an operand that must have at least binding strength `prec`.
+// Prints e, in parentheses if its binding strength is less than `prec`.
 static void print_at(printer *p, const nw_expr *e, int prec) {
   bool paren = strength(e) < prec;
   if (paren) nw_str_add(p->out, "(");

@@ -6,7 +6,8 @@
 
 static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-// A name may have a single `.`, `/` or `@` between its letters, as in `i.tail/j`. But `M..N` and `a//b` are not names.
+// A name may have a single `.`, `/` or `@` between two letters, digits or `_`, as in `i.tail/j`. But `M..N` and `a//b`
+// are not names.
 static int name_length(const char *s) {
   int n = 1;
   while (word_char(s[n]) || (s[n] && strchr("./@", s[n]) && word_char(s[n + 1]))) n++;
@@ -145,7 +146,7 @@ const char *nw_expect_name(nw_parser *ps, const char *what) {
   return nw_pool_name(ps->pool, name);
 }
 
-// Consumes the end of a line; the end of the text counts as one.
+// Consumes the end of a line. The end of the text also ends a line.
 bool nw_end_line(nw_parser *ps) {
   if (ps->tok.kind == NW_TOK_END) return true;
   if (ps->tok.kind != NW_TOK_EOL) return nw_expected(ps, "the end of the line");

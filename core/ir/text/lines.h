@@ -1,5 +1,5 @@
-// A program as lines of text. A line consists of pieces, and each piece has a kind. Writers turn lines into plain text,
-// ANSI or HTML.
+// Declares the lines of text that show a program. A line consists of pieces, and each piece has a kind. Writers turn
+// lines into plain text, ANSI or HTML.
 #pragma once
 #include "ir/program/program.h"
 
@@ -23,8 +23,8 @@ typedef struct nw_piece {
 typedef struct nw_line {
   int indent, width; // in columns; `width` does not include the indent
   int piece, npieces; // first piece in nw_lines.piece, and number of pieces
-  int stmt, step; // id of its statement, and number of that statement's step; 0 if the line belongs to no statement
-  const char *remark; // or NULL
+  int stmt, step; // id of the line's statement, and number of the statement's step; 0 if the line has no statement
+  const char *remark; // text written after the line, or NULL
   char gutter; // '+' added, '-' removed, ' ' unchanged; 0 in a listing without a gutter
 } nw_line;
 
@@ -45,12 +45,12 @@ void nw_lines_free(nw_lines *l);
 
 void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o); // print.c
 
-char *nw_loop_header(const nw_program *p, const nw_stmt *s); // print.c: "for i_o in 0..32"; heap
+// These functions return the text of one statement, as a heap string (print.c).
+char *nw_loop_header(const nw_program *p, const nw_stmt *s); // "for i_o in 0..32"
+char *nw_node_text(const nw_program *p, const nw_stmt *s); // the statement in a tree view
+char *nw_where_text(const nw_program *p, const nw_stmt *block); // the guard of a block: "if i < 10"
 
-char *nw_node_text(const nw_program *p, const nw_stmt *s); // print.c: a statement in a tree view; heap
-char *nw_where_text(const nw_program *p, const nw_stmt *block); // "if i < 10"; heap
-
-// kinds.c: the words of the text form.
+// These functions write and parse the words of the text form (kinds.c).
 const char *nw_combiner_assign(nw_combiner c); // "+=", "min=", ...; "=" for NW_PLAIN
 const char *nw_scope_name(nw_scope s);
 const char *nw_role_name(nw_role r);

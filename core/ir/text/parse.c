@@ -122,7 +122,7 @@ static nw_stmt *alloc(nw_parser *ps, int depth) {
   return nw_end_line(ps) ? s : NULL; // an allocation in the program's flat list
 }
 
-// Reads the linear index of a lowered prefetch. False if the text has a box instead.
+// Reads the linear index of a lowered prefetch. Returns false if the text has a box instead.
 static bool one_index(nw_parser *ps, nw_stmt *s) {
   nw_parser ahead = *ps;
   int depth = 0;
@@ -259,8 +259,8 @@ static nw_program *finish(nw_parser *ps) {
   return NULL;
 }
 
-// Makes the program that a text describes. It is frozen and has new ids. Returns NULL, with NW_EPARSE or NW_ELIMIT, if
-// the text is invalid.
+// Makes the program that a text describes. The program is frozen, and its statements have new ids. If the text is
+// invalid, returns NULL, with NW_EPARSE or NW_ELIMIT.
 nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text) {
   nw_parser ps;
   if (!pool || !text || !nw_parser_open(&ps, c, pool, text)) return NULL;

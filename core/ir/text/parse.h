@@ -1,5 +1,5 @@
-// Internal header of the parser of the text form: the lexer (lex.c), expressions (parse_expr.c), tables
-// (parse_table.c), blocks (parse_block.c), programs (parse.c).
+// Internal header of the parser of the text form. Its parts are the lexer (lex.c) and the parsers of expressions
+// (parse_expr.c), tables (parse_table.c), tags (parse_tags.c), blocks (parse_block.c) and programs (parse.c).
 #pragma once
 #include "ir/program/program.h"
 
@@ -40,27 +40,28 @@ enum {
   NW_PARSE_DEPTH = 100, // nested parentheses
   NW_PARSE_NODES = 2000, // operations in one expression
   NW_PARSE_LIST = 64, // indices, dimensions or block variables in a list
-  NW_PARSE_TABLE = 1024, // sizes, facts and buffers
+  NW_PARSE_TABLE = 1024, // sizes, facts and buffers of a program, together
 };
 
 // ---- lexer
 bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text); // false if the text is too long
 void nw_next(nw_parser *ps);
-bool nw_token_is(const nw_token *t, const char *text); // true if it is this word or sign
+bool nw_token_is(const nw_token *t, const char *text); // true if the token is this word or sign
 bool nw_at(const nw_parser *ps, const char *text); // true if the next token is this word or sign
 bool nw_follows(const nw_parser *ps, const char *text); // true if the token after the next one is this word or sign
-bool nw_accept(nw_parser *ps, const char *text);
-bool nw_expect(nw_parser *ps, const char *text, const char *where);
-const char *nw_expect_name(nw_parser *ps, const char *what); // interned in the pool
-bool nw_end_line(nw_parser *ps); // consumes the end of a line; the end of the text counts as one
-// true if the next token is this keyword; false if it is a buffer with the same name. Called at the start of a line
+bool nw_accept(nw_parser *ps, const char *text); // consumes the next token if it is this word or sign
+bool nw_expect(nw_parser *ps, const char *text, const char *where); // like nw_accept; any other token is an error
+const char *nw_expect_name(nw_parser *ps, const char *what); // consumes a name and returns it, interned in the pool
+bool nw_end_line(nw_parser *ps); // consumes the end of a line; the end of the text also ends a line
+// True if the next token is this keyword, and false if it is a buffer with the same name. Called at the start of a
+// line.
 bool nw_begins(const nw_parser *ps, const char *word);
-bool nw_accept_word(nw_parser *ps, const char *word); // consumes such a keyword
+bool nw_accept_word(nw_parser *ps, const char *word); // consumes the next token if nw_begins returns true for it
 bool nw_token_text(const nw_parser *ps, char *out, size_t room); // copies the next token if it is a name and fits
-bool nw_opens_body(nw_parser *ps, int indent); // consumes `:`; the next line must be indented deeper
+bool nw_opens_body(nw_parser *ps, int indent); // consumes `:`; the next line must be indented by more than `indent`
 void nw_note_line(nw_parser *ps, int id, const nw_token *at); // records the line of a statement or buffer
-// The next three functions return NULL and leave an error in the context, unless it has one already: "line:column:
-// expected ..., found ...".
+// The next three functions leave an error such as "line:column: expected ..., found ..." in the context, and return
+// NULL. If the parser has already failed, they only return NULL.
 void *nw_expected(nw_parser *ps, const char *fmt, ...) NW_PRINTF(2, 3);
 void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) NW_PRINTF(3, 4);
 void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...)
@@ -69,10 +70,11 @@ void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...)
 // ---- expressions
 const nw_expr *nw_parse_expr(nw_parser *ps);
 const nw_expr *nw_parse_typed(nw_parser *ps, nw_dtype t, const char *what); // also checks the type
-// Parses a list up to the sign `close`, and consumes this sign. False after an error. `out` has NW_PARSE_LIST entries.
+// Parses a list up to the sign `close`, and consumes this sign. `out` has space for NW_PARSE_LIST expressions. Returns
+// false after an error.
 bool nw_parse_list(nw_parser *ps, const char *close, nw_dtype t, const char *what, int *n, const nw_expr **out);
 const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e); // copies the array to the program's arena
-bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent); // lo..hi, or lo..+extent
+bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent); // parses lo..hi or lo..+extent
 
 // ---- parts of a program
 nw_stmt *nw_parse_stmt(nw_parser *ps, nw_stmt_kind kind); // a new statement for this line

@@ -1,5 +1,5 @@
-// Parses blocks. The first line of a block lists its variables with their bindings and ranges. Then come the inits and
-// targets, one per line.
+// Parses blocks. The first line of a block lists its variables with their bindings and ranges. The inits and targets
+// follow, one per line.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
 
@@ -48,7 +48,7 @@ static bool element(nw_parser *ps, nw_block_target *t) {
   return true;
 }
 
-// Reads the combiner: =, +=, *=, min=, argmax=, ... All targets of a block must have the same one.
+// Reads the combiner: =, +=, *=, min=, argmax=, ... All targets of a block must have the same combiner.
 static bool assignment(nw_parser *ps, nw_stmt *s, bool first) {
   char text[16] = "";
   nw_token at = ps->tok;

@@ -242,7 +242,7 @@ static const nw_expr *operand(nw_parser *ps) {
 
 // ---- infix
 
-// Finds the operation of the token; > and >= are < and <= with exchanged operands.
+// Finds the operation of the token. The operations > and >= are < and <= with exchanged operands.
 static bool infix_at(const nw_parser *ps, nw_op *op, bool *swap) {
   *swap = nw_at(ps, ">") || nw_at(ps, ">=");
   if (*swap) return *op = nw_at(ps, ">") ? NW_OP_LT : NW_OP_LE, true;

@@ -1,4 +1,4 @@
-// Parses the tables at the head of a program: sizes, facts, buffers.
+// Parses the tables at the head of a program, which list its sizes, facts and buffers.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
 #include "ir/program/physical.h"
@@ -94,10 +94,10 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
 
 typedef struct tables {
   nw_vec sizes, facts;
-  int assumed; // number of assumed facts, which are the last ones
+  int assumed; // number of assumed facts, which are the last facts
 } tables;
 
-// Reads one line of the tables; sets *more to false at the first statement.
+// Reads one line of the tables. If the line is the first statement, only sets *more to false.
 static bool table_line(nw_parser *ps, tables *t, bool *more) {
   char word[16] = "";
   nw_role role;

@@ -9,7 +9,7 @@ typedef struct printer {
   nw_lines *l;
   const nw_program *p;
   const nw_show_opts *o;
-  nw_path path; // down to the statement being printed
+  nw_path path; // path from the root to the statement that is being printed
   int indent;
   bool folded; // true if the last line is "...", which stands for statements that are not shown
 } printer;
@@ -273,7 +273,7 @@ static void full_block(printer *pr, const nw_stmt *s) {
   pr->indent -= 2;
 }
 
-// True if the allocation is in the flat list; then it has no statements inside.
+// True if the allocation is in the flat list, and therefore has no statements inside.
 static bool in_list(const printer *pr, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
   return b && b->alloc == s;

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 enum {
-  LONG_LINE = 200, // in longer lines (columns), indices are folded
-  // first, indices longer than this are folded; if the line is still too long, those longer than 56, then 48, ...
+  LONG_LINE = 200, // in a line with more columns, indices are folded
+  // at first, only indices longer than this are folded; if the line is still too long, also indices longer than 56,
+  // then also indices longer than 48, and so on
   LONGEST_FOLD = 64,
   SHORTEST_FOLD = 24, // indices of at most this length are never folded
   CUT_LINE = 320, // a line that is still longer than this is cut here
@@ -62,8 +63,8 @@ static const char *list_end(const char *s) {
 
 static bool is_sum_sign(const char *s) { return !strncmp(s, " + ", 3) || !strncmp(s, " - ", 3); }
 
-// Returns the position after the first term and the following sign, as in `32*i_o + `. NULL if there is no sign, or if
-// a bracket comes before it.
+// Returns the position after the first term and the following sign, as in `32*i_o + `. Returns NULL if there is no
+// sign, or if there is a bracket before the sign.
 static const char *first_term(const char *s, const char *end) {
   for (; s + 3 < end && !strchr("([", *s); s++)
     if (is_sum_sign(s)) return s + 3;
@@ -124,8 +125,8 @@ static char *fold_indices(const char *line, fold f) {
   return nw_str_take(&out);
 }
 
-// Folds indices until the line is short enough, the longest ones first. If this does not suffice, also drops the first
-// terms of the folded indices.
+// Folds indices until the line is short enough, and starts with the longest indices. If this does not suffice, also
+// drops the first terms of the folded indices. A line that is still longer than CUT_LINE is cut.
 static char *fit(nw_str *out) {
   char *whole = nw_str_take(out), *line = whole;
   for (int terms = 1; terms >= 0; terms--)
@@ -180,7 +181,7 @@ static void lines_of(nw_short_block *b, const place *at) {
 
 // ---- comments
 
-// Writes an initial value in readable form for any dtype: 0, inf.
+// Writes an initial value without its dtype, for example 0 or inf.
 static void start(nw_str *out, const place *at, const nw_expr *init) {
   if (init->op == NW_OP_FLOAT)
     nw_str_fmt(out, "%g", init->f);
