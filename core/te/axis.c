@@ -27,7 +27,7 @@ nw_axis *nw_axis_of(const nw_expr *var) {
   return o && cls == &nw_axis_symbol ? o : NULL;
 }
 
-// lo may be NULL, which means 0.
+// Makes a reduce axis. If lo is NULL, the axis starts at 0.
 nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent) {
   char *own = nw_te_name(c, "an axis", name, "k"), what[120];
   if (!own) return NULL;

@@ -57,8 +57,8 @@ static bool is_axis(const nw_place *at, const char *symbol) {
   return false;
 }
 
-// Returns the symbol of a size in the extent that has the same name as another size of the operation; NULL if there is
-// none.
+// Returns the symbol of a size in the extent that has the same name as another size of the operation, or NULL if there
+// is no such size.
 static const char *namesake(const nw_place *at, const nw_expr *extent) {
   const nw_ranges *r = &at->ranges;
   for (int i = 0; i < r->n; i++)

@@ -1,4 +1,4 @@
-// Constructs a compute: first its axes, then one body per output.
+// Makes a compute. nw_compute_begin makes its axes, and nw_compute_end takes one body per output.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,8 +156,8 @@ static bool collect_read(void *env, const nw_expr *e) {
 }
 
 // Lists the tensors that the bodies read, in the order in which the user wrote the reads. `written` has the tensors
-// that were read since the compute began. A body may also contain an expression that was made before the compute began;
-// the tensors of such an expression come last.
+// that were read since the compute began. A body may also contain an expression that was made before the compute began.
+// The tensors of such an expression come last.
 static void set_reads(nw_teop *op, const nw_vec *written) {
   read_list in = {.op = op};
   nw_vec order = {0};
@@ -189,9 +189,9 @@ static void name_outputs(nw_teop *op, nw_tensor **outputs) {
   }
 }
 
-// An update of a scan reads its state at earlier times, which do not exist at time 0. Only nw_scan knows whether a
-// compute is an update. So if the compute may be one, its errors are reported later. All other errors are reported
-// here.
+// Checks the reads of a compute. An update of a scan reads its state at earlier times, which do not exist at time 0.
+// Only nw_scan knows whether a compute is an update. So if the compute may be an update, its errors are reported later.
+// All other errors are reported here.
 static bool check_bounds(nw_teop *op) {
   nw_ctx *c = op->ctx;
   bool clean = !nw_error(c);
@@ -212,7 +212,7 @@ static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *con
   return op->deferred || check_bounds(op);
 }
 
-// Ends the build in every case, even on failure. `outputs` must have max(nbodies, 2) entries.
+// Ends the build in every case, even on failure. `outputs` must have space for max(nbodies, 2) tensors.
 int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies, nw_tensor **outputs) {
   if (!b) return 0;
   nw_teop *op = b->op;

@@ -1,9 +1,9 @@
-// Declarations shared by the files of this folder.
+// Internal header of te, with the declarations that its files share.
 #pragma once
 #include "te/te.h"
 
-// nw_pen is the state of the expressions that the user is writing. A session has one, in NW_SLOT_TE. An nw_build is a
-// compute in progress; nested computes form a stack.
+// nw_pen is the state of the expressions that the user is writing. A session has one nw_pen, in NW_SLOT_TE. An nw_build
+// is a compute in progress. Nested computes form a stack.
 struct nw_build {
   nw_ctx *ctx;
   nw_teop *op; // the compute in progress; holds a reference
@@ -15,33 +15,35 @@ typedef struct nw_pen {
   nw_build *build; // innermost compute in progress
 } nw_pen;
 nw_pen *nw_pen_of(nw_ctx *c);
-// Called when a compute begins or ends; may replace the pool for expressions outside a compute.
+// Called when a compute begins or ends. May replace the pool for expressions outside a compute.
 void nw_pen_turn(nw_ctx *c);
 
-// Returns "i" for "i@13": a copy in the arena a, or on the heap if a is NULL.
+// Returns "i" for "i@13", as a copy in the arena a, or on the heap if a is NULL.
 char *nw_plain_name(nw_arena *a, const char *symbol);
-char *nw_symbol_name(nw_ctx *c, const char *name, uint64_t *serial); // heap: "i@13", fresh serial
-// Returns the text of e with the plain names that the user wrote; heap.
+// Returns a symbol such as "i@13" with a new serial number, as a heap string. Stores the number if serial is not NULL.
+char *nw_symbol_name(nw_ctx *c, const char *name, uint64_t *serial);
+// Returns the text of e with the plain names that the user wrote, as a heap string.
 char *nw_te_text(const nw_expr *e);
-// Returns a copy of the name on the heap, or of the fallback if the name is NULL. NULL and a diagnostic if the text
-// form does not allow the name.
+// Returns a copy of the name on the heap, or of the fallback if the name is NULL. If the text form does not allow the
+// name, returns NULL and leaves a diagnostic.
 char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fallback);
 
 nw_teop *nw_teop_new(nw_ctx *c, nw_teop_kind kind, const char *name, nw_pool *pool);
 void nw_teop_release(nw_teop *op);
 nw_tensor *nw_tensor_new(nw_teop *op, int out, const char *name);
-// Return the tensor, axis or size for which a LOAD or VAR stands; NULL if there is none.
+// These functions return the tensor, the axis or the size for which a LOAD or VAR stands. They return NULL if it stands
+// for an object of another kind.
 nw_tensor *nw_tensor_of(const nw_expr *load);
 nw_axis *nw_axis_of(const nw_expr *var);
 nw_te_size *nw_size_of(const nw_expr *var);
-// Returns e converted to i64; NULL and a diagnostic if e is not an integer.
+// Returns e converted to i64. If e is not an integer, returns NULL and leaves a diagnostic.
 const nw_expr *nw_te_index(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what);
 
-// Checks an extent and imports it into p as i64. An extent is an integer expression in symbolic sizes that is never
-// negative.
+// Checks an extent, and returns it imported into p as i64. An extent is an integer expression in symbolic sizes that is
+// never negative. If the check fails, returns NULL and leaves a diagnostic.
 const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what);
-// Adds every size that e uses, with its bounds and facts, to the ranges; a size that is already there is not added
-// again.
+// Adds every size that e uses, with its bounds and facts, to the ranges. A size that is already in the ranges is not
+// added again.
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e);
 
 // nw_place is the context of an expression: the ranges of its variables, and the conditions of the selects around it. A
@@ -55,9 +57,9 @@ typedef struct nw_place {
   int nvars; // number of loop variables; the arrays below have an entry for each, outermost first
   const nw_expr **var, **lo, **extent;
 } nw_place;
-// Calls f for every subexpression of the bodies of op; f returns false to stop. A subexpression that occurs in several
-// branches of selects is visited in each of them, unless it was already visited in an enclosing branch. The first axis
-// starts at `from` (NULL means 0).
+// Calls f for every subexpression of the bodies of op, until f returns false. A subexpression that occurs in several
+// branches of selects is visited in each branch, except if it was already visited outside the branch. The first axis
+// starts at `from` (NULL means 0). Returns false if f returned false.
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
 // Like nw_te_walk, but for a single expression. Its sizes are already in the ranges of `at`.
@@ -69,24 +71,26 @@ typedef struct nw_witness {
   char *at; // "i = 15", heap
   int64_t value; // value of the tested expression
 } nw_witness;
-// True if cond is proven to hold at this place: from the ranges, or by trying every point if there are few points. If a
-// counterexample was found, *w has its point and the value of e; the caller frees w->at.
+// True if cond is proven to hold at this place, either from the ranges, or by trying every point if there are few
+// points. If a counterexample was found, *w has its point and the value of e. The caller frees w->at.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
 const nw_expr *nw_te_uncast(const nw_expr *e); // removes outer casts that keep 0 as 0, and map no other value to 0
 // Returns the condition under which e is not 0; a bool is returned unchanged.
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 
-// True unless the index arithmetic of e may exceed 64 bits (overflow.c).
+// True if e is not index arithmetic whose result may exceed 64 bits. Otherwise returns false and leaves an error
+// (overflow.c). The operands of e are not checked.
 bool nw_te_fits(const nw_place *at, const nw_expr *e);
-// Checks, for all bodies of op, that every read is inside its tensor and that nothing divides by zero. Reads of states
-// are skipped. The first axis starts at `from`.
+// Checks, for all bodies of op, that every read is inside its tensor, that nothing divides by zero, and that index
+// arithmetic fits into 64 bits. Reads of states are skipped. The first axis starts at `from`. Returns false and leaves
+// an error if a check fails.
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
 // Checks that an expression of sizes does not divide by zero; `what` describes the expression ("the fact"). The facts
 // about the sizes are already in the ranges of `at`.
 bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
 // True if op may be the update of a scan. An update reads a placeholder of its own shape, but only at elements before
-// the one that it computes. All reads of an update are in bounds, except perhaps at the first values of the first axis
-// (the time).
+// the element that it computes. All reads of an update are in bounds, except perhaps at the first values of the first
+// axis (the time).
 bool nw_te_looks_like_update(const nw_teop *op);
 // Returns false and leaves an error: op can only be the update of a scan, but it is used outside a scan.
 bool nw_te_refuse_deferred(const nw_teop *op);
@@ -101,17 +105,18 @@ typedef struct nw_appeal {
   bool asked, trusted;
 } nw_appeal;
 bool nw_te_judged(nw_appeal *a);
-// Returns the condition under which the load reads an element before the one that is written.
+// Returns the condition under which the load reads an element before the element that is written, in row-major order.
+// Only dimension d and the dimensions after d are compared.
 const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d);
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent,
                        const nw_witness *w); // leaves an error; returns false
-bool nw_te_addressable(const nw_teop *op, int out); // rejects a tensor that exceeds the address space
-// Returns the name of an output on the heap. For an operation with the name C it is "C", "C.v1", "C.index", ...
+bool nw_te_addressable(const nw_teop *op, int out); // false, with an error, if the output has more than 2^63 bytes
+// Returns the name of an output as a heap string. For an operation with the name C, it is "C", "C.v1", "C.index", ...
 char *nw_te_output_name(const nw_teop *op, const char *name, int out);
 
-// Returns the program of a single operation, with its producers as inputs. The judge checks it if ranges cannot prove a
-// condition.
+// Returns the program of a single operation, with its producers as inputs. If the ranges cannot prove a condition, the
+// judge checks this program.
 nw_program *nw_te_alone(const nw_teop *op);
 void nw_te_alone_order(nw_vec *order, const nw_teop *op); // pushes the producers of op, then op
-nw_vec nw_te_sizes_of(const nw_vec *order);
-bool nw_te_absorbs_init(const nw_teop *scan, int k);
+nw_vec nw_te_sizes_of(const nw_vec *order); // the sizes that these operations use: nw_te_size *
+bool nw_te_absorbs_init(const nw_teop *scan, int k); // true if the init of state k is a plain compute

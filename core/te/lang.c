@@ -3,8 +3,8 @@
 #include "te/internal.h"
 #include <stdlib.h>
 
-// Expressions outside a compute share one pool. When it gets large, a new pool replaces it; owners of expressions keep
-// the old pool alive.
+// Expressions outside a compute share one pool. When the pool gets larger than this, a new pool replaces it. The old
+// pool is freed when no owner of an expression needs it.
 #define PEN_BYTES (1 << 20)
 
 static void pen_free(void *data) {

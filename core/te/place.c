@@ -85,8 +85,8 @@ static void fact(nw_place *at, const nw_expr *e) {
 
 // ---- comparisons with zero
 
-// Removes outer casts that keep 0 as 0, and map no other value to 0: casts between integers that keep every value, and
-// casts of a bool.
+// Removes outer casts that keep 0 as 0, and map no other value to 0. These are casts between integers that keep every
+// value, and casts of a bool to an integer.
 const nw_expr *nw_te_uncast(const nw_expr *b) {
   while (b->op == NW_OP_CAST) {
     nw_dtype to = (nw_dtype)b->type.dtype, from = (nw_dtype)b->arg[0]->type.dtype;

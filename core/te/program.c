@@ -1,5 +1,6 @@
-// Makes the first program from the graph of operations: one perfect nest per compute. A scan has a nest for each
-// initial value, and a loop over its time steps with the nests of its updates. Temporaries are at the root.
+// Makes the naive program from the graph of operations. A compute becomes one perfect nest. A scan becomes a nest for
+// the init of each state, and a loop over the time steps with the nests of the updates. Temporaries exist as long as
+// the program runs.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +38,8 @@ static bool is_leaf(const maker *m, const nw_teop *op) {
   return op->kind == NW_TE_PLACEHOLDER || (m->only && op != m->only);
 }
 
-// Inputs get their names first, and then outputs, so that the parameters of a kernel keep the names that the user gave,
-// if possible.
+// Returns the order in which an operation gets its name: inputs first, then outputs, then all others. So the parameters
+// of a kernel keep the names that the user gave, if possible.
 static int rank(const maker *m, const nw_teop *op, int n, const place_of *outputs) {
   if (is_leaf(m, op)) return 0;
   for (int i = 0; i < n; i++)
@@ -297,8 +298,8 @@ static const char *state_block(maker *m, const nw_teop *scan, int k, const char 
   return s;
 }
 
-// Makes the nest for the first rows: the body of a plain init compute, or a copy of the init tensor with the update's
-// axis names.
+// Makes the nest that writes the first rows of a state. If the init is a plain compute, the nest has the body of this
+// compute. Otherwise the nest copies the init tensor, and its loops have the names of the update's axes.
 static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
   const nw_teop *init = scan->init[k]->op, *update = scan->update[k]->op;
   const char *buffer = buffer_of(m, scan, k);
@@ -461,7 +462,7 @@ nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs) {
   return p;
 }
 
-// All producers of the operation become inputs.
+// Makes the program of one operation. All producers of the operation become inputs.
 nw_program *nw_te_alone(const nw_teop *op) {
   maker m = {.ctx = op->ctx, .only = op};
   nw_te_alone_order(&m.order, op);

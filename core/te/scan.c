@@ -2,7 +2,7 @@
 #include "te/internal.h"
 #include <stdlib.h>
 
-// True if two sizes are equal for all values of their variables.
+// True if two extents are proved to be equal for all values of their sizes.
 static bool same_size(nw_pool *p, const nw_expr *a, const nw_expr *b) {
   nw_ranges r;
   a = nw_import(p, a), b = nw_import(p, b);

@@ -18,7 +18,7 @@ struct nw_teop {
   nw_teop *waiting; // the next operation in the list of operations that will be freed
   nw_ctx *ctx;
   nw_teop_kind kind;
-  nw_pool *pool; // owns the expressions below; its symbols are the tensors, axes and sizes that they use
+  nw_pool *pool; // owns the expressions below; its symbols are the tensors, axes and sizes in these expressions
   char *name;
   int naxes; // COMPUTE: one axis per output dimension
   const nw_expr **axis; // variables "i@serial"
@@ -34,10 +34,10 @@ struct nw_teop {
   int ndim;
   uint64_t serial;
   bool is_state; // PLACEHOLDER made by nw_scan_state
-  // COMPUTE: true if its reads are not checked yet, since it may be the update of a scan. nw_scan then checks the
-  // reads, and any use of the compute outside a scan is an error.
+  // COMPUTE: true if the reads of the compute are not checked yet, since the compute may be the update of a scan. Then
+  // nw_scan checks the reads, and any use of the compute outside a scan is an error.
   bool deferred;
-  // COMPUTE: the tensors that it reads, in the order in which the user wrote the reads; borrowed from the pool's
+  // COMPUTE: the tensors that the bodies read, in the order in which the user wrote the reads; borrowed from the pool's
   // symbols
   int nreads;
   nw_tensor **reads;
@@ -55,7 +55,7 @@ struct nw_tensor {
   char *symbol;
 };
 
-// A symbolic size: its variable is "M@serial" wherever it is used.
+// A symbolic size. Its variable is "M@serial" in every pool.
 typedef struct nw_te_size {
   int refs;
   nw_ctx *ctx;
@@ -68,9 +68,9 @@ typedef struct nw_te_size {
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
 // Returns all operations that the outputs need, producers first, as a heap vector of borrowed nw_teop*. States are left
-// out. The update of a scan is left out, since it becomes a part of the scan. The init of a scan is left out for the
-// same reason, if it is a plain compute. Placeholders come first, in the order of their creation, which is the order of
-// a kernel's inputs.
+// out. The update of a scan is left out, since it becomes a part of the scan. If the init of a scan is a plain compute,
+// it is left out for the same reason. Placeholders come first, in the order of their creation, which is the order of a
+// kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // True if an expression consists only of symbolic sizes and numbers.
 NW_API bool nw_speaks_of_sizes(const nw_expr *e);
@@ -81,8 +81,9 @@ NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 // nw_te_size_name(sizes, i) is the name of size i in the program; the caller frees it.
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
-// Returns the naive program: one nest per operation, in the order of nw_te_order, with temporaries allocated at the
-// root.
+// Returns the naive program. It has one nest per operation, in the order of nw_te_order. Its temporaries exist as long
+// as the program runs.
 NW_API nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
-// Returns the name of a tensor in the program, or its own name if it is not part of the program; heap.
+// Returns the name of a tensor in the program, or its own name if it is not part of the program. The result is a heap
+// string.
 char *nw_te_name_in(int n, nw_tensor *const *outputs, const nw_tensor *t);

@@ -29,9 +29,10 @@ static void free_op(nw_teop *op) {
   free(op);
 }
 
-// Frees an operation without references, and then the operations that only it referred to. These wait in a list instead
-// of being freed recursively, since the recursion over a long chain would overflow the stack. The function allocates no
-// memory: Lua's garbage collector calls it, and a failed allocation there would be fatal.
+// Releases a reference to an operation, and frees the operation if this was its last reference. An operation that loses
+// its last reference during this waits in a list, since recursion over a long chain of operations would overflow the
+// stack. The function allocates no memory, because Lua's garbage collector calls it, and a failed allocation would then
+// be fatal.
 void nw_teop_release(nw_teop *op) {
   static _Thread_local nw_teop *waiting;
   static _Thread_local bool busy;

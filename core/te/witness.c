@@ -81,8 +81,8 @@ static void report(search *s) {
   s->w->at = nw_str_take(&b);
 }
 
-// Tries one point; returns true to continue. A condition that reads data cannot be evaluated; it ends the search
-// without a result.
+// Tries one point. Returns true if the search should continue. A condition that reads data cannot be evaluated, so it
+// ends the search without a result.
 static bool try_point(search *s) {
   int64_t v;
   if (++s->points > MAX_POINTS) return s->whole = false;
