@@ -60,7 +60,7 @@ enum { NW_ASK_FROM = 64 << 20 };
 
 // ---- abandoning a call (recovery.c)
 //
-// Jumps to the recovery point that this thread opened last (nw_recovery_open); if there is none, ends the process.
+// Jumps to the recovery point that this thread opened last (nw_recovery_open). If there is none, ends the process.
 _Noreturn void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(3, 4);
 _Noreturn void nw_out_of_memory(uint64_t bytes); // a request of that many bytes failed
 NW_API _Noreturn void nw_broken(const char *what, const char *file, int line);
@@ -74,7 +74,7 @@ typedef struct nw_work {
 } nw_work;
 nw_work nw_work_on(nw_work now);
 // An entry in the list of objects that are released if the current call is abandoned. The code that makes such an
-// object adds it to the list. It removes the object when the object is freed or gets an owner.
+// object adds it to the list, and removes it from the list when it is freed or gets an owner.
 typedef struct nw_scratch {
   struct nw_scratch *before, *after;
   uint64_t number; // 0 if this entry is not in a list
@@ -162,8 +162,8 @@ typedef struct nw_progress_state {
   double since, told;
 } nw_progress_state;
 
-// Faults that tests can inject by name (base/mutants.def). NW_MUTATED is true if the environment variable NW_MUTANT
-// names this fault. It is always false except in builds for the mutant tests.
+// Faults that tests can inject by name (base/mutants.def). NW_MUTATED(name) is true if the environment variable
+// NW_MUTANT has this name. In builds that are not for the mutant tests, it is always false.
 typedef enum nw_mutant {
 #define NW_MUTANT(name, class, test, what) NW_MUTANT_##name,
 #include "base/mutants.def"
@@ -191,7 +191,7 @@ struct nw_ctx {
 
 void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data), void (*interrupt)(void *data));
 
-// Leaves a diagnostic, unless there is one already, and returns NULL. `hint` may be NULL.
+// Leaves a diagnostic, if there is none yet, and returns NULL. `hint` may be NULL.
 void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(4, 5);
 // Leaves a refusal, with copies of all strings in *r. If r->message is NULL, the message is built from the other
 // fields.

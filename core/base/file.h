@@ -1,16 +1,17 @@
-// Functions that write a whole file, append to a file, and read a file. docs/files.md describes their guarantees.
+// Declares functions that write a whole file, append to a file, and read a file. docs/files.md describes their
+// guarantees.
 //
-// No function here needs a session or keeps state between calls: any thread may write files. On a failure, *why has the
-// reason as a sentence; the caller frees *why.
+// No function here needs a session or keeps state between calls, so any thread may write files. On a failure, *why has
+// the reason as a sentence. The caller frees *why.
 #pragma once
 #include "base/base.h"
 
 // ---- writing
 //
-// The target is the file that the caller names. A new file is made in the directory of the target. Its name is random,
-// or it has no name yet. When the new file is completely on disk, it takes the target's name. On any failure the target
-// is unchanged, and no other file remains. If the target is a symbolic link that belongs to the user or root, the link
-// is kept, and the file to which it points is written. A FIFO, a terminal or /dev/stdout is written to directly.
+// The target is the file that the caller names. A new file is made in the directory of the target, with a random name
+// or without a name. When the new file is completely on disk, it gets the target's name. On any failure the target is
+// unchanged, and no other file remains. If the target is a symbolic link that belongs to the user or root, the link is
+// kept, and the file to which it points is written. A FIFO, a terminal or /dev/stdout is written to directly.
 
 typedef enum nw_file_how {
   NW_FILE_PLAIN = 0,
@@ -23,7 +24,7 @@ typedef struct nw_file nw_file;
 nw_file *nw_file_begin(const char *path, unsigned how, nw_str *why); // NULL if the file cannot be written
 NW_API nw_file *nw_file_begin_at(int dir, const char *name, unsigned how,
                                  nw_str *why); // writes into an open directory; does not follow links
-NW_API bool nw_file_add(nw_file *f, const void *data, size_t n); // nw_file_end reports the first failure
+NW_API bool nw_file_add(nw_file *f, const void *data, size_t n); // false after a failure, which nw_file_end reports
 bool nw_file_settle(nw_file *f); // waits until the new file is on disk; the target is still unchanged
 NW_API bool nw_file_end(nw_file *f, nw_str *why); // gives the new file the target's name; frees f
 void nw_file_drop(nw_file *f); // removes the new file; frees f
@@ -52,19 +53,19 @@ typedef enum nw_file_whose {
 
 // Opens a file and returns its descriptor, or -1. errno is ENOENT if there is no such file.
 NW_API int nw_file_open_at(int dir, const char *path, int flags, nw_file_whose whose, size_t most, nw_str *why);
-// Returns the whole content, followed by a NUL, as a heap string. On failure returns NULL, with the reason in *why;
-// errno is ENOENT if there is no such file.
+// Returns the whole content, followed by a NUL, as a heap string. On failure returns NULL, with the reason in *why. If
+// there is no such file, errno is ENOENT.
 NW_API char *nw_file_read(const char *path, nw_file_whose whose, size_t most, size_t *n, nw_str *why);
 NW_API char *nw_file_read_at(int dir, const char *path, nw_file_whose whose, size_t most, size_t *n, nw_str *why);
 // Opens a directory that belongs to the user and to which nobody else may write. Returns its descriptor, or -1 on
 // failure. If the last component of the path is a link, it is followed only for NW_FILE_OWN.
 NW_API int nw_file_open_dir(const char *path, nw_file_whose whose, nw_str *why);
 
-// Writes the path of a file in the state directory, and creates the directory if it is missing. Returns false if the
-// directory cannot be used. Then *why has the reason, except if there is no home directory. errno is ENOENT if the
-// directory is missing and cannot be created.
+// Stores the path of a file in the state directory in `out`, and creates the directory if it is missing. Returns false
+// if the directory cannot be used. Then *why has the reason, except if there is no home directory. errno is ENOENT if
+// the directory is missing and cannot be created.
 NW_API bool nw_state_file(char *out, size_t n, const char *name, nw_str *why);
 
-NW_API const char *nw_file_reason(int error); // in words: "no space left on the device"
+NW_API const char *nw_file_reason(int error); // the error in words: "no space left on the device"
 // Leaves an NW_EIO diagnostic, "save: cannot write x: ...", frees the text in *why, and returns NULL.
 NW_API void *nw_file_fail(nw_ctx *c, const char *what, nw_str *why);

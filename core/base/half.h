@@ -1,4 +1,5 @@
-// Conversions of the 16-bit floats f16 and bf16. They round to nearest even, keep NaN, and turn overflow into infinity.
+// Declares conversions of the 16-bit floats f16 and bf16. They round to nearest even, keep NaN, and turn overflow into
+// infinity.
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-// Lists the iterations that one thread runs of a parallel loop with the iterations 0 to n - 1. A piece is a range of
-// consecutive iterations.
+// Divides a parallel loop among threads. The loop has the iterations 0 to n - 1. nw_share lists the iterations that one
+// thread runs, as pieces. A piece is a range of consecutive iterations.
 #pragma once
 #include "base/base.h"
 

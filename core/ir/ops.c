@@ -35,7 +35,7 @@ static const struct {
 // Returns the name of an op in the language: "floordiv".
 const char *nw_op_name(nw_op op) { return ops[op].name; }
 
-// Finds an op by its name.
+// Finds an op by its name. Returns false if there is no such op.
 bool nw_op_parse(const char *name, nw_op *out) {
   for (int op = 0; name && op < NW_OP_COUNT; op++) {
     if (strcmp(ops[op].name, name) != 0) continue;

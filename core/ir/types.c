@@ -14,7 +14,7 @@ static const struct {
 // Returns the name of a dtype in the language: "f32".
 const char *nw_dtype_name(nw_dtype t) { return dtypes[t].name; }
 
-// Finds a dtype by its name.
+// Finds a dtype by its name. Returns false if there is no such dtype.
 bool nw_dtype_parse(const char *name, nw_dtype *out) {
   for (int t = 0; name && t < NW_DTYPE_COUNT; t++) {
     if (strcmp(dtypes[t].name, name) != 0) continue;

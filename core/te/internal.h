@@ -78,8 +78,8 @@ const nw_expr *nw_te_uncast(const nw_expr *e); // removes outer casts that keep 
 // Returns the condition under which e is not 0; a bool is returned unchanged.
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 
-// True if e is not index arithmetic whose result may exceed 64 bits. Otherwise returns false and leaves an error
-// (overflow.c). The operands of e are not checked.
+// Returns false and leaves an error if e is index arithmetic whose result may exceed 64 bits (overflow.c). Returns true
+// for every other e. The operands of e are not checked.
 bool nw_te_fits(const nw_place *at, const nw_expr *e);
 // Checks, for all bodies of op, that every read is inside its tensor, that nothing divides by zero, and that index
 // arithmetic fits into 64 bits. Reads of states are skipped. The first axis starts at `from`. Returns false and leaves
@@ -92,7 +92,7 @@ bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
 // the element that it computes. All reads of an update are in bounds, except perhaps at the first values of the first
 // axis (the time).
 bool nw_te_looks_like_update(const nw_teop *op);
-// Returns false and leaves an error: op can only be the update of a scan, but it is used outside a scan.
+// Leaves an error, because op can only be the update of a scan, but is used outside a scan. Returns false.
 bool nw_te_refuse_deferred(const nw_teop *op);
 // Like nw_te_check, for the updates of a scan. It also checks that every read of a state gets an element that is
 // already written.
@@ -119,4 +119,4 @@ char *nw_te_output_name(const nw_teop *op, const char *name, int out);
 nw_program *nw_te_alone(const nw_teop *op);
 void nw_te_alone_order(nw_vec *order, const nw_teop *op); // pushes the producers of op, then op
 nw_vec nw_te_sizes_of(const nw_vec *order); // the sizes that these operations use: nw_te_size *
-bool nw_te_absorbs_init(const nw_teop *scan, int k); // true if the init of state k is a plain compute
+bool nw_te_absorbs_init(const nw_teop *scan, int k); // true if the init of state k is a compute with one output

@@ -19,7 +19,8 @@ static void add_reads(nw_vec *needs, const nw_teop *op, const nw_teop *scan) {
     if (!scan || !is_state_of(scan, op->reads[i]->op)) nw_vec_push(needs, op->reads[i]->op);
 }
 
-// True if the init is a plain compute. The values of such an init are written directly to the scan's first rows.
+// True if the init is a compute with one output. The values of such an init are written directly to the scan's first
+// rows.
 bool nw_te_absorbs_init(const nw_teop *scan, int k) {
   const nw_teop *i = scan->init[k]->op;
   return i->kind == NW_TE_COMPUTE && i->nout == 1;

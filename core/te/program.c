@@ -298,8 +298,9 @@ static const char *state_block(maker *m, const nw_teop *scan, int k, const char 
   return s;
 }
 
-// Makes the nest that writes the first rows of a state. If the init is a plain compute, the nest has the body of this
-// compute. Otherwise the nest copies the init tensor, and its loops have the names of the update's axes.
+// Makes the nest that writes the first rows of a state. If the init is a compute with one output and has no buffer, the
+// nest has the body of this compute. Otherwise the nest copies the init tensor, and its loops have the names of the
+// update's axes.
 static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
   const nw_teop *init = scan->init[k]->op, *update = scan->update[k]->op;
   const char *buffer = buffer_of(m, scan, k);

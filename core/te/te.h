@@ -68,9 +68,9 @@ typedef struct nw_te_size {
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
 // Returns all operations that the outputs need, producers first, as a heap vector of borrowed nw_teop*. States are left
-// out. The update of a scan is left out, since it becomes a part of the scan. If the init of a scan is a plain compute,
-// it is left out for the same reason. Placeholders come first, in the order of their creation, which is the order of a
-// kernel's inputs.
+// out. The update of a scan is left out, since it becomes a part of the scan. If the init of a scan is a compute with
+// one output, it is left out for the same reason. Placeholders come first, in the order of their creation, which is the
+// order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // True if an expression consists only of symbolic sizes and numbers.
 NW_API bool nw_speaks_of_sizes(const nw_expr *e);

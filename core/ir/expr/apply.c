@@ -202,7 +202,7 @@ const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args)
 }
 
 // A select is lazy: only the selected branch is evaluated. The branches are promoted like operands of +, but two bools
-// stay bools, and two literals of which at least one is a float become f32.
+// stay bools, and two literals become f32 if at least one of them is a float.
 const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
   operands o;
   if (!cond || !read_operands(&o, p, NW_OP_EQ, 2, (const nw_expr *[]){a, b})) return NULL;

@@ -1,5 +1,5 @@
-// Typed constructors. Their operands already have the type that the op requires. If an operand is NULL, the result is
-// NULL.
+// Implements the typed constructors. Their operands already have the type that the op requires. If an operand is NULL,
+// the result is NULL.
 #include "ir/expr/fold.h"
 #include <math.h>
 

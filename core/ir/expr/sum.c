@@ -114,8 +114,8 @@ int nw_compare(const nw_expr *a, const nw_expr *b) {
 
 #define MAX_FACTORS 32
 
-// Returns the number of factors, but at most `most`. The limit is needed because subexpressions are shared: each of y =
-// x*x, z = y*y, ... adds one node and doubles the number of factors.
+// Returns the number of factors, but at most `most`. The limit is needed because subexpressions are shared: a variable
+// that is squared n times has 2^n factors, but only n + 1 nodes.
 static int degree_upto(const nw_expr *e, int most) {
   if (e->op != NW_OP_MUL || most <= 1) return 1;
   int left = degree_upto(e->arg[0], most);

@@ -36,7 +36,7 @@ typedef struct unify {
   const nw_stmt *loop[NW_MAX_DEPTH]; // loops of the nest with more than one iteration
   int nunits;
   const nw_stmt *unit[NW_MAX_DEPTH]; // loops with one iteration
-  unsigned flips; // bit i: the operands of the i-th commutative pair are swapped
+  unsigned flips; // bit i: the operands of the i-th commutative operation are swapped
   int nflips, naccesses;
   use access[MAX_ACCESSES];
   int pair[NW_MAX_DEPTH]; // pair[i]: loop of the nest that is paired with loop i of the description

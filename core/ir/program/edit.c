@@ -135,8 +135,8 @@ static void map_own(map *m, nw_stmt *s) {
   }
 }
 
-// Gives a changed statement the number of the current step. Lowering is not a step, so p->step is 0 then, and the
-// statement keeps its number.
+// Gives a changed statement the number of the current step. Lowering is not a step. During lowering, p->step is 0, so a
+// changed statement keeps its number.
 static void changed_now(const nw_program *p, nw_stmt *s) {
   if (s->step < p->step) s->step = p->step;
 }

@@ -18,8 +18,8 @@ void nw_lift_free(nw_lift *l);
 // Returns the value of e in the first iteration of every loop along which the block reduces.
 const nw_expr *nw_lift_begin(const nw_lift *l, const nw_expr *e);
 const nw_expr *nw_lift_first(const nw_lift *l, const nw_block_var *v); // condition: v is at its first value
-// True if the block may execute the first instance of its reduction. A block in the tail of a cut loop never does, so
-// it does not run the init.
+// True if the block may execute the first instance of its reduction. For example, a block in the tail of a reduction
+// loop that was cut never executes the first instance, so it does not run the init.
 bool nw_lift_starts(const nw_lift *l);
 // True if the init is lifted. This requires that the first iterations of the loops along which the block reduces
 // execute the first reduce instance of every element. In any other nest, the init runs together with the first update,

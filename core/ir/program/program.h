@@ -260,7 +260,7 @@ nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
 // Returns an unfrozen deep copy of the statement tree and the tables, with the same ids; expressions are shared. The
 // step number of the copy is one more than that of p.
 nw_program *nw_program_clone(const nw_program *p);
-void nw_program_aim(nw_program *p, nw_target *t); // sets a target other than this host; must be called before any query
+void nw_program_aim(nw_program *p, nw_target *t); // sets a target other than this host; called before p is used
 void nw_mark_unsafe(nw_program *p); // the step that made p is unsafe: marks p and the changed statements
 // Freezes p and returns it with one reference. If p is invalid, frees it and returns NULL with NW_EINTERNAL.
 nw_program *nw_program_freeze(nw_program *p);
@@ -269,17 +269,17 @@ nw_stmt *nw_new_alloc(nw_program *p, const nw_buffer *b);
 
 nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
                          const nw_expr *const *shape); // the name is made unique
-nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k); // fresh id; step = p->step
+nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k); // the statement gets a new id, and its step is p->step
 nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent);
 nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // a deep copy with new ids, and new names for loops and blocks
 // Like nw_copy_stmt, but the names are made from a path. For example, with the path "i.tail", the copy of loop i is
 // named "i.tail", the copy of a loop j inside it "i.tail/j", and the copy of a block C "C.tail".
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
-// Renames s and the statements inside it like the copies of nw_copy_stmt_as. Loops get new ids; other statements keep
-// theirs.
+// Renames s and the statements inside it like the copies of nw_copy_stmt_as. Loops get new ids, and other statements
+// keep their ids.
 void nw_rename_as(nw_program *p, nw_stmt *s, const char *path);
 const char *nw_name_below(const char *path, const char *old); // the name that `old` gets inside `path`
-const char *nw_unique_loop_name(nw_program *p, const char *want); // want, or want_1, want_2, ...
+const char *nw_unique_loop_name(nw_program *p, const char *want); // the first unused name of want, want_1, want_2, ...
 const char *nw_unique_block_name(nw_program *p, const char *want);
 const char *nw_unique_buffer_name(nw_program *p, const char *want);
 void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid);

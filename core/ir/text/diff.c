@@ -11,8 +11,8 @@ enum {
 typedef struct pair {
   const nw_lines *a, *b;
   int from, na, nb; // `from`: length of the common head; na, nb: lines of a and of b between common head and tail
-  // lcs[i*(nb + 1) + j]: length of the longest common subsequence of the lines of a after from + i and of b after
-  // from + j, before the common tail
+  // lcs[i*(nb + 1) + j]: length of the longest common subsequence of two ranges of lines. The ranges begin at line
+  // from + i of a and at line from + j of b, and end before the common tail.
   uint16_t *lcs;
 } pair;
 

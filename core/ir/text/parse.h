@@ -57,7 +57,7 @@ bool nw_end_line(nw_parser *ps); // consumes the end of a line; the end of the t
 // line.
 bool nw_begins(const nw_parser *ps, const char *word);
 bool nw_accept_word(nw_parser *ps, const char *word); // consumes the next token if nw_begins returns true for it
-bool nw_token_text(const nw_parser *ps, char *out, size_t room); // copies the next token if it is a name and fits
+bool nw_token_text(const nw_parser *ps, char *out, size_t room); // copies the next token if it is a short enough name
 bool nw_opens_body(nw_parser *ps, int indent); // consumes `:`; the next line must be indented by more than `indent`
 void nw_note_line(nw_parser *ps, int id, const nw_token *at); // records the line of a statement or buffer
 // The next three functions leave an error such as "line:column: expected ..., found ..." in the context, and return
