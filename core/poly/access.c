@@ -67,7 +67,8 @@ static void reads(gather *g, const nw_expr *e) {
 }
 
 // Numbers an access, so that results about the access can be stored and reused. Two accesses get the same number if
-// their sites have the same number, and if their conditions and their indices, in terms of the loops, are the same.
+// they agree in the number of the site, in `depth` and `update`, and in the conditions and the index in terms of the
+// loops.
 static void number_access(gather *g, nw_use *a) {
   const nw_stmt *block = a->site->block;
   nw_key k = {0};

@@ -1,7 +1,7 @@
 // Converts a piecewise affine function of isl, whose parameters are sizes and loops, back to an index expression.
 //
-// isl's AST generator writes the function as a tree, which is converted here. Parameters are identified by position.
-// The caller gives an expression for each parameter.
+// isl's AST generator writes the function as a tree, which this file converts. Parameters are identified by their
+// position. The caller gives an expression for each parameter.
 #include "poly/internal.h"
 #include <isl/ast_build.h>
 #include <isl/id.h>
@@ -36,7 +36,7 @@ static const nw_expr *number(const back *b, isl_ast_expr *e) {
   return n;
 }
 
-// Returns the operation of the IR on two integers, or NW_OP_COUNT if there is none.
+// Returns the binary operation of the IR that equals the operation t of isl; NW_OP_COUNT if there is none.
 static nw_op binary(enum isl_ast_expr_op_type t) {
   switch (t) {
   case isl_ast_expr_op_add: return NW_OP_ADD;
@@ -107,8 +107,8 @@ static isl_pw_aff *plainly_named(isl_pw_aff *a) {
   return a;
 }
 
-// Consumes the function a, whose domain has only parameters. Returns NULL if isl's form of the function cannot be
-// written as an index expression.
+// Returns the function a, whose domain has only parameters, as an index expression. Returns NULL if isl's form of the
+// function has no such expression. Consumes a.
 const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param) {
   back b = {pool, n, param};
   a = plainly_named(isl_pw_aff_coalesce(a));

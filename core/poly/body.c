@@ -1,5 +1,5 @@
-// Checks that every block of the new program computes the same values as a block of the old program, from the same
-// values.
+// Checks that every block of the new program computes the same expression of the same values as a block of the old
+// program.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -12,9 +12,9 @@ static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what
   return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "%s %s", block->block.name, what);
 }
 
-// Returns the next block of the old program that may do the same work as `block`; the search begins at site *at. Such a
-// block has the same origin, and its field `init_part` equals `part`. If `block` is a separate init that only the new
-// program has, `part` is false, and the init is compared with the old block of its reduction.
+// Returns the next block of the old program with the same origin as `block` and with init_part == part. Returns NULL if
+// there are no more blocks. The search begins at site *at. If `block` is a separate init that only the new program has,
+// `part` is false, and the init is compared with the old block of its reduction.
 static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool part, int *at) {
   while (*at < c->before->nsites) {
     const nw_stmt *b = c->before->site[(*at)++]->block;
@@ -35,7 +35,8 @@ static const nw_expr *form(nw_normal n, const nw_expr *e, const nw_stmt **rounde
   return f;
 }
 
-// Simplifies an expression, where each variable of the block is in its declared range in the old program.
+// Simplifies an expression under the assumption that each variable of the block is in its declared range in the old
+// program.
 static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const nw_expr *e) {
   nw_ranges r;
   nw_ranges_of(&r, c->after->p, NULL);
@@ -50,7 +51,7 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
 }
 
 // True if two expressions have the same value in every instance of the old block. Instances that only the new program
-// has are not checked: they compute elements of a temporary that the old program did not read.
+// has are not checked, since they compute elements of a temporary that the old program did not read.
 static bool same_expr(const compare *c, const nw_stmt *block, const nw_expr *was, const nw_expr *is,
                       const nw_stmt **rounded) {
   const nw_expr *a = form(old_forms(c), was, rounded), *b = form(new_forms(c), is, rounded);
@@ -112,8 +113,9 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
   return true;
 }
 
-// True if the block equals one of the old blocks with the same origin. It need not equal all of them, since old blocks
-// of one origin may read the same values from different buffers.
+// True if the block equals one of the old blocks with the same origin. Sets *found if there is an old block with this
+// origin. The block need not equal all of them, since old blocks of one origin may read the same values from different
+// buffers.
 static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found, const nw_stmt **rounded) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, part, &at));) {

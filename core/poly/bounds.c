@@ -46,8 +46,8 @@ static isl_set *outside(const nw_model *m, const nw_use *a) {
   return bad;
 }
 
-// Checks the elements that the declared instances access (declared.c). This is sufficient if the whole buffer is
-// stored, and if only declared instances are executed.
+// Checks that the declared instances access only elements inside the shape of the buffer (declared.c). This is
+// sufficient if the whole buffer is stored, and if only declared instances are executed.
 static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
   nw_key k = {0};
   nw_key_add(&k, 'B');

@@ -59,8 +59,8 @@ static isl_set *not_served(const nw_fate *f, nw_use *r) {
   return left;
 }
 
-// Sets *bad to the pairs of executions of w and r in which r runs before w, and no other write has written the element
-// before r.
+// Returns NW_HOLDS if some write comes before every event of r that reads an element of w. Otherwise sets *bad to the
+// pairs of executions of w and r in which r runs before w, and no write has written the element before r.
 static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **bad) {
   isl_set *left = not_served(f, r);
   isl_map *late = nw_not_before(nw_meet_events(f->m, w, nw_events(f->m, r)), w, r);

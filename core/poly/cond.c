@@ -40,7 +40,7 @@ static bool is_extreme(void *env, const nw_expr *e) {
 }
 
 // Rewrites a condition such as x < min(a, b) to (x < a and x < b). The set of the result is one convex piece, while the
-// set of a comparison with a minimum may have several pieces.
+// set of a comparison with a minimum may have several pieces. Returns NULL for other conditions.
 static const nw_expr *taken_apart(const nw_space *v, const nw_expr *e) {
   nw_pool *pool = v->f->pool;
   int64_t coef;

@@ -20,7 +20,7 @@ int nw_judge_rules(void) { return NW_RULE_COUNT; }
 
 const char *nw_judge_rule_name(int i) { return i >= 0 && i < NW_RULE_COUNT ? rule_name[i] : NULL; }
 
-// In builds made for the mutation tests, the environment may name a rule to disable.
+// In builds for the mutation tests, the environment variable NW_MUTANT may name a rule to disable.
 static void read_mutant(nw_ctx *c) {
 #ifdef NW_MUTANTS
   const char *name = getenv("NW_MUTANT");
@@ -38,19 +38,19 @@ static void close_session(void *data) {
   nw_proofs_release(s);
 }
 
-// Can run in a signal handler, since isl_ctx_abort only sets a flag.
+// This function can run in a signal handler, since isl_ctx_abort only sets a flag.
 static void interrupt(void *data) { isl_ctx_abort(((nw_proofs *)data)->isl); }
 
-// Called after a call of the library was abandoned (base.h). The state of isl's objects is then unknown, so they are
-// not used again, and no proof relies on them. The session continues with a new context and the usual budget.
+// Runs after a call of the library was abandoned (base.h). The state of isl's objects is then unknown, so they are not
+// used again, and no proof relies on them. The session continues with a new context and the usual budget.
 static void abandon(void *data) {
   nw_slot *slot = &((nw_proofs *)data)->ctx->slot[NW_SLOT_POLY];
   slot->interrupt = NULL;
   slot->data = NULL;
 }
 
-// Allocates memory for GMP, the library of big integers that isl uses. GMP's own allocator would end the process if
-// memory runs out.
+// Enlarges a block of memory for GMP, the library of big integers that isl uses. GMP's own allocator would end the
+// process if memory runs out.
 static void *more_number(void *p, size_t old, size_t bytes) {
   (void)old;
   return nw_xrealloc(p, bytes);
@@ -111,12 +111,12 @@ char nw_judge_question(const nw_ctx *c) {
 // ---- the cost of a verdict
 
 // A verdict must not depend on earlier questions. So a question that uses stored results of earlier questions (facts,
-// models, the maps of accesses) is charged the original cost of these results. If the operations and charges of a
-// question are together below half of the limit, the question would have got the same answer without stored results.
-// Otherwise the question is answered again without stored results, and the second answer is used. The margin of one
-// half is needed because isl also caches results in its own objects, which are not charged. (In 1,000 random schedules,
-// isl's caches saved a thousandth of the operations of large questions, and 1,400 operations of small ones.) A quick
-// check does not give a verdict, so it may use stored results without charge.
+// models, the maps of accesses) is charged the original cost of these results. If the sum of the operations and the
+// charges is below half of the limit, the question has the same answer with and without stored results. Otherwise the
+// question is answered again without stored results, and the second answer is used. The margin of one half is needed
+// because isl also caches results in its own objects, and these results are not charged. (In 1,000 random schedules,
+// isl's caches saved a thousandth of the operations of large questions, and 1,400 operations of small questions.) A
+// quick check does not give a verdict, so it may use stored results without charge.
 
 // isl exports these functions, but does not declare them in its headers.
 isl_stat isl_ctx_next_operation(isl_ctx *ctx);
@@ -126,13 +126,13 @@ void isl_blk_clear_cache(isl_ctx *ctx);
 static void count_anew(nw_proofs *s) {
   isl_ctx_reset_operations(s->isl);
   isl_ctx_set_max_operations(s->isl, s->done < s->limit ? (unsigned long)(s->limit - s->done) : 1);
-  if (s->done >= s->limit) isl_ctx_next_operation(s->isl); // a limit of 0 would mean no limit
+  if (s->done >= s->limit) isl_ctx_next_operation(s->isl); // reaches the limit of 1; isl takes 0 as "no limit"
 }
 
-// Returns the number of isl operations since the question began. isl does not report this number. It reports only
-// whether a limit is reached, so this function finds the number by a binary search for that limit. A test of a limit
-// that is not reached is itself counted as an operation. `asked` is the number of these tests. These tests make the
-// counter too high, so it is restarted after the search.
+// Returns the number of isl operations since the question began. isl does not report this number. isl reports only
+// whether a limit is reached, so this function finds the number by a binary search for the largest limit that is
+// reached. isl counts a test of a limit that is not reached as an operation. `asked` is the number of these tests. The
+// tests make the counter too high, so the counter is restarted after the search.
 static long operations(nw_proofs *s) {
   if (isl_ctx_last_error(s->isl) != isl_error_none) return s->limit;
   long lo = 0, hi = s->limit - s->done, asked = 0;
@@ -168,13 +168,13 @@ static int blocks_of(const nw_stmt *s) {
   return n;
 }
 
-// If a program has more blocks than this, its budget grows in proportion to the number of blocks. The number of
+// If a program has more than MANY_BLOCKS blocks, its budget grows in proportion to the number of blocks. The number of
 // operations of a question grows in the same way, since the judge makes one or two small checks for each block.
 enum { MANY_BLOCKS = 64 };
 
-// Lowers the limit for deep nests, because an operation takes longer there. An operation works on one row of a tableau,
-// and the tableau has a column for each dimension. Measured times per operation: 0.3 us with 3 loops, 2 us with 16, 4.5
-// us with 23.
+// Returns the limit for a question about p. The limit is lower for deep nests, because an operation takes longer there.
+// An operation works on one row of a tableau, and the tableau has a column for each dimension. In measurements, an
+// operation took 0.3 us with 3 loops, 2 us with 16 loops, and 4.5 us with 23 loops.
 static long limit_for(const nw_proofs *s, const nw_program *p) {
   double depth = depth_of(p->root);
   double budget = (double)s->budget * (1 + blocks_of(p->root) / MANY_BLOCKS);
@@ -191,7 +191,7 @@ bool nw_proofs_begin(nw_proofs *s, const nw_program *p) {
   s->limit = limit_for(s, p);
   s->done = 0;
   if (!NW_MUTATED(memory_for_free))
-    isl_blk_clear_cache(s->isl); // memory that isl kept from an earlier question would cost no operation
+    isl_blk_clear_cache(s->isl); // isl counts no operation for memory that it kept from an earlier question
   count_anew(s);
   return !nw_stopped(s->ctx);
 }
@@ -210,7 +210,7 @@ isl_map *nw_with_quotients(nw_proofs *s, isl_map *map) {
   map = isl_map_compute_divs(map);
   bool lost = operations(s) >= s->limit;
   s->limit = whole;
-  if (lost) s->done = whole; // ensures that the question gets no answer
+  if (lost) s->done = whole; // the next operation then reaches the limit, so the question gets no answer
   count_anew(s);
   return map;
 }

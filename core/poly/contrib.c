@@ -59,7 +59,7 @@ static nw_answer once_between(const nw_fate *f, nw_use *a, nw_use *b) {
   return once_or_anew(f, a, b, bad);
 }
 
-// True if repeating a contribution changes nothing.
+// True if a repeated contribution does not change the result.
 static bool idempotent(nw_combiner c) { return c == NW_MIN_OF || c == NW_MAX_OF || c == NW_ARGMIN || c == NW_ARGMAX; }
 
 nw_answer nw_contributed_once(const nw_fate *f) {

@@ -1,6 +1,6 @@
-// Checks three properties of the instances that a program executes: each is in the declared domain, each is executed at
-// most once, and no declared instance is missing. If possible, each part of a site is checked separately. (A part is a
-// group of loops and variables that depend on each other; see parts.c.)
+// Checks three properties of a program. Every executed instance is in the declared domain, every instance is executed
+// at most once, and every declared instance is executed. If possible, each part of a site is checked separately. (A
+// part is a group of loops and variables that depend on each other; see parts.c.)
 #include "poly/radix.h"
 #include <stdlib.h>
 
@@ -98,8 +98,8 @@ nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from) {
 
 // ---- all instances
 
-// The sites of a program that do the same work. `full` is the set of those variables that take all their declared
-// values in every site.
+// The sites of a program that do the same work. `full` is the set of the variables that take all their declared values
+// in every site, as bits.
 typedef struct group {
   const nw_model *m;
   int n;
@@ -118,7 +118,7 @@ static isl_bool part_is_full(const nw_model *m, const nw_site *s, int from, nw_p
   return full;
 }
 
-// Removes a variable from `full` unless all variables of its part are in `full`, in every site.
+// Removes the variables of each part from `full` if `full` has only some of them. Returns true if `full` has changed.
 static bool shrink(group *g) {
   bool changed = false;
   for (int i = 0; i < g->n; i++)
@@ -227,8 +227,8 @@ static nw_answer remember(const nw_model *m, int fact, nw_answer answer) {
   return answer;
 }
 
-// Decides whether the sites that do the same work as s execute every instance. If so, *once says whether they execute
-// every instance exactly once.
+// Decides whether the sites that do the same work as s execute every declared instance. If they do, sets *once to true
+// if they execute every instance exactly once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once) {
   nw_sites like = nw_sites_like(m, s);
   int number = group_number(m, &like);

@@ -1,5 +1,6 @@
-// Checks reductions that run more than once. An *epoch* lasts from an init of an element to its next init. Each epoch
-// must have every contribution once, so that the last epoch leaves the same value as a single epoch would.
+// Checks reductions that run more than once. An *epoch* lasts from an init of an element to the next init of the
+// element. Each epoch must have every contribution once, so that the last epoch leaves the same value as a single
+// epoch.
 //
 // An init may still be a part of its reduction block. In the model, such an init runs directly before the first update.
 // Lowering may move the init before the outermost reduce loop. So an update is treated as earlier than such an init
@@ -41,7 +42,7 @@ static isl_map *started_between(const nw_fate *f, nw_use *a, nw_use *b, isl_map 
   return none;
 }
 
-// Checks that no contribution is repeated without an init in between.
+// True if an init runs between any two equal contributions.
 static isl_bool set_back(const nw_fate *f, nw_use *a, nw_use *b) {
   if (a->alloc != b->alloc || !nw_site_same_work(a->site, b->site)) return isl_bool_true;
   isl_map *again = nw_before(nw_same_contribution(f->m, a, b), a, b);
@@ -53,7 +54,7 @@ static isl_bool set_back(const nw_fate *f, nw_use *a, nw_use *b) {
   return yes;
 }
 
-// Checks that every update has an init before it.
+// True if an init runs before every execution of the update u.
 static isl_bool started(const nw_fate *f, nw_use *u) {
   isl_set *all = isl_map_domain(isl_map_copy(nw_use_map(f->m, u))), *some = isl_set_empty(isl_set_get_space(all));
   for (int i = 0; i < f->nwrites; i++) {
@@ -72,7 +73,7 @@ static bool same_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-// Checks that each execution of the init n is followed by all contributions to its element.
+// True if each execution of the init n is followed by all contributions to its element.
 static isl_bool whole(const nw_fate *f, nw_use *n) {
   isl_map *need = NULL, *come = NULL;
   for (int i = 0; i < f->nwrites; i++) {

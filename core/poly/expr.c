@@ -72,14 +72,14 @@ bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int
   return true;
 }
 
-// Skips leading digits with a single value, which carry no information.
+// Skips leading digits with the extent 1, since their value is always 0.
 static int first_digit(const nw_dim *d, int from, int to) {
   while (from < to - 1 && d->n > 1 && nw_is_const(d->fused[from], 1)) from++;
   return from;
 }
 
-// True if the number that the digits form is an affine function of the digits: all extents except the first are
-// constant.
+// True if the number that the digits form is an affine function of the digits. This requires that all extents except
+// the first are constant.
 static bool digits_affine(const nw_dim *d, int from, int to) {
   int64_t c;
   from = first_digit(d, from, to);
@@ -88,12 +88,12 @@ static bool digits_affine(const nw_dim *d, int from, int to) {
   return true;
 }
 
-// ---- what is affine
+// ---- affine expressions
 
 static bool affine_node(const nw_space *v, const nw_expr *e);
 
-// True for a product i*e if i has few values and e is affine. Such a product is represented by one piece for each value
-// of i.
+// True for a product i*e if i is a variable with few values and e is affine or a parameter. Stores i in *few and e in
+// *size. The product is represented by one piece for each value of i.
 static bool small_factor(const nw_space *v, const nw_expr *e, const nw_expr **few, const nw_expr **size) {
   for (int side = 0; side < 2; side++) {
     const nw_dim *d = e->arg[side]->op == NW_OP_VAR ? find_var(v, e->arg[side]->name) : NULL;
@@ -121,7 +121,7 @@ static bool widening(const nw_expr *e) {
 // index expressions (ir/expr/exact.c) qualify.
 static bool no_wrap(const nw_expr *e) { return e->type.dtype == NW_INDEX && nw_is_exact(e); }
 
-// True if isl can represent this node, given its operands.
+// True if isl can represent this node, provided that isl can represent its operands.
 static bool affine_node(const nw_space *v, const nw_expr *e) {
   int64_t c;
   const nw_expr *few, *size;
@@ -293,7 +293,8 @@ static bool dtype_range(nw_dtype t, int64_t *lo, int64_t *hi) {
   return true;
 }
 
-// Returns the bounds of x % m: 0 <= x % m < m if m is affine and positive.
+// Returns the points at which 0 <= x % m < m holds or m is not positive. The expression e is x % m, and its value is
+// dimension `dim`.
 static isl_set *remainder_bounds(const nw_space *v, const nw_expr *e, int dim) {
   isl_pw_aff *m = nw_space_aff(v, e->arg[1]);
   isl_set *not_positive = isl_pw_aff_le_set(isl_pw_aff_copy(m), constant(v, 0));
@@ -330,8 +331,8 @@ isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const
   return isl_pw_aff_list_add(value, nw_space_aff(v, e));
 }
 
-// Makes the map from all values at once, which is much faster than adding one value at a time. This is possible only if
-// each value has a single piece, which is the usual case. Otherwise returns NULL.
+// Makes the map from all values at once, which is much faster than adding one value at a time. Returns NULL if a value
+// has several pieces, which is rare.
 static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   isl_aff_list *plain = isl_aff_list_alloc(isl_space_get_ctx(space), 8);
   for (int i = 0, n = isl_pw_aff_list_size(value); i < n && plain; i++) {

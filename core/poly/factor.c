@@ -4,13 +4,13 @@
 // sites. The loops that a component of one index uses are linked with the loops that the same component of the other
 // index uses. A common loop that is at the same iteration in both accesses is linked with itself. A *factor* consists
 // of all parts that are linked, directly or through other links. The pairs of executions that access one element are
-// the product of the pairs of the factors. So there is no pair if one factor has no pair, and a write covers a read if
+// the product of the pairs of the factors. So there is no pair if one factor has no pair. And a write covers a read if
 // the write covers the read in each factor.
 //
 // A site may have a dozen loops, but a factor usually has only two or three loops of each site. Most steps leave most
-// factors as they are. nw_never_apart ignores the conditions of both accesses. nw_surely_covers
-// ignores those of the read, and fails if the write has any. Both examine one factor at a time,
-// and do not notice if another factor is empty. So if a proof fails, the property may still hold.
+// factors as they are. nw_never_apart ignores the conditions of both accesses. nw_surely_covers ignores the conditions
+// of the read, and finds no proof if the write has conditions. Both functions examine one factor at a time, and do not
+// notice if another factor is empty. So if a proof fails, the property may still hold.
 #include "poly/radix.h"
 
 // A factor of the accesses a and b. The fields are sets, as bits: `a` has loops of the site of a, `b` has loops of the
@@ -189,8 +189,8 @@ static isl_set *values_of(const duo *d, const nw_use *a, uint64_t loops, factor 
   return a == d->b || !f.terms ? values : isl_set_flat_product(values, nw_declared(d->m->f, d->b->site, f.terms));
 }
 
-// Compares component i of the two indices, in one iteration of the equal loops. True if the component of b takes every
-// number of an interval, and this interval contains all values of the component of a.
+// Compares component i of the two indices in one iteration of the loops in d->equal. True if the component of b takes
+// every number of an interval, and this interval contains all values of the component of a.
 static bool covers_reach(const duo *d, int i) {
   nw_reach x, y;
   if (!nw_reach_of(d->a->site, d->a->bound[i], d->equal, &x) || !nw_reach_of(d->b->site, d->b->bound[i], d->equal, &y))
@@ -207,8 +207,8 @@ static bool has_all_terms(const duo *d, factor f) {
   return false;
 }
 
-// True if it is proved, without isl, that the write covers the read in this factor. The factor must be a single
-// component of the index, or loops that are the same in both accesses, or the terms of a reduction.
+// True if it is proved, without isl, that the write covers the read in this factor. A proof is possible only if the
+// factor is a single component of the index, or loops that are the same in both accesses, or the terms of a reduction.
 static bool is_plain(const duo *d, factor f) {
   if (nw_has_condition(d->b->site, f.b) && !NW_MUTATED(factor_conditions)) return false;
   if (f.terms) return !f.index && !f.a && has_all_terms(d, f);

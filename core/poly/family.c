@@ -232,8 +232,8 @@ int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d) {
   return verdict_key_of(f, word, NW_COUNT(word))->number;
 }
 
-// True if this fact is known. Otherwise the caller proves the fact next, so the cost of the proof is counted from now
-// on.
+// True if the fact is known with the verdict `as`. If the fact has no verdict, the caller decides the fact next, so the
+// cost of the decision is counted from now on.
 static bool is_known(nw_family *f, int number, char as) {
   nw_price *price = &f->verdicts.price[number];
   if (f->verdicts.verdict[number] == as) return nw_price_charge(f->s, price), true;

@@ -49,10 +49,10 @@ nw_answer nw_own_places(const nw_model *m, const nw_buffer *b) {
   return answer;
 }
 
-// ---- Places
+// ---- places
 
-// Here an element is the tuple (iterations around the allocation, index). A place is the tuple (the same iterations,
-// position).
+// In this section, an element is the tuple (iteration of the loops around the allocation, index). A place is the tuple
+// (iteration of the same loops, position).
 
 static isl_map *to_places(const nw_model *m, const nw_use *a, isl_map *to_elements) {
   isl_map *same = isl_map_identity(isl_space_map_from_set(nw_family_space(m->f, a->site->dim[a->depth])));

@@ -1,5 +1,5 @@
-// Checks the loops that are bound to blocks and threads of a GPU's grid: how they are nested, how many threads a launch
-// has, and where buffers are allocated.
+// Checks the loops that are bound to blocks and threads of a GPU's grid. The checks concern the nesting of these loops,
+// the number of threads of a launch, and the places where buffers are allocated.
 #include "poly/internal.h"
 
 typedef struct grid {

@@ -1,5 +1,5 @@
-// Makes tables for a program, in which the accesses of a buffer, and the sites that do the same work, are found without
-// a search through the whole program.
+// Makes two tables for a program. They give the accesses of a buffer, and the sites that do the same work, without a
+// search through the whole program.
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -9,7 +9,8 @@ static int row_of(const nw_program *p, const nw_buffer *b) {
   return i;
 }
 
-// Lists the accesses of each buffer in the order of the sites: the first pass counts them, the second fills the lists.
+// Lists the accesses of each buffer in the order of the sites. The first pass counts the accesses, and the second pass
+// fills the lists.
 static void index_uses(nw_model *m) {
   int n = m->p->nbuffers;
   m->of = NW_NEW_N(m->arena, nw_uses, n + 1);

@@ -2,12 +2,12 @@
 //
 // A *site* is a part of a program that accesses memory: a block, or the init of a reduction block. (The init sets an
 // element before its first update. The block owns its init until a step makes the init a separate block.) The *domain*
-// of a site is the set of its executions. A domain has one dimension for each loop around the site (a fused loop has
-// one for each original loop), and the sizes as parameters. The *instance* of an execution is the tuple of the values
-// of the block's variables. A block declares a range for each variable; the tuples of values in these ranges are its
-// *declared* instances. A *use* is a read or write: a relation from executions to elements. A buffer that is allocated
-// inside loops is new in each of their iterations. So an element of such a buffer is identified by its index together
-// with those iterations.
+// of a site is the set of its executions. A domain has one dimension for each loop around the site, but a fused loop
+// has one dimension for each of its original loops. The sizes are parameters. The *instance* of an execution is the
+// tuple of the values of the block's variables. A block declares a range for each variable; the tuples of values in
+// these ranges are its *declared* instances. A *use* is a read or write: a relation from executions to elements. A
+// buffer that is allocated inside loops is new in each iteration of these loops. So an element of this buffer is
+// identified by its index together with the iteration of these loops.
 //
 // A *family* stores proven facts. The programs of one schedule share a family, so after a step only the facts about the
 // changed parts are proven again. A check returns NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
@@ -41,13 +41,13 @@ typedef struct nw_proofs {
   int refs; // number of references: one from the session's slot, and one from each family
   nw_ctx *ctx; // NULL after the session is closed
   isl_ctx *isl;
-  // Limits on isl operations. `budget`: for a question about few loops; `limit`: for the current question.
+  // Limits on isl operations: `budget` for a question about few loops, `limit` for the current question.
   long budget, limit;
   long done; // operations of this question before isl's counter was last restarted
-  char question;
-  bool glance;
+  char question; // 'o': judged by order, 'v': by value, 'm': only marks have changed
+  bool glance; // true for a quick check: see nw_judge_budget
   bool brief; // refusals have no witness: see nw_judge_briefly
-  // A question that reuses earlier results is charged the original cost of these results, once: see context.c.
+  // A question that reuses earlier results is charged once for their original cost: see context.c.
   long asked; // number of questions so far
   double before, charged, nested;
 } nw_proofs;
@@ -63,12 +63,13 @@ bool nw_proofs_from_nothing(nw_proofs *s); // true if the question must be answe
 nw_proofs *nw_proofs_of(nw_ctx *c);
 nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
-bool nw_proofs_begin(nw_proofs *s,
-                     const nw_program *p); // begins a question with a new budget; false on an interrupt
-// Prepare a projected map or set for a subtraction or a subset test. They consume their argument.
+// Begins a question about p with a new budget. Returns false if the session was interrupted.
+bool nw_proofs_begin(nw_proofs *s, const nw_program *p);
+// These two functions find the integer divisions of a projected map or set, which a subtraction or a subset test needs.
+// They consume the map or set.
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map);
 isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set);
-nw_answer nw_proofs_lost(nw_proofs *s); // to be called after isl failed: leaves a diagnostic, returns NW_ABORTED
+nw_answer nw_proofs_lost(nw_proofs *s); // reports a failure of isl: leaves a diagnostic and returns NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 
 // ---- family.c: what the programs of one schedule share
@@ -104,11 +105,12 @@ typedef struct nw_family {
   isl_set *context; // known facts about the sizes
   nw_vec product; // expressions of sizes that are not affine: each is a parameter
   nw_verdicts verdicts;
-  // Indexed by the number of a site or access; `nkept` entries are not NULL. If there are too many, all are freed.
+  // Indexed by the number of a site or access; `nkept` entries are not NULL. All entries are freed when there are too
+  // many.
   nw_kept **kept;
   int nkept;
 } nw_family;
-// Returns a new reference to `known` if this family fits p, otherwise to a new family.
+// Returns a new reference to `known` if p has the sizes and facts of this family. Otherwise returns a new family.
 nw_family *nw_family_for(const nw_program *p, nw_family *known);
 // True if a call of the library was abandoned (base.h) since the family was made. The family is then neither used nor
 // freed.
@@ -116,11 +118,12 @@ bool nw_family_abandoned(const nw_family *f);
 nw_family *nw_family_retain(nw_family *f);
 void nw_family_release(nw_family *f);
 isl_space *nw_family_space(const nw_family *f, int ndims);
-// position of a size, or of an expression of sizes, among the parameters; -1 if it is not a parameter
+// Returns the position of e among the parameters. A non-affine expression of sizes becomes a parameter when it is first
+// asked for. Returns -1 if e uses anything other than sizes.
 int nw_family_param(nw_family *f, const nw_expr *e);
 
-// A key is a sequence of words that tells what a fact is about. Keys with equal words have the same number, and one
-// fact is stored for each number.
+// A key is a sequence of machine words that identifies a fact. Keys with equal words have the same number, and one fact
+// is stored for each number.
 typedef struct nw_key {
   uintptr_t *word;
   int n, cap;
@@ -133,7 +136,7 @@ void nw_key_free(nw_key *k);
 int nw_fact_number(nw_family *f, const nw_key *k);
 bool nw_fact_proved(nw_family *f, int number);
 void nw_fact_prove(nw_family *f, int number);
-bool nw_fact_denied(nw_family *f, int number); // true if it is known to fail; used only if no witness is needed
+bool nw_fact_denied(nw_family *f, int number); // true if the fact is disproved; used only if no witness is needed
 void nw_fact_deny(nw_family *f, int number);
 nw_kept *nw_kept_find(const nw_family *f, int number); // NULL if nothing is stored
 void nw_keep(nw_family *f, int number, nw_kept kept); // takes ownership of the set and map of `kept`
@@ -143,37 +146,40 @@ int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d);
 // ---- expr.c, cond.c: expressions over a space
 typedef struct nw_dim {
   const char *name; // name of the variable
-  int first, n; // `first`: its first dimension; `n`: the number of its dimensions, more than 1 for a fused loop
+  int first, n; // first dimension of the variable; number of its dimensions, more than 1 for a fused loop
   const nw_expr *const *fused;
-  int few; // number of values, if the values are 0, 1, ... and their number is a small constant; otherwise 0
+  int few; // number of values if they are 0, 1, ... and their number is a small constant; otherwise 0
 } nw_dim;
 typedef struct nw_space {
   nw_family *f;
   int nvars, ndims;
   nw_dim var[NW_MAX_DEPTH];
-  nw_vec opaque; // subexpressions that are not affine: one dimension each, after the others
+  nw_vec opaque; // subexpressions that are not affine; each has a dimension after those of the variables
 } nw_space;
 void nw_space_init(nw_space *v, nw_family *f);
 void nw_space_var(nw_space *v, const char *name);
 void nw_space_loop(nw_space *v, const nw_stmt *loop);
-// finds opaque subexpressions; must be called before the first nw_space_aff or nw_space_cond
+// Adds a dimension for each opaque subexpression of e. Must be called before the first nw_space_aff or nw_space_cond.
 void nw_space_scan(nw_space *v, const nw_expr *e);
 void nw_space_free(nw_space *v);
 int nw_space_first(const nw_space *v, const char *name);
 isl_set *nw_space_all(const nw_space *v); // all points whose opaque dimensions are within their bounds
 isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e);
 isl_pw_aff *nw_space_dim(const nw_space *v, int dim);
-isl_set *nw_space_cond(const nw_space *v, const nw_expr *cond, bool want); // a superset if the condition is not exact
+// Returns the points at which cond may have the truth value `want`. These are more points than necessary if the
+// condition is not exact.
+isl_set *nw_space_cond(const nw_space *v, const nw_expr *cond, bool want);
 bool nw_cond_exact(const nw_expr *cond);
 bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to);
-// Makes a map from the points of a set to a tuple of values. The set also has the opaque dimensions, which are
-// projected out. Lists and sets are consumed.
+// These functions make a map from the points of a set to a tuple of values. nw_values returns an empty list, the next
+// two functions add values to the list, and nw_values_at makes the map. The set also has the opaque dimensions, which
+// nw_values_at projects out. Lists and sets are consumed.
 isl_pw_aff_list *nw_values(const nw_space *v);
 isl_pw_aff_list *nw_values_dims(isl_pw_aff_list *value, const nw_space *v, int from, int to);
 isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const nw_expr *e);
 isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value);
-isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n,
-                      const nw_expr *const *e); // consumes domain; projects out the opaque dimensions
+// consumes domain; projects out the opaque dimensions
+isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n, const nw_expr *const *e);
 
 // ---- back.c: from isl to expressions
 const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param); // consumes a
@@ -181,15 +187,15 @@ const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *
 // ---- model.c: sites and accesses of a program
 typedef struct nw_use nw_use;
 typedef struct nw_part {
-  uint64_t loops, vars; // as bits
+  uint64_t loops, vars; // sets of loops and variables of the site, as bits
 } nw_part;
 typedef struct nw_parts {
-  int n; // -1 if they are not yet known
+  int n; // -1 if the parts are not yet known
   nw_part *part;
 } nw_parts;
 typedef struct nw_site {
   const nw_stmt *block;
-  bool init; // true for an init that is still a part of this reduction block
+  bool init; // true for an init that is still a part of the reduction block `block`
   int seq; // position of the site in the text of the program
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
@@ -216,9 +222,9 @@ typedef struct nw_guarded {
 struct nw_use {
   const nw_site *site;
   const nw_buffer *buffer;
-  const nw_stmt *alloc; // the allocation around it; NULL for a parameter
-  int depth; // number of loops around that allocation
-  bool write, update; // update: the write also reads its element, since it is an update of a reduction
+  const nw_stmt *alloc; // the allocation of the buffer; NULL for a parameter
+  int depth; // number of loops around the allocation
+  bool write, update; // update: the write is an update of a reduction, which also reads its element
   const nw_expr *load; // the LOAD of a read
   int n;
   const nw_expr *const *index; // in terms of the block variables
@@ -267,7 +273,7 @@ typedef struct nw_model {
   nw_site **by_work;
   nw_price price;
 } nw_model;
-void nw_model_drop(const nw_program *p); // frees the model; it is made again when needed
+void nw_model_drop(const nw_program *p); // frees the model of p, which is made again when needed
 nw_model *nw_model_of(const nw_program *p, nw_family *known); // cached in the program; NULL and a diagnostic on failure
 // the model of the program that the judge examines instead of p
 nw_model *nw_model_judged(const nw_program *p, nw_family *known);
@@ -288,7 +294,7 @@ void nw_model_index(nw_model *m);
 nw_uses nw_uses_of(const nw_model *m, const nw_buffer *b);
 nw_sites nw_sites_like(const nw_model *m, const nw_site *s); // sites that do the same work; s may be of another model
 nw_sites nw_sites_below(const nw_model *m, const nw_stmt *loop);
-// index of the loop among the loops around s; -1 if it is not one of them
+// index of the loop among the loops around s; -1 if the loop is not around s
 int nw_site_level(const nw_site *s, const nw_stmt *loop);
 
 // ---- pair.c: two accesses of one buffer
@@ -296,23 +302,24 @@ bool nw_may_meet(const nw_use *a, const nw_use *b);
 int nw_common_loops(const nw_site *a, const nw_site *b);
 isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b); // pairs of executions that access the same element
 // If the index is data, one execution may read any of several elements. An event is an execution together with one of
-// these elements. nw_events makes (execution of r, element) -> element; nw_meet_events makes the pairs of an execution
-// of w and an event of r that access the same element.
+// these elements. nw_events returns the map (execution of r, element) -> element. nw_meet_events returns the pairs of
+// an execution of w and an event of r that access the same element.
 isl_map *nw_events(const nw_model *m, nw_use *r);
 isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events); // consumes events
 // Returns the pairs whose first execution is not before the second one. Consumes pairs.
 isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b);
 // Returns the pairs whose first execution is before the second one. Consumes pairs.
 isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b);
-// True if every execution of a is before every execution of b that accesses the same element. Otherwise *bad (if bad is
-// not NULL) has the pairs for which this is false.
+// True if every execution of a is before every execution of b that accesses the same element. Otherwise stores the
+// pairs of executions in the wrong order in *bad, if bad is not NULL.
 nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **bad);
 
 // ---- parts.c: groups of loops and variables of a site that depend on each other
 uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // the loops that the expression uses, as bits
 // the conditions of the site, except the bounds of the loops; the caller frees the vector
 nw_vec nw_site_conditions(const nw_site *s);
-// The outer loops 0..from - 1 do not connect parts. `out` has space for 2*NW_MAX_DEPTH parts.
+// Finds the parts, and returns their number. The outer loops 0..from - 1 do not connect parts. `out` has space for
+// 2*NW_MAX_DEPTH parts.
 int nw_site_parts(const nw_site *s, int from, nw_part *out);
 const nw_parts *nw_parts_of(const nw_model *m, const nw_site *s); // all parts
 // nw_part_map returns the map (outer loops, loops of the part) -> (outer loops, variables of the part). The outer loops
@@ -320,8 +327,9 @@ const nw_parts *nw_parts_of(const nw_model *m, const nw_site *s); // all parts
 // number differ at most in the positions of their loops. The number 0 means that the part cannot be compared.
 int nw_part_number(const nw_site *s, int from, nw_part part);
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
-// Returns the map from these loops, under their bounds and conditions, to the loops 0..from - 1 and n expressions.
-// `loops` includes the loops 0..from - 1.
+// Returns the map from the iterations of these loops to the loops 0..from - 1 and the values of n expressions. The
+// domain has only iterations in which the bounds and conditions of these loops hold. `loops` includes the loops
+// 0..from - 1.
 isl_map *nw_loops_map(const nw_site *s, uint64_t loops, int from, int n, const nw_expr *const *e);
 void nw_key_loops(nw_key *k, const nw_site *s, uint64_t loops); // adds these loops, their bounds and conditions
 
@@ -334,7 +342,7 @@ void nw_key_loops(nw_key *k, const nw_site *s, uint64_t loops); // adds these lo
 // (in a later one if `earlier` is false).
 bool nw_never_apart(const nw_model *m, const nw_use *a, const nw_use *b, int level, bool earlier);
 // True if it is proved that w accesses every element that r accesses, in the same iteration of the loops around the
-// allocation. If `all_terms` is true, w must do so for all declared values of its reduce variables.
+// allocation. If `all_terms` is true, w must access each element with all declared values of its reduce variables.
 bool nw_surely_covers(const nw_model *m, const nw_use *r, const nw_use *w, bool all_terms);
 // True if it is proved that component d of the index is always at least `from` and less than `from + extent`.
 bool nw_index_within(const nw_model *m, const nw_use *a, int d, const nw_expr *from, const nw_expr *extent);
@@ -348,7 +356,7 @@ isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape);
 bool nw_index_exact(const nw_use *a);
 void nw_key_declared(nw_key *k, const nw_use *a);
 
-// ---- cover.c: whether every declared instance is executed, and none of them twice
+// ---- cover.c: whether every declared instance is executed, and whether an instance is executed twice
 nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad);
 // True if every instance is executed at most once in each iteration of the loops 0..from - 1.
 nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from);
@@ -430,36 +438,38 @@ nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, cons
 // nw_is_neutral returns true if e, as component t of a contribution, never changes the reduction's value.
 //
 // nw_contributes_where returns a condition on the block's variables such that the contribution is neutral wherever the
-// condition is false. Returns NULL if there is no such condition.
+// condition is false. Returns NULL if the block's values do not have the form select(condition, x, neutral value).
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
 // Removes neutral contributions from `need`, and consumes `need`. `need` has tuples of three groups: the loops around
 // the allocation (`dims` dimensions), the element, and the values of the reduce variables.
 isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *need, int dims);
-void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // adds everything on which the result depends
+// adds everything on which the result of nw_without_neutral depends
+void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update);
 
 // ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: other checks
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
 nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *b);
-// For steps that are judged by order: checks that every sum of floats keeps the order of its terms.
+// Checks that every sum of floats keeps the order of its terms. The step must be judged by order.
 nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after);
 nw_answer nw_check_nesting(const nw_model *m); // checks the nesting of marked loops, and the requirements of each mark
-nw_answer nw_check_marks(const nw_model *m, const nw_program *before); // before: the user's program; may be NULL
+// before: the user's program before the step; may be NULL
+nw_answer nw_check_marks(const nw_model *m, const nw_program *before);
 nw_answer nw_check_together(const nw_model *m); // checks the assumptions of a merged program
 nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
-nw_answer nw_check_prefetches(const nw_model *m,
-                              bool structure); // `structure`: make only the checks that unsafe steps must also pass
+// `structure`: make only the checks that unsafe steps must also pass
+nw_answer nw_check_prefetches(const nw_model *m, bool structure);
 // `marks`: true if the step changes only marks; such a step may remove properties.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 
 // ---- marks.c: descriptions of conflicts
 
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // true if an earlier unsafe step marked the loop
-// true for two updates of one reduction, or its init and an update
+// true if a and b are two updates of one reduction, or its init and one of its updates
 bool nw_is_reduction(const nw_use *a, const nw_use *b);
 nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b);
 const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom);
@@ -474,8 +484,8 @@ bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out)
 
 // ---- threads.c: conflicts between blocks and threads
 
-// `before` may be NULL. If syncs is not NULL, it receives an nw_sync * for each pair of accesses that needs a barrier,
-// and nothing is refused.
+// `before` may be NULL. If `syncs` is not NULL, an nw_sync * is added to `syncs` for each pair of accesses that needs a
+// barrier, and no conflict is refused.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs);
 
 // ---- witness.c: refusals with the smallest executions that conflict
@@ -489,7 +499,8 @@ typedef struct nw_story {
   // {t} by the sink, {b} by the block of the source, {c} by the block of the sink, {n} by the buffer.
   const char *why;
 } nw_story;
-// consumes bad; returns NW_FAILS or NW_ABORTED
+// These functions consume `bad`, and return NW_FAILS or NW_ABORTED. The pairs in `bad` are executions of the source and
+// of the sink.
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad);
 nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad); // bad: executions of story->site
 nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buffer *b, const char *why, isl_set *bad);

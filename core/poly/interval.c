@@ -1,8 +1,8 @@
 // Finds the iterations of a loop in which every condition inside the loop holds, for all iterations of inner loops.
 //
 // Conditions are the conjuncts of a block's guard, and the conditions of selects in its body. A clamp also gives a
-// condition: for max(i - 1, 0) it is 0 <= i - 1, under which the clamp equals i - 1. Only conditions that use the
-// loop's variable are considered.
+// condition. For example, max(i - 1, 0) gives the condition 0 <= i - 1, under which the clamp equals i - 1. Only
+// conditions that use the loop's variable are considered.
 #include "poly/internal.h"
 #include <isl/constraint.h>
 
@@ -82,8 +82,8 @@ static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
 
 // ---- iterations in which conditions may fail
 
-// Returns the iterations of all loops around the block. Of the guards, only those that do not use the variable of the
-// examined loop restrict these iterations.
+// Returns the iterations of all loops around the block. A guard restricts these iterations only if it does not use the
+// variable of the examined loop.
 static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(x->m->f->context));
   for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(v, s->loop[i], set);
@@ -92,7 +92,7 @@ static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   return set;
 }
 
-// Sets x->branches if a guarded block runs in none of the iterations in which earlier guarded blocks run.
+// Sets x->branches if this guarded block runs, but in none of the iterations in which earlier guarded blocks run.
 static void note_branch(asked *x, const nw_site *s, const nw_space *v, isl_set *runs, int keep) {
   bool guarded = false;
   for (int i = 0; i < s->nwhere; i++) {
@@ -200,8 +200,7 @@ static isl_set *range_of(const asked *x, const nw_site *s) {
   return set;
 }
 
-// True if, for all sizes and all iterations of the enclosing loops, all of lo..hi are iterations of the loop and are in
-// `good`.
+// True if every i with lo <= i < hi is an iteration in `good`, for all sizes and all iterations of the enclosing loops.
 static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out, isl_set *good) {
   nw_space v = outer_view(x, s, x->level);
   nw_space_scan(&v, out->lo);
@@ -216,7 +215,8 @@ static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out,
   return yes;
 }
 
-// Returns the bound that a constraint gives for the set's only dimension; NULL if the constraint gives no such bound.
+// Returns the lower bound that a constraint gives for the set's only dimension, or the upper bound if `least` is false.
+// Returns NULL if the constraint does not give this bound.
 static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
   isl_bool it = isl_constraint_is_equality(c) == isl_bool_true ? isl_bool_false
                 : least                                        ? isl_constraint_is_lower_bound(c, isl_dim_set, 0)
@@ -229,7 +229,7 @@ static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
 
 enum { FEW = 3 }; // maximal number of pieces for which the hull is computed
 
-// Returns the set as one list of constraints; NULL if it is not convex.
+// Returns the set as one list of constraints; NULL if the set is not convex or has more than FEW pieces.
 static isl_basic_set *one_piece(isl_set *alone) {
   if (isl_set_n_basic_set(alone) > FEW) return NULL;
   isl_basic_set *b = isl_set_convex_hull(isl_set_copy(alone));
@@ -271,8 +271,8 @@ static const nw_expr *bound(const asked *x, const nw_site *s, isl_set *alone, is
   return least || !e ? e : nw_add(x->pool, e, nw_index(x->pool, 1));
 }
 
-// Computes the interval of the iterations in which every condition holds. Returns NW_FAILS if there are none, or if
-// they are not consecutive.
+// Computes the interval of the iterations in which every condition holds. Returns NW_FAILS if the conditions hold in no
+// iteration, or if the iterations are not consecutive.
 static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *good = isl_set_subtract(isl_set_copy(x->range), isl_set_copy(x->bad));
   isl_set *alone = of_loop_alone(x, isl_set_copy(good), s->dim[x->level]);
@@ -287,7 +287,7 @@ static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set_free(good);
   isl_set_free(alone);
   isl_set_free(around);
-  // true if there are such iterations and they are consecutive, but their bounds cannot be expressed
+  // true if the conditions hold in consecutive iterations, but the bounds of these iterations cannot be expressed
   bool lost = whole == isl_bool_true && !(out->lo && out->hi);
   if (none < 0 || whole < 0 || lost) return nw_proofs_lost(x->m->f->s);
   out->apart = none == isl_bool_false && !whole;
@@ -300,8 +300,8 @@ static int level_of(const asked *x, const nw_site *s) {
   return k;
 }
 
-// Prepares the question. Sets *s to a block in the loop, or to NULL if there is nothing to check. Returns false with a
-// diagnostic if proofs cannot begin.
+// Prepares the question. Sets *s to a site in the loop, or to NULL if the loop is fused or has no sites. Returns false
+// with a diagnostic if proofs cannot begin.
 static bool begin_asking(asked *x, const nw_program *p, const nw_stmt *loop, const nw_site **s) {
   const nw_model *m = nw_proofs_begin(nw_proofs_of(p->ctx), p) ? nw_model_of(p, NULL) : NULL;
   if (!m) return false;
@@ -338,7 +338,8 @@ static bool holding_once(const nw_program *p, const nw_stmt *loop, nw_interval *
 
 typedef bool (*ask_once)(const nw_program *p, const nw_stmt *loop, nw_interval *out);
 
-// Asks a question by calling `once`. If stored results may have affected the answer, calls `once` again without them.
+// Asks a question by calling `once`. If stored results may have affected the answer, frees these results and calls
+// `once` again.
 static bool ask_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out, ask_once once) {
   bool ok = once(p, loop, out);
   if (nw_stopped(p->ctx) || !nw_proofs_from_nothing(nw_proofs_of(p->ctx))) return ok;
@@ -374,7 +375,8 @@ static isl_set *contributing(asked *x, const nw_site *s) {
   return set;
 }
 
-// Sets *out to the range from the first to the last iteration that contributes.
+// Sets *out to the range from the first to the last iteration that contributes. Returns false if the bounds of this
+// range cannot be expressed.
 static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *alone = of_loop_alone(x, isl_set_copy(x->some), s->dim[x->level]);
   isl_set *around = isl_set_params(isl_set_copy(alone));

@@ -1,5 +1,5 @@
-// Finds the verdict on a step. Decides whether the step is judged by its marks, by order or by value, and makes the
-// checks that apply to every step.
+// Finds the verdict on a step. Decides whether the step is judged by order, by value, or by its marks alone, and makes
+// the checks that apply to every step.
 #include "poly/whole.h"
 #include <isl/options.h>
 #include <stdlib.h>
@@ -68,8 +68,8 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
-// Returns the nest inside a call, or s itself. A call is like a mark on its nest: it names code that does the same
-// work.
+// Returns the nest inside a call; returns s itself if s is not a call. A call is like a mark on its nest, since a call
+// only names code that does the same work.
 static const nw_stmt *through_call(const nw_stmt *s) { return s->kind == NW_CALL && s->nkids == 1 ? s->kid[0] : s; }
 
 static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
@@ -108,8 +108,8 @@ static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt
   return nw_tell(m, kind, NULL, NULL, fmt, block, buffer);
 }
 
-// Checks that the access can be judged: the index of a write must be affine, and the buffer must be allocated where it
-// is used.
+// Checks that the access can be judged. The index of a write must be affine, the buffer must be allocated where it is
+// used, and an input must not be written.
 static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
   const nw_ctx *c = m->p->ctx;
@@ -143,8 +143,8 @@ static nw_answer both_once(const nw_model *before, const nw_model *after) {
   return answer == NW_HOLDS ? nw_each_once(after) : answer;
 }
 
-// Checks every buffer that exists more than once, since an instance does not identify the copy that it uses. Such a
-// buffer can be judged by order only if its elements do not change their value.
+// Checks every buffer that exists more than once. Such a buffer can be judged by order only if its elements do not
+// change their value, since an instance does not tell which copy of the buffer it uses.
 static nw_answer orderly_storage(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++)
@@ -224,8 +224,8 @@ void nw_judge_forget(const nw_program *p) {
   if (m && m->nsites > MANY_SITES && !nw_family_abandoned(m->f)) forget(p);
 }
 
-// Answers a question about one program (then `before` is NULL) or two programs, by calling `once`. If stored results
-// may have affected the answer, calls `once` again without them.
+// Answers a question about two programs by calling `once`. For a question about one program, `before` is NULL. If
+// stored results may have affected the answer, frees these results and calls `once` again.
 static bool asked(const nw_program *before, const nw_program *after,
                   bool (*once)(const nw_program *before, const nw_program *after)) {
   nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;
@@ -260,8 +260,8 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after) {
   return holds;
 }
 
-// Makes the checks that apply even to unsafe steps: the program can be lowered, its storage and marks fit the target,
-// and properties set by the user are kept.
+// Makes the checks that apply even to unsafe steps. They ensure that the program can be lowered, that its storage and
+// marks fit the target, and that properties set by the user are kept.
 static bool structure_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_judged(before, NULL), *new = old ? nw_model_judged(after, old->f) : NULL;
   if (!new) return false;

@@ -1,5 +1,5 @@
-// Checks that parallel and vectorized loops, and virtual threads, carry no dependence. That is, no two iterations of
-// such a loop access the same element, unless both only read it.
+// Checks that parallel loops, vectorized loops and virtual threads carry no dependence. That is, if an iteration of one
+// of these loops writes an element, no other iteration accesses this element.
 #include "ir/program/lift.h"
 #include "poly/internal.h"
 
@@ -148,7 +148,7 @@ static bool both_atomic(const nw_model *m, const nw_use *a, const nw_use *b) {
 }
 
 // True if the init runs before loop `level`. A lifted init (lift.c) runs before the loops of its reduction. So this
-// function tests whether loop `level` is a loop of the reduction or inside such a loop.
+// function tests whether loop `level` is a loop of the reduction or is inside a loop of the reduction.
 static bool init_before(const nw_model *m, const nw_use *init, int level) {
   const nw_site *s = init->site;
   if (!NW_RULE(m->p->ctx, atomic_init)) return true;
@@ -158,8 +158,8 @@ static bool init_before(const nw_model *m, const nw_use *init, int level) {
   return false;
 }
 
-// True if different threads of the loop may access the same element, one in a and the other in b. This requires atomic
-// updates, which lose no contribution in any order.
+// True if one thread of the loop may access an element by a while another thread accesses the element by b. This
+// requires atomic updates, which lose no contribution in any order.
 static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_use *a, const nw_use *b, int level) {
   if (!is_parallel(loop) || !nw_is_reduction(a, b) || !both_atomic(m, a, b)) return false;
   if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;
@@ -269,7 +269,7 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stm
   return answer;
 }
 
-// ---- Calls
+// ---- calls
 
 // An intrinsic may access the elements of a call in any order, so two of these elements must not share a position.
 
@@ -305,7 +305,7 @@ static nw_answer check_call_places(const nw_model *m, const nw_stmt *call) {
   return answer;
 }
 
-// True if an earlier unsafe step made this mark. Such a mark is not checked again, since it is shown as unsafe.
+// True if an earlier unsafe step made this mark. The mark is not checked again, since the program shows it as unsafe.
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
   nw_path path;
   if (!s->unsafe || !before || !nw_find(before, s->id, &path)) return false;

@@ -109,9 +109,9 @@ static bool surely_runs(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &extent) && extent > 0;
 }
 
-// Returns the executions of an init in which a reduce loop has no iterations. A lifted init (lift.c) runs even then,
-// since the result of an empty reduction is its init. But if the loops run only a part of the reduction, the init may
-// or may not run (`maybe`). Then no proof may rely on the write or on its absence.
+// Returns the executions of an init in which a reduce loop has no iterations. A lifted init (lift.c) runs even in these
+// executions, since the result of an empty reduction is its init. But if the loops run only a part of the reduction,
+// the init may or may not run (`maybe`). Then no proof may rely on the write or on its absence.
 static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
@@ -238,8 +238,8 @@ static void make_sets(nw_model *m, nw_site *s) {
   s->instance = instances(s, m->arena);
 }
 
-// Gives a site its sets. If another program of the schedule has a site with the same number, the sets are copied from
-// there. The sets of an init that may have no updates are always made, since they are not determined by its number.
+// Gives a site its sets. If another program of the schedule has a site with the same number, the sets of that site are
+// copied. The sets of an init that may have no updates are always made, since its number does not determine them.
 static void site_sets(nw_model *m, nw_site *s) {
   if (s->maybe || (s->init && may_lack_updates(m, s))) {
     make_sets(m, s);
@@ -305,8 +305,9 @@ static void forget_if_empty(nw_model *m, nw_site *s) {
   m->nsites--;
 }
 
-// Adds the sites of a block: first the init that is a part of the block, if any. Then, if the reduction may be empty, a
-// site for those executions of the init that may or may not happen (`maybe`). Then the block itself.
+// Adds the sites of a block. If the init is a part of the block, the site of the init comes first. If the reduction may
+// be empty, a second site has those executions of the init that may or may not happen (`maybe`). The block itself comes
+// last.
 static void add_block(build *b, const nw_stmt *block) {
   if (block->block.has_init) {
     const nw_site *init = add_site(b, block, true, false);
@@ -338,7 +339,7 @@ static int count_blocks(const nw_stmt *s) {
   return n;
 }
 
-// The model is stored in its program, except if isl failed while it was made.
+// Stores the new model in its program. If isl fails while the model is made, nothing is stored.
 nw_model *nw_model_of(const nw_program *p, nw_family *known) {
   if (p->model && nw_family_abandoned(((nw_model *)p->model)->f)) {
     ((nw_program *)p)->model = NULL;

@@ -46,7 +46,8 @@ static bool told_by_element(const nw_use *u) {
   return nw_index_is_vars(u->site->block, u->n, (const nw_expr *const *)u->index);
 }
 
-// Returns the points at which the condition certainly fails; NULL if the condition is not affine.
+// Returns the tuples (element, values of the reduce variables) for which the condition certainly fails. Returns NULL if
+// the condition is not affine.
 static isl_set *failing(nw_family *f, const nw_use *u, const nw_expr *cond) {
   const nw_site *s = u->site;
   nw_space v;

@@ -1,6 +1,6 @@
-// Makes normal forms: expressions for the values that a block computes, in terms of the values of other blocks. Copies,
-// and blocks that the other program does not have, are replaced by their bodies. The section on normal.c in internal.h
-// says how normal forms are used.
+// Makes normal forms. A normal form is an expression for a value that a block computes, in terms of the values of other
+// blocks. Copies, and blocks that the other program does not have, are replaced by their bodies. The section on
+// normal.c in internal.h says how normal forms are used.
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -62,7 +62,7 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
 }
 
 // Loads of the buffer must be expanded if the other program has no block with the same origin. Returns a block whose
-// body gives the values of the whole buffer, or NULL if loads need not or cannot be expanded.
+// body gives the values of the whole buffer. Returns NULL if loads need no expansion or cannot be expanded.
 static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;
@@ -119,8 +119,8 @@ static const nw_expr *normal_load(void *env, const nw_expr *load) {
   return nw_normal_form(n, value);
 }
 
-// The recursion ends because all values of a program come from its inputs. A buffer that is copied into itself cannot
-// occur; if it did, the depth limit would end the recursion.
+// The recursion ends because all values of a program come from its inputs. A buffer that is copied into itself should
+// not occur, but the depth limit ends the recursion in this case too.
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e) {
   if (n->depth > NW_MAX_DEPTH) return e;
   n->depth++;

@@ -151,9 +151,8 @@ static int end_of_site(const nw_uses *u, int at) {
   return at;
 }
 
-// True if an init that writes the buffer is still a part of its block. Then it is not known exactly when the init runs:
-// before the reduction's loops, or directly before the first update. So the buffer cannot be judged if its elements
-// change their values.
+// True if an init that writes the buffer is still a part of its block. Such an init may run before the reduction's
+// loops, or directly before the first update. So the buffer cannot be judged if its elements change their values.
 static bool owns_init(const nw_uses *u) {
   for (int i = 0; i < u->n; i++)
     if (u->at[i]->site->init) return true;

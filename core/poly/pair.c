@@ -57,7 +57,8 @@ isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return good;
 }
 
-// Checks the order of the pairs loop by loop, and stops when no pairs are left or a pair is out of order.
+// True if the first execution of every pair is before the second execution. The function examines one loop after the
+// other, and stops when no pairs are left or a pair is in the wrong order.
 static isl_bool ordered(isl_map *pairs, const nw_use *a, const nw_use *b) {
   isl_bool fine = isl_bool_true;
   int n = common_dims(a, b);
@@ -73,7 +74,7 @@ static isl_bool ordered(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return fine;
 }
 
-// True if the order is proved for every common loop and the text has the same order.
+// True if the order is proved for every common loop, and a is before b in the text.
 static bool proved_by_loops(const nw_model *m, const nw_use *a, const nw_use *b, int common) {
   bool proved = textual(a, b) < 0;
   for (int i = a->depth; i < common && proved; i++) proved = nw_never_apart(m, a, b, i, false);

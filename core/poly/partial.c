@@ -25,7 +25,7 @@ typedef struct whole {
 
 static bool is_reduction(const nw_stmt *b) { return b->block.combiner != NW_PLAIN; }
 
-// Returns the only block that fills the temporary; NULL if there are several.
+// Returns the only block that writes the temporary; NULL if several blocks write it.
 static const nw_stmt *only_writer(const nw_model *m, const char *buffer) {
   const nw_buffer *b = nw_find_buffer(m->p, buffer);
   const nw_stmt *found = NULL;
@@ -45,8 +45,8 @@ static bool same_index(const nw_expr *const *a, const nw_expr *const *b, int n) 
   return true;
 }
 
-// Finds the block that computes the parts. All targets of `is` must read the same element, each from the corresponding
-// target of that block.
+// Finds the block that computes the parts, and stores it in w->part. All targets of `is` must read the same element,
+// each from the corresponding target of that block. Returns false if there is no such block.
 static bool find_part(whole *w) {
   const nw_stmt *is = w->is;
   const nw_expr *first = is->block.target[0].value;
@@ -157,8 +157,8 @@ static const nw_expr *filled(const whole *w, const nw_expr *e) {
   return nw_subst_n(w->pool, e, n, name, by);
 }
 
-// Solves a == b if a is affine in one unknown whose coefficient is 1 or -1. Both must be index expressions. The types
-// are compared because one body may have an index where the other has data.
+// Solves a == b if a and b are index expressions, and a is affine in one unknown with the coefficient 1 or -1. The
+// types must be tested because one body may have data where the other body has an index.
 static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   int64_t coef[NW_MAX_DEPTH];
   const nw_expr *rest;
@@ -222,8 +222,8 @@ static bool all_solved(const whole *w) {
   return true;
 }
 
-// Determines the unknowns such that the bodies become equal. Each pass may determine another unknown. True if the
-// bodies are equal at the end.
+// Determines the unknowns such that the bodies become equal. Each pass may determine another unknown. Returns true if
+// the bodies are equal at the end.
 static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *const *is) {
   memset(w->solved, 0, sizeof w->solved);
   for (int round = 0; round <= w->nk && !all_solved(w); round++)
@@ -235,7 +235,8 @@ static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *con
   return true;
 }
 
-// Replaces select(cond, contribution, neutral) by the contribution, and stores the condition in w->cond.
+// Replaces select(cond, contribution, neutral) by the contribution, and stores the condition in w->cond. Returns false
+// if a body does not have this form.
 static bool without_condition(whole *w, int n, const nw_expr **is) {
   for (int t = 0; t < n; t++) {
     if (is[t]->op != NW_OP_SELECT || (t && is[t]->arg[0] != w->cond)) return false;

@@ -28,8 +28,8 @@ static void conjuncts(const nw_expr *e, nw_vec *out) {
   conjuncts(e->arg[1], out);
 }
 
-// Returns the conditions of a site other than the bounds of its loops. For an init, these include that every reduce
-// variable is at its first value.
+// Returns the conditions of a site other than the bounds of its loops. The conditions of an init also say that every
+// reduce variable has its first value.
 nw_vec nw_site_conditions(const nw_site *s) {
   nw_vec out = {0};
   for (int i = 0; i < s->nwhere; i++) conjuncts(s->where[i], &out);

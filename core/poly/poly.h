@@ -1,4 +1,4 @@
-// The judge: it represents programs as isl sets and maps, and decides whether each step is correct.
+// Declares the judge, which represents programs as isl sets and maps and decides whether each step is correct.
 //
 // No isl type appears in this header. The judge takes all its information from the programs before and after the step,
 // and none from the primitive that made the step. An *instance* of a block is the tuple of the values of its variables
@@ -15,42 +15,46 @@
 bool nw_judge(const nw_program *before, const nw_program *after);
 
 // True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same. False
-// if the order differs, or if isl cannot decide this. Only for steps that are judged by order.
+// if the order differs, or if isl cannot compare the orders. The step must be judged by order.
 bool nw_judge_sums(const nw_program *before, const nw_program *after);
 
-// For a step in s:unsafe: checks that the result can be lowered and stored, and that its marks are nested correctly.
+// True if the result of a step in s:unsafe can be lowered and stored, its marks are nested correctly, and it keeps the
+// properties that the user has set.
 bool nw_judge_structure(const nw_program *before, const nw_program *after);
-// True if every access is inside its buffer. Machine code of p then cannot corrupt memory, even if its results are
+// True if every access is inside its buffer. Machine code of p then cannot corrupt memory, even if the results are
 // wrong.
 bool nw_judge_bounds(const nw_program *p);
-// Checks that an unsafe program has no access outside its buffers: code must not write to such addresses, and the cache
-// model has no lines for them. `what` describes the use of the program in the error, for example "compiled".
+// True if p is not unsafe, or if every access of p is inside its buffer. Otherwise leaves an error, since compiled code
+// would corrupt memory, and the cache model has no lines for addresses outside buffers. `what` describes the use of the
+// program in the error, for example "compiled".
 bool nw_judge_harmless(const nw_program *p, const char *what);
 
-// Frees large data that was made to judge p; it is made again when needed.
+// Frees the data that was made to judge p if they are large. They are made again when they are needed.
 void nw_judge_forget(const nw_program *p);
 
 // Judges the first program of a computation: every access must be inside its buffer, every read must come after the
 // write of its element, and all outputs must be written.
 bool nw_judge_first(const nw_program *p);
 
-// The iterations of a loop in which all conditions inside it hold, for all iterations of inner loops. The conditions
-// are guards of blocks, conditions of selects, and clamps. Conditions that do not depend on the loop's variable are
-// ignored.
+// The iterations of a loop in which all conditions inside the loop hold, for all iterations of inner loops. The
+// conditions are guards of blocks, conditions of selects, and clamps. Conditions that do not depend on the loop's
+// variable are ignored.
 typedef struct nw_interval {
-  int nconds; // number of such conditions
-  // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none, or if `apart` is true
+  int nconds; // number of conditions that depend on the loop's variable
+  // The iterations i with lo <= i < hi. The bounds are expressions of sizes and enclosing loops. They are NULL if the
+  // conditions hold in no iteration, or if `apart` is true.
   const nw_expr *lo, *hi;
   bool apart; // true if the iterations are not consecutive
   bool branches; // true if some blocks run in iterations in which other blocks do not run, as in a fused loop
-  // true if lo..hi is inside the loop's range for all sizes; if false, lo and hi must be clamped to the range
+  // true if these iterations are in the loop's range for all sizes; if false, lo and hi must be clamped to the range
   bool stands;
 } nw_interval;
-bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
+// Finds this interval for a loop. Returns false if isl cannot decide where the conditions hold.
+bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out);
 
 // Finds a range of iterations of the loop such that no update inside the loop contributes in any other iteration. Sets
-// out->nconds to 0 if some update always contributes.
-bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
+// out->nconds to 0 if some update always contributes. Returns false if isl cannot decide where updates contribute.
+bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out);
 
 // A place where a barrier is needed: block `before` must finish in all threads before block `after` begins. If `loop`
 // is 0, the blocks are in the same iteration of their common loops. Otherwise `after` is in a later iteration of `loop`
@@ -59,19 +63,21 @@ typedef struct nw_sync {
   int before, after; // ids of blocks
   int loop;
 } nw_sync;
-bool nw_syncs(const nw_program *p, nw_vec *out); // out: nw_sync *; false with a diagnostic if isl exceeded its budget
+// Adds an nw_sync * to `out` for each place. Returns false with a diagnostic if isl exceeded its budget.
+bool nw_syncs(const nw_program *p, nw_vec *out);
 
 // nw_judge_question, in nestwright/sched.h, returns how the last step was judged.
 
-// The rules of the judge (poly/rules.def), which the mutation tests can disable by name.
+// Return the number of rules of the judge (poly/rules.def), and the name of rule i. The mutation tests disable rules by
+// name.
 int nw_judge_rules(void);
 const char *nw_judge_rule_name(int i);
 
-// Sets the limit on isl operations for one question; 0 restores the default. A limit below 0 asks for a quick check,
-// whose answer is not final.
-long nw_judge_budget(nw_ctx *c, long most); // returns the previous limit
+// Sets the limit on isl operations for one question, and returns the previous limit. The limit 0 restores the default.
+// A limit below 0 asks for a quick check with at most -most operations. The answer of a quick check is not final.
+long nw_judge_budget(nw_ctx *c, long most);
 
 // Switches brief refusals on or off, and returns the previous state. A brief refusal names the buffer and the blocks in
-// conflict, but no element and no iterations. This avoids the search for the smallest witness. On the packed GEMM, this
-// increases the number of refusals per second from 4,400 to 17,000.
+// conflict, but no element and no iterations, so the judge need not search for the smallest witness. On the packed
+// GEMM, brief refusals increase the number of refusals per second from 4,400 to 17,000.
 bool nw_judge_briefly(nw_ctx *c, bool brief);

@@ -16,8 +16,8 @@ static void sort(int n, nw_digit *d) {
     }
 }
 
-// The digits are sorted by weight. The digits below digit k make numbers that differ by at most `reach`. If the weight
-// of digit k is larger than `reach`, different values of digit k give different numbers. If the weight is at most
+// Sorts the digits by weight. The digits before digit k make numbers that differ by at most `reach`. If the weight of
+// digit k is larger than `reach`, different values of digit k give different numbers. If the weight is at most
 // `reach` + 1, there are no gaps.
 int nw_radix(int n, nw_digit *d) {
   __int128 reach = 0;
@@ -47,13 +47,13 @@ bool nw_has_condition(const nw_site *s, uint64_t loops) {
   return has;
 }
 
-// The value of a variable, as a weighted sum of loop variables. If a loop begins at an affine function of other loops,
-// this function is a part of the sum, and the loop counts as one that begins at 0.
+// A weighted sum of loop variables, which is the value of a variable. If a loop begins at an affine function of other
+// loops, this function is added to the sum, and the loop is treated as a loop that begins at 0.
 typedef struct sum {
   int n;
   const char *loop[NW_MAX_DEPTH]; // outermost first
   int64_t weight[NW_MAX_DEPTH], extent[NW_MAX_DEPTH];
-  bool fixed; // true if the constant part is `rest`; otherwise it depends on sizes or on loops outside the part
+  bool fixed; // true if the rest of the value is the constant `rest`, and does not use sizes or loops outside the part
   int64_t rest;
 } sum;
 
@@ -64,7 +64,8 @@ static bool add_rest(sum *x, int64_t times, const nw_expr *e) {
   return !__builtin_mul_overflow(times, value, &product) && !__builtin_add_overflow(x->rest, product, &x->rest);
 }
 
-// Writes a binding as such a sum. Returns false if the binding does not have this form, or if a loop has no iterations.
+// Writes a binding as a weighted sum of the loops of the part. Returns false if the binding does not have this form, or
+// if a loop has no iterations.
 static bool find_sum(const nw_site *s, nw_part part, const nw_expr *bind, sum *x) {
   nw_pool *pool = s->view.f->pool;
   const nw_expr *begin[NW_MAX_DEPTH], *rest;
@@ -90,7 +91,7 @@ static bool find_sum(const nw_site *s, nw_part part, const nw_expr *bind, sum *x
   return true;
 }
 
-// Returns the known properties of one variable. Sets *digits to the loops that are its digits.
+// Returns the known properties of one variable. Sets *digits to the loops of the sum that are its digits, as bits.
 static int var_radix(const nw_block_var *v, const sum *x, uint64_t *digits) {
   nw_digit digit[NW_MAX_DEPTH];
   __int128 least = x->rest, most = x->rest;
@@ -136,7 +137,7 @@ int nw_part_radix(const nw_site *s, nw_part part) {
 
 // ---- the reach of inner loops
 
-// Adds the loops that the begins of these loops use.
+// Returns the set `loops` together with the outer loops on which the begins of these loops depend.
 static uint64_t with_begins(const nw_site *s, uint64_t loops) {
   for (int i = s->nloops - 1; i >= 0; i--)
     if (loops >> i & 1) loops |= nw_site_loops_of(s, s->loop[i]->loop.begin);

@@ -3,7 +3,7 @@
 #include "poly/internal.h"
 
 typedef struct nw_digit {
-  // the digit has `extent` values (at least 1), in steps of `weight`, whatever the values of the other digits are
+  // the digit has `extent` values (at least 1) in steps of `weight`, for all values of the other digits
   int64_t weight, extent;
 } nw_digit;
 
@@ -27,5 +27,5 @@ typedef struct nw_reach {
   // in each iteration of the outer loops, every number from `least` to `most` occurs, if there are no conditions
   bool dense;
 } nw_reach;
-// outer: the outer loops, as bits. False if the expression does not have this form.
+// `outer` is the set of outer loops, as bits. Returns false if the expression does not have this form.
 bool nw_reach_of(const nw_site *s, const nw_expr *e, uint64_t outer, nw_reach *out);

@@ -1,5 +1,5 @@
 // Checks whether each element of a buffer has only one value as long as the buffer exists. If so, the value of a read
-// depends only on its index. Then it remains to check that the write comes before the read.
+// depends only on its index, and other files need only check that the write comes before the read.
 #include "poly/internal.h"
 
 static bool same_index(const nw_use *a, const nw_use *b) {

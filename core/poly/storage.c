@@ -36,7 +36,7 @@ static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *a
   return count < 0 || __builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes) ? -1 : bytes;
 }
 
-// ---- Maximal sizes
+// ---- maximal sizes
 
 // A buffer that is allocated inside loops is allocated once, with its maximal size. So its size must have a maximum.
 
@@ -103,7 +103,7 @@ static bool no_such_scope(load *l, const nw_stmt *alloc) {
   return false;
 }
 
-// Returns the number of copies of a buffer: every enclosing virtual thread has its own copy.
+// Returns the number of copies of a buffer. Every enclosing virtual thread has its own copy.
 static int64_t copies_of(const nw_path *path) {
   int64_t copies = 1, n;
   for (int i = 0; i < path->n; i++)

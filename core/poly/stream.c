@@ -1,6 +1,6 @@
-// Checks non-temporal (streaming) stores. CPUs have such stores only for whole vectors at aligned addresses. So a stage
-// with streaming stores must be vectorized. Its lanes must be adjacent, no lane may be masked, and the first lane must
-// be aligned to the size of the vector.
+// Checks non-temporal (streaming) stores. CPUs have streaming stores only for whole vectors at aligned addresses. So a
+// stage with streaming stores must be vectorized. Its lanes must be adjacent, no lane may be masked, and the first lane
+// must be aligned to the size of the vector.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
 
@@ -26,7 +26,7 @@ static bool refuse(stream *s, const nw_stmt *loop, const char *fmt, ...) {
   return false;
 }
 
-// ---- which stores may stream
+// ---- stores that may stream
 
 static bool is_memory(stream *s) {
   if (s->block->block.combiner != NW_PLAIN)
@@ -56,8 +56,8 @@ static bool is_whole(stream *s) {
   return true;
 }
 
-// Returns the number of elements of a vector, or of one 64-byte piece of a longer vector; 0 if the CPU has no such
-// store.
+// Returns the number of elements that one streaming store writes: the whole vector, or 64 bytes of a longer vector.
+// Returns 0 if the CPU has no streaming store for this vector.
 static int64_t piece(const stream *s) {
   int64_t lanes, each = nw_dtype_bytes(s->buffer->dtype);
   if (!nw_is_int(s->vector->loop.extent, &lanes)) return 0;

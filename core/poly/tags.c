@@ -67,8 +67,8 @@ static bool is_carried(const said *x, const nw_stmt *loop, const nw_tag *t) {
   return c.found && !c.lost;
 }
 
-// Checks that a statement's properties are kept. Notes are not checked, since a note may be lost
-// with its loop or stage.
+// Checks that a statement's properties are kept. Notes are not checked, since a note may be lost with its loop or
+// stage.
 static bool is_kept(void *env, nw_stmt *s) {
   said *x = env;
   for (int i = 0; i < s->ntags; i++) {

@@ -1,12 +1,12 @@
 // Finds conflicts between the blocks and threads of one launch.
 //
-// Blocks run in any order, so two blocks must not access the same element, unless both only read it. Between barriers
-// the threads of a block run in any order. A barrier can be placed at a *joint*: before or after a statement that all
-// threads of the block reach together. So the loops around a joint must have the same bounds for all threads, and the
-// thread loops among them must include all threads of the launch. The accesses of two threads to one element are
-// ordered if a joint is between them. That is, they are in different iterations of a loop around the joint, or on
-// different sides of the joint. With a barrier at the joint, all threads run the code before the joint first. So the
-// access before the joint must also be first in the program.
+// Blocks run in any order. So if one block writes an element, no other block may access this element. Between barriers,
+// the threads of a block run in any order. A barrier can be placed at a *joint*, which is a place before or after a
+// statement that all threads of the block reach together. So the loops around a joint must have the same bounds for all
+// threads, and the thread loops among them must include all threads of the launch. The accesses of two threads to one
+// element are ordered if a joint is between the accesses. That is, the accesses are in different iterations of a loop
+// around the joint, or on different sides of the joint. With a barrier at the joint, all threads run the code before
+// the joint first. So the access before the joint must also be first in the program.
 //
 // Storage is modelled as on a device: a buffer allocated inside a serial loop is the same memory in every iteration.
 #include "poly/internal.h"
@@ -18,7 +18,7 @@ typedef struct place { // the place of a site in its launch
   bool unsafe; // true if an unsafe step has bound a loop around the site
   // map from executions to (execution, index in the grid along the dimensions in `along`); made on first use
   isl_map *indexed;
-  unsigned along; // dimensions of the grid, one bit each
+  unsigned along; // set of dimensions of the grid, as bits
   int alike; // up to this position on the path, all threads run the bodies of the statements together
 } place;
 
@@ -118,7 +118,8 @@ static const nw_stmt *bound_to(const nw_site *s, int host, int dim) {
   return NULL;
 }
 
-// Returns the map execution -> (execution, index in the grid); the index is 0 in dimensions to which no loop is bound.
+// Returns the map execution -> (execution, index in the grid along the dimensions in `along`). The index is 0 in
+// dimensions to which no loop is bound.
 static isl_map *with_index(const nw_model *m, const nw_site *s, int host, unsigned along) {
   nw_space v;
   nw_space_init(&v, m->f);
@@ -136,7 +137,8 @@ static isl_map *with_index(const nw_model *m, const nw_site *s, int host, unsign
   return isl_map_flat_range_product(isl_set_identity(isl_set_copy(s->domain)), map);
 }
 
-// The n dimensions to compare. They begin at dimension a of the first execution, and at dimension b of the second.
+// A range of n dimensions to compare. It begins at dimension a of the first execution, and at dimension b of the second
+// execution.
 typedef struct range {
   int a, b, n;
 } range;
@@ -152,16 +154,16 @@ static bool starts_alike(const nw_site *s, int loop) {
   return alike;
 }
 
-// Returns a common loop whose variable alone determines the index in the grid; -1 if there is none. With such a loop,
-// the index need not be affine.
+// Returns a common loop whose variable alone determines the index in dimension `dim` of the grid; -1 if there is no
+// such loop. With such a loop, the index need not be affine.
 static int shared_loop(const duo *d, int dim) {
   for (int i = d->pa->host; i < d->loops; i++)
     if (nw_grid_dim(d->a->site->loop[i]) == dim && starts_alike(d->a->site, i)) return i;
   return -1;
 }
 
-// Returns the dimensions of the grid in which the index must be computed: a loop is bound to the dimension, but no
-// single common loop determines the index.
+// Returns the dimensions of the grid in which the index must be computed, as bits. In these dimensions, a loop is bound
+// to the dimension, but no common loop alone determines the index.
 static unsigned computed_dims(const duo *d) {
   unsigned along = 0;
   for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
@@ -247,7 +249,7 @@ static isl_map *without_index(const duo *d, isl_map *pairs) {
   return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], n);
 }
 
-// Returns the pairs that differ in dimension `dim` of the grid, and agree in the others of the dimensions from..to - 1.
+// Returns the pairs that differ in dimension `dim` of the grid, and agree in the other dimensions from..to - 1.
 static isl_map *along(const duo *d, const isl_map *pairs, int dim, int from, int to) {
   isl_map *out = unlike(pairs, index_range(d, dim));
   for (int other = from; other < to; other++)
@@ -260,9 +262,9 @@ static const nw_stmt *loop_of(const duo *d, int dim) {
   return loop ? loop : bound_to(d->b->site, d->pa->host, dim);
 }
 
-// Reports one of the pairs in which the first execution is also first in the program, preferably a pair that differs
-// along one dimension only. Returns NW_HOLDS if there is no such pair. The other pairs are reported when the two
-// accesses are exchanged. Consumes `pairs`.
+// Reports one of the pairs whose first execution is also first in the program, preferably a pair that differs along one
+// dimension only. Returns NW_HOLDS if no pair is in this order. The pairs in the reverse order are reported when the
+// two accesses are exchanged. Consumes `pairs`.
 static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
   isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
   isl_bool none = isl_map_is_empty(bad);
@@ -292,7 +294,7 @@ static bool rule_on(const duo *d, bool blocks) {
 
 // ---- between blocks
 
-// Checks the pairs between different blocks. Leaves in *pairs only the pairs within one block.
+// Checks the pairs of executions in different blocks. Leaves in *pairs only the pairs within one block.
 static nw_answer check_blocks(const duo *d, isl_map **pairs) {
   isl_map *apart = isl_map_empty(isl_map_get_space(*pairs));
   for (int dim = 0; dim < 3; dim++) {
@@ -355,7 +357,7 @@ static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt 
 
 static bool is_alike(const duo *d, int stmt) { return stmt <= d->pa->alike && stmt <= d->pb->alike; }
 
-// True if a joint is between the two accesses, and a is in the statement before the joint.
+// True if a joint is between the statements that contain the two accesses.
 static bool side_by_side(const duo *d) { return d->stmts < d->pa->path.n && is_alike(d, d->stmts - 1); }
 
 static nw_answer check_apart(const duo *d, isl_map *apart) {
@@ -382,8 +384,8 @@ static nw_answer check_apart(const duo *d, isl_map *apart) {
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }
 
-// Checks buffers of scope local. Each thread has its own copy, so barriers cannot make the elements of another thread
-// visible.
+// Checks accesses to a buffer of scope local. Each thread has its own copy of the buffer, so no barrier makes the
+// elements of another thread visible.
 static nw_answer check_local(const duo *d) {
   if (d->c->syncs || !NW_RULE(d->m->p->ctx, thread_local)) return NW_HOLDS;
   isl_map *pairs = pairs_of(d, true);
@@ -463,8 +465,8 @@ static nw_answer check_sites(check *c, int i, int j, bool updates) {
   return answer;
 }
 
-// Refuses buffers whose elements share storage. The sharing may be correct for the order of a single thread, but
-// elements of different threads may conflict.
+// Refuses buffers whose elements share storage. This may be correct in the order of a single thread, but elements of
+// different threads may conflict.
 static nw_answer check_places(const check *c, int i) {
   const nw_site *s = c->m->site[i];
   for (int k = 0; k < s->nuses && c->at[i].launch >= 0; k++) {

@@ -1,11 +1,11 @@
 // Merges loops that were made by splitting a fused loop.
 //
-// Let f be a loop that was fused from loops of the symbolic extents M and N. It binds i = f // N and j = f % N, which
-// isl represents by the two original dimensions. After a split of f, i is (8*f_o + f_i) // N, which isl cannot
-// represent. But the split does not change the order of execution. Suppose that the number e = 8*f_o + f_i has the
-// values 0, 1, ... M*N - 1, each once and in that order. Then a single loop over e is equivalent to the loops f_o and
-// f_i. The judge examines the program with that loop instead. docs/fused.md has the theorem, and the conditions for
-// loops that run in another order.
+// Let f be a loop that was fused from two loops with the symbolic extents M and N. A block in f binds i = f // N and
+// j = f % N, which isl represents by the two original dimensions. After a split of f, i is (8*f_o + f_i) // N, which
+// isl cannot represent. But the split does not change the order of execution. Suppose that the number e = 8*f_o + f_i
+// has the values 0, 1, ... M*N - 1, each once and in this order. Then a single loop over e is equivalent to the loops
+// f_o and f_i. The judge examines the program with the single loop instead. docs/fused.md has the theorem, and the
+// conditions for loops that run in another order.
 #include "poly/whole.h"
 
 // True if there may be loops to merge, because some block binds a quotient or a remainder by sizes.
@@ -18,7 +18,8 @@ static bool is_candidate(const nw_program *p) {
 
 // ---- Loops whose begin depends on an outer loop
 
-// Such a loop is replaced by a loop that begins at 0 and has the same iterations in the same order.
+// A loop whose begin depends on an outer loop is replaced by a loop that begins at 0 and executes the same instances in
+// the same order.
 
 typedef struct shifting {
   nw_program *p;
@@ -83,7 +84,7 @@ static void shift_all(making *x) {
   }
 }
 
-// Merges one set of nested loops: the outermost set that can be merged. Returns false if there is none.
+// Merges the outermost set of nested loops that can be merged. Returns false if no loops can be merged.
 static bool merge_one(making *x) {
   bool done = false;
   x->id.n = 0;

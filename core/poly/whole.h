@@ -17,7 +17,7 @@ typedef struct nw_dividing {
 bool nw_see_division(void *dividing, const nw_expr *e); // for nw_visit
 bool nw_divides_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; returns false if a division was found
 // True if a block in the loop binds a quotient or a remainder of an expression that uses the loop's variable. False if
-// this expression is the variable itself and nw_digits_only holds.
+// this expression is the variable itself and nw_digits_only is true for the loop.
 bool nw_binds_digits(const nw_stmt *loop);
 bool nw_digits_only(const nw_stmt *loop); // true if isl can represent only the digits of the loop's variable
 enum { NW_MOST_DIGITS = 8 };
@@ -33,7 +33,7 @@ typedef struct nw_merging {
   int nchain; // number of loops in `chain`: nested loops, from the outermost part to the innermost
   nw_stmt *chain[NW_MAX_DEPTH];
   bool part[NW_MAX_DEPTH];
-  const nw_expr *e, *end; // e: the number; end: its exclusive upper bound
+  const nw_expr *e, *end; // e: the number of an iteration of the parts; end: the exclusive upper bound of e
   int ndims;
   const nw_expr *dim[NW_MOST_DIGITS];
   nw_vec cond; // conditions that use only the parts

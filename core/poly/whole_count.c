@@ -110,8 +110,8 @@ static isl_set *multiple_of(const nw_space *v, const nw_expr *e, int64_t of) {
   return isl_set_params(isl_pw_aff_zero_set(rest));
 }
 
-// Adds a condition for each constant extent by which the end is known to be divisible. isl cannot derive this, since it
-// treats a product of sizes as a single unknown.
+// If the end is known to be divisible by the constant extent of a part, adds this as a condition. isl cannot derive the
+// condition, since isl treats a product of sizes as a single unknown.
 static isl_set *divisible(const nw_merging *x, const nw_space *v, isl_set *set) {
   nw_ranges r;
   int64_t n;
@@ -149,7 +149,7 @@ static isl_set *points(const nw_merging *x, const nw_space *v) {
   return divisible(x, v, set);
 }
 
-// True if the numbers of the points ascend in the order in which the points run.
+// True if the numbers of the points increase in the order in which the points are executed.
 static isl_bool in_order(isl_map *number) {
   isl_set *all = isl_map_domain(isl_map_copy(number));
   isl_map *later = isl_set_lex_lt_set(isl_set_copy(all), all);
@@ -199,9 +199,9 @@ static const nw_expr *add_room(nw_pool *pool, const nw_expr *e, const nw_expr *c
   return cond->op == NW_OP_LT ? end : nw_add(pool, end, nw_index(pool, 1));
 }
 
-// Returns candidate i for the exclusive upper bound of the number, or NULL if it does not exist. A candidate is derived
-// from a condition or from the extent of a part. If the extent is a quotient such as M*N // 8, the candidate is its
-// dividend.
+// Returns candidate i for the exclusive upper bound of the number; NULL if there is no candidate i. A candidate is
+// derived from a condition or from the extent of a part. If the extent is a quotient such as M*N // 8, the candidate is
+// the dividend M*N.
 static const nw_expr *end_at(const nw_merging *x, int i) {
   nw_pool *pool = x->p->pool;
   if (i < x->cond.n) return add_room(pool, x->e, x->cond.at[i]);

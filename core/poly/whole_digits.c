@@ -91,7 +91,8 @@ typedef struct cuts {
   product at[NW_MOST_DIGITS];
 } cuts;
 
-// Adds a cut. Cuts are sorted by size, and each must be a multiple of the previous one. Returns false if it is not.
+// Adds a cut. Cuts are sorted by size, and each cut must be a multiple of the previous cut. Returns false if this is
+// not possible, or if there are too many cuts.
 static bool add_cut(cuts *x, const product *cut) {
   product whole;
   int i = 0;
@@ -105,7 +106,7 @@ static bool add_cut(cuts *x, const product *cut) {
 }
 
 // Adds the cuts of a chain of divisions, and sets *weight to the weight of its result. If x has the weight w, x // N
-// has the weight w*N, and x % N has the weight w.
+// has the weight w*N, and x % N has the weight w. Returns false if a cut cannot be added.
 static bool cut_by(cuts *x, const nw_expr *e, product *weight) {
   if (!is_division(e)) return *weight = (product){.number = 1}, true;
   product by = {.number = 1};

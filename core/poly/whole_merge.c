@@ -13,7 +13,7 @@ static bool has(const nw_vec *v, const nw_expr *e) {
 
 typedef struct rest {
   const nw_merging *x;
-  const char *name; // name of the innermost part, whose value follows from the number and the other parts
+  const char *name; // name of the part whose value follows from the number and the other parts
   const nw_expr *by; // the value of that part
   bool ok;
 } rest;
@@ -27,8 +27,8 @@ static void flatten(const nw_expr *e, nw_vec *out) {
   flatten(e->arg[1], out);
 }
 
-// Returns e with the number in place of the parts. Returns NULL for a condition that uses only the parts, since it
-// follows from the range of the number.
+// Returns e with the number in place of the parts. Omits the conditions in x->cond, since they follow from the range of
+// the number. Returns NULL if no condition is left.
 static const nw_expr *by_number(const rest *r, const nw_expr *e) {
   nw_pool *pool = r->x->p->pool;
   if (e->type.dtype != NW_BOOL) return nw_subst(pool, e, r->name, r->by);
@@ -63,7 +63,8 @@ static bool drop_true(void *env, nw_stmt *s) {
   return true;
 }
 
-// Finds the value of the innermost part: the number minus the terms of the other parts.
+// Takes the innermost part whose weight in the number is 1 or -1. Finds the value of this part from the number minus
+// the terms of the other parts. Returns false if no part has this weight.
 static bool solve(const nw_merging *x, const nw_expr *number, rest *r) {
   nw_pool *pool = x->p->pool;
   for (int i = x->nchain - 1; i >= 0; i--) {
@@ -112,8 +113,9 @@ static bool make_loop(nw_merging *x) {
   return true;
 }
 
-// ---- inits that are still a part of their blocks: they must run at the same places in the user's program and in the
-// merged program
+// ---- inits that are still a part of their blocks
+
+// These inits must run at the same places in the user's program and in the merged program.
 
 static bool own_inits(const nw_merging *x, const nw_program *p, const nw_program *whole, const nw_stmt *s,
                       const rest *r) {
@@ -138,7 +140,7 @@ static const nw_expr *search_in(void *env, const nw_expr *e) {
   return e;
 }
 
-// Merges the loop `outer` and the parts inside it into one loop of x->p; false if they cannot be merged.
+// Merges the loop `outer` and the parts inside it into one loop of x->p. Returns false if they cannot be merged.
 static bool merge(nw_merging *x, int outer) {
   nw_path path;
   nw_find(x->p, outer, &path);

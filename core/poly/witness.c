@@ -23,9 +23,9 @@ static int64_t coordinate(isl_point *p, int at) {
   return n;
 }
 
-// Fixes dimension d at its least value, if isl finds this value. For a product of unknown sizes, isl finds none. If the
-// set has several pieces, isl may return a value that no point has; then this function returns the least point of the
-// set. Consumes `set`.
+// Fixes dimension d at its least value, if isl finds this value. isl finds no value for a product of unknown sizes. If
+// the set has several pieces, isl may return a value that no point has. In this case, the function returns the least
+// point of the set. Consumes `set`.
 static isl_set *with_least(isl_set *set, unsigned d) {
   isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
   if (isl_val_is_int(least) == isl_bool_false) return isl_val_free(least), set;
@@ -35,17 +35,17 @@ static isl_set *with_least(isl_set *set, unsigned d) {
   return isl_set_lexmin(set);
 }
 
-// Finds the least point, one dimension after the other, with an integer program for each. isl_set_lexmin would find all
-// coordinates at once, but is a thousand times slower for nests that are fused and split by odd factors. Consumes
-// `set`.
+// Returns the least point of a set. Finds one coordinate after the other, each by an integer program. isl_set_lexmin
+// finds all coordinates at once, but is a thousand times slower for nests that are fused and split by odd factors.
+// Consumes `set`.
 static isl_point *least(isl_set *set) {
   isl_size n = isl_set_dim(set, isl_dim_set);
   for (unsigned d = 0; (isl_size)d < n; d++) set = with_least(set, d);
   return isl_set_sample_point(set);
 }
 
-// Finds the smallest point. The parameters become the first dimensions, so that this point has the least sizes.
-// Consumes `set`.
+// Finds the smallest point. The parameters become the first dimensions, so that this point has the least sizes. Returns
+// false if isl finds no point. Consumes `set`.
 static bool smallest(const nw_model *m, isl_set *set, point *out) {
   isl_size np = isl_set_dim(set, isl_dim_param), nd = isl_set_dim(set, isl_dim_set);
   if (np < 0 || nd < 0 || np > NW_MAX_DEPTH) {
@@ -166,7 +166,7 @@ static nw_execution execution(const place *at, bool write) {
   return e;
 }
 
-// Sets the index of the element in the conflict. Also sets the buffer, unless the index depends on data.
+// Sets the index of the element in the conflict. Also sets the buffer if the index does not depend on data.
 static void set_element(nw_conflict *w, const place *at, const nw_use *a) {
   bool known = true;
   w->ndim = a->n;
@@ -246,7 +246,8 @@ static int carrying(const place *a, const place *b, int common) {
   return -1;
 }
 
-// Returns the number of loops to print: loops inside the carrying loop that are at 0 in both executions are omitted.
+// Returns the number of loops to print. The innermost loops are omitted if they are inside the carrying loop and at 0
+// in both executions.
 static int telling(const place *a, const place *b, int level) {
   int n = a->site->nloops;
   if (a->site != b->site || level < 0) return n;
@@ -277,7 +278,7 @@ static bool tells_sink_first(const char *form) {
   return sink && (!source || sink < source);
 }
 
-// ---- brief refusals, which name the buffer and the blocks, but no iterations (used when a step is only tried)
+// ---- brief refusals, which name the buffer and the blocks, but no iterations; used when a step is only tried
 
 static const char *some_element(const nw_model *m, const char *buffer) {
   return buffer ? nw_arena_printf(m->arena, "%s[..]", buffer) : NULL;
