@@ -3,9 +3,9 @@
 //   the definition         the tensor expressions are evaluated without a program
 //   the scheduled program  the interpreter runs it
 //   the lowered program    the interpreter runs it; the results equal those of the compiled program bit for bit
-//   the compiled program   runs as machine code; omitted for a program that runs on a grid
+//   the compiled program   runs as machine code; omitted for a grid, and for a target that is not this host
 //
-// If even the smallest allowed shape is too large to interpret, the compiled program runs at full size. Its results are
+// If a program without symbolic sizes is too large to interpret, only the compiled program runs. Its results are
 // compared with the definition at the corners of the outputs and at random points.
 #include "check/inside.h"
 #include <stdlib.h>
@@ -91,7 +91,8 @@ static bool find_call(void *env, nw_stmt *s) {
   return s->kind != NW_CALL;
 }
 
-// Returns how closely the JIT must agree with the interpreter: bit for bit, unless floats may be added in any order.
+// Returns how closely the compiled program must agree with the interpreter. They must agree bit for bit, except if
+// floats may be added in any order.
 static nw_check_bound native_bound(const job *j) {
   if (!nw_walk_from(j->p->root, find_call, NULL)) return NW_CHECK_NEAR;
   return nw_check_any_order(nw_sched_program(j->s)) ? j->bound : NW_CHECK_BITS;
@@ -191,8 +192,8 @@ static bool check_large(job *j, const int64_t *sizes) {
   return ok;
 }
 
-// Checks a program without symbolic sizes. If it is too large, the hint of the error is to check the same steps on
-// smaller sizes.
+// Checks a program without symbolic sizes that is too large to interpret. If the program cannot be run at all, the hint
+// of the error says that the same steps can be checked on smaller sizes.
 static bool check_constant(job *j) {
   if (!j->kernel && !nw_target_here(j->p->target))
     return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and this host cannot run code for %s",

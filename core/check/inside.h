@@ -11,8 +11,9 @@
 // ---- Shapes (shapes.c)
 
 // Finds values for the symbolic sizes of p. The values satisfy the lower bounds and the facts, are cheap to run, and
-// include special cases such as 0 and 1. A row has one value for each size; if there are no symbolic sizes, there is
-// one empty row. Stores at most `max` rows on the heap, and returns their number.
+// include special cases such as 0 and 1. A row has one value for each size. If there are no symbolic sizes, there is
+// one empty row. Stores at most `max` rows on the heap, and returns their number. Returns 0 if no shape is cheap
+// enough.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row);
 int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes); // e contains only sizes
 double nw_check_work(const nw_program *naive, const int64_t *sizes); // number of block executions
@@ -20,16 +21,17 @@ char *nw_check_shape_text(const nw_program *p, const int64_t *sizes); // "M=7, N
 
 // ---- Data (data.c)
 typedef struct nw_check_data {
-  int n; // parameters of the program
+  int n; // number of parameters of the program
   nw_array **array;
 } nw_check_data;
 // Fills inputs with small integers and outputs with zero. Returns false with a diagnostic if there is not enough
 // memory.
 bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *sizes, uint64_t seed);
-bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check_data *inputs); // shares the inputs
+// Makes new outputs for the same inputs, which are shared.
+bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check_data *inputs);
 void nw_check_data_free(nw_check_data *d);
 nw_view *nw_check_views(const nw_check_data *d); // heap
-int nw_check_inputs(const nw_program *p); // inputs come first
+int nw_check_inputs(const nw_program *p); // number of inputs, which are the first buffers of the program
 const char **nw_check_size_names(const nw_program *p); // heap
 // Computes the outputs in d from its inputs by evaluating the tensor expressions.
 bool nw_check_define(nw_ctx *c, nw_sched *s, const nw_program *p, const int64_t *sizes, const nw_check_data *d);
@@ -41,7 +43,7 @@ typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_
 nw_check_bound nw_check_bound_of(const nw_program *naive);
 // Returns the flat index of the first element that differs, or -1.
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
-bool nw_check_any_order(const nw_program *p); // true if threads share a sum of floats
+bool nw_check_any_order(const nw_program *p); // true if threads may add to a sum of floats in any order
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);
 int64_t nw_check_flat(const nw_array *a, const int64_t *index); // the index must be in bounds
 void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at); // writes "C[1, 2]"

@@ -101,7 +101,7 @@ static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
 // ---- the implementation
 
 // Compiles the source, and links the code without any library. If this succeeds, the code calls no other code, so a
-// longjmp out of it is safe at any moment. If it fails, links the code with the math library.
+// longjmp out of the code is safe at any moment. Otherwise links the code with the math library.
 static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
   nw_str source = {0}, library = {0};
   nw_str_fmt(&source, "%s/%s.c", dir, in->name);

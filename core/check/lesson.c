@@ -1,4 +1,5 @@
-// Explains a refusal: what the program does now, what it would do after the step, and which number would be wrong.
+// Explains a refusal. The text shows what the program does now, what it would do after the step, and which number would
+// be wrong.
 #include "check/replay.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,15 +41,15 @@ static bool writes(const nw_replay_case *x, int who) {
   return who == NW_SOURCE ? x->w->source.write : x->w->sink.write;
 }
 
-// Writes a line for each of the two accesses, in their order. Writes only one line if they are the same access. This
-// happens if the old program does once what the new one does twice.
+// Writes a line for each of the two accesses, in the order in which they happen. Writes only one line if they are the
+// same access, as when the old program executes an instance once and the new program executes it twice.
 static void put_order(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t) {
   int first = t[0].when < t[1].when ? 0 : 1;
   put_line(b, x, label, &t[first], writes(x, first));
   if (t[0].when != t[1].when) put_line(b, x, "", &t[!first], writes(x, !first));
 }
 
-// Writes what an element should be and what it is, with enough digits to distinguish the two numbers.
+// Writes the correct value of an element and its wrong value, with enough digits to distinguish the two numbers.
 static void put_should(nw_str *b, const char *element, double should, double is) {
   char one[40], other[40];
   for (int digits = 6; digits <= 17; digits += 11) {
@@ -107,7 +108,7 @@ static void put_starts(nw_str *b, const nw_replay_case *x) {
   for (int i = 0; i < 4; i++) put_touch(b, x, i / 2, i % 2);
 }
 
-// Shows two iterations that both read before either writes: the update of the iteration that writes first is lost.
+// Shows two iterations that both read before one of them writes. The update of the iteration that writes first is lost.
 static void put_lost(nw_str *b, const nw_replay_case *x) {
   bool first_stays = x->race == NW_FIRST_STAYS;
   put_touch(b, x, NW_SOURCE, false);

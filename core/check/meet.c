@@ -1,8 +1,8 @@
-// Runs only the two iterations of a marked loop that are in conflict, in an order that the mark permits. Repeats this
-// until a wrong value shows the conflict.
+// Runs only the two iterations of a marked loop that are in conflict, in an order that the mark permits. Repeats the
+// run until a wrong value shows the conflict.
 //
-// An interleaving may give the right value by chance. Then another interleaving is tried, then other data. At last the
-// same two iterations are tried with the other loops at their middle iteration, far from borders.
+// An interleaving may give the right value by chance. In this case, other interleavings are tried, and then other data.
+// Finally, the same two iterations are tried with the other loops at their middle iteration, far from borders.
 #include "check/replay.h"
 #include <math.h>
 
@@ -21,9 +21,8 @@ bool nw_in_two_rounds(const nw_conflict *w) {
   return false;
 }
 
-// Returns the first interleaving to try. Two threads of a grid need not be iterations of the same loop, and then there
-// is no loop that could run backwards. For such threads the result is UNSEEN if the first one writes and the second one
-// reads.
+// Returns the first interleaving to try. Two threads of a grid need not be iterations of the same loop. If they are
+// not, no loop can run backwards. Then the result is NW_UNSEEN if the first thread writes and the second thread reads.
 nw_race nw_case_race(const nw_replay_case *x) {
   if (x->ordered) return NW_BACKWARDS;
   if (updates(x)) return NW_SECOND_STAYS;
@@ -31,12 +30,12 @@ nw_race nw_case_race(const nw_replay_case *x) {
   return apart && x->w->source.write && !x->w->sink.write ? NW_UNSEEN : NW_BACKWARDS;
 }
 
-// Returns the interleaving that is actually run. FIRST_STAYS is run as SECOND_STAYS: if both iterations read before
-// they write, the order of the writes does not affect the values that they write.
+// Returns the interleaving that is actually run. NW_FIRST_STAYS is run as NW_SECOND_STAYS. If both iterations read
+// before they write, the order of the writes does not affect the written values.
 static nw_race run_as(nw_race race) { return race == NW_FIRST_STAYS ? NW_SECOND_STAYS : race; }
 
 // Runs the two iterations. Stores the location of the element in *room, so that the next run knows from its start which
-// other elements share this location.
+// other elements share this location. Returns false if the run fails, or if an iteration does not access the element.
 static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch out[2][2]) {
   nw_watch v;
   nw_watch_init(&v, x->r->after, x->w, &x->data);
@@ -68,8 +67,8 @@ static bool same_touch(const nw_touch *a, const nw_touch *b) {
          a->foreign == b->foreign;
 }
 
-// True if the two runs, in order and interleaved, differ: in the final value if both iterations write, otherwise in the
-// value that is read.
+// True if the run in order and the interleaved run differ. If both iterations write, compares the final values.
+// Otherwise compares the values that are read.
 static bool shows(nw_replay_case *x) {
   bool both = x->w->source.write && x->w->sink.write;
   int reader = x->w->source.write ? NW_SINK : NW_SOURCE;
@@ -149,7 +148,7 @@ static bool meets_inside(nw_replay_case *x) {
   return x->moved;
 }
 
-// Tries cases until one shows a wrong value. If none does, uses the case of the witness.
+// Tries cases until one of them shows a wrong value. If no case shows one, uses the case of the witness.
 void nw_case_meet(nw_replay_case *x) {
   if (!nw_in_two_rounds(x->w) && x->race == NW_BACKWARDS) return;
   x->shows = meets_with_some_data(x) || meets_inside(x);

@@ -4,7 +4,7 @@
 
 enum { MAX_WORK = 400000 };
 
-// Prepares a run in which iterations of the loop that carries the conflict are interleaved in a forbidden way.
+// Prepares a run in which iterations of the loop that carries the conflict are interleaved as x->race says.
 static void race_watch(nw_replay_case *x, nw_watch *v, nw_check_data *out) {
   nw_watch_init(v, x->r->after, x->w, out);
   nw_slice_init(&v->slice, x->r->after, x->sizes);
@@ -27,7 +27,7 @@ static void note_wrong(nw_replay_case *x, int param, const nw_array *should, con
   x->is = nw_array_get(is, at);
 }
 
-// Finds a wrong output: the element of the witness if it is wrong, otherwise the first wrong element.
+// Finds a wrong output. This is the element of the witness if its value is wrong, otherwise the first wrong element.
 static bool compare(nw_replay_case *x, const nw_check_data *should, const nw_check_data *is) {
   nw_check_bound bound = nw_check_bound_of(nw_sched_version(x->s, 0));
   for (int i = nw_check_inputs(x->r->after); i < is->n; i++) {
@@ -80,7 +80,7 @@ static bool wrong_point(nw_replay_case *x, int output, const int64_t *index, boo
   return true;
 }
 
-// Checks the corners of the outputs. Stops if one is wrong or takes too long.
+// Checks the elements at the corners of the outputs. Stops when an element is wrong or its check takes too long.
 static bool wrong_somewhere(nw_replay_case *x) {
   bool wrong = false, ran = true;
   for (int o = 0; o < x->s->noutputs && ran && !wrong; o++) {
@@ -106,7 +106,7 @@ static bool wrong_in_whole(nw_replay_case *x) {
   return wrong;
 }
 
-// Searches for a wrong output. In a large computation, it searches only if there is no witness, since a witness already
+// Searches for a wrong output. A large computation is searched only if there is no witness, since a witness already
 // shows the error.
 bool nw_case_wrong_output(nw_replay_case *x) {
   bool small = nw_check_work(nw_sched_version(x->s, 0), x->sizes) <= MAX_WORK;

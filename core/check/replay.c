@@ -34,8 +34,8 @@ static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   }
 }
 
-// Chooses a shape if there is no witness. It takes the last shape that a check would try, since the first ones are
-// special cases.
+// Chooses a shape for a refusal without a witness. Takes the last shape of a check, since the first shapes are special
+// cases. Returns false if there is no shape.
 static bool some_shape(nw_replay_case *x) {
   int64_t *row[NW_CHECK_SHAPES];
   int n = nw_check_shapes(nw_sched_version(x->s, 0), x->r->before, NW_CHECK_SHAPES, row);
@@ -149,7 +149,8 @@ static bool meet_before(nw_replay_case *x, bool needs) {
   return met;
 }
 
-// Runs the two executions of the witness in the refused program, and all others that may write their element.
+// Runs the two executions of the witness in the refused program. If no marked loop carries the conflict, also runs all
+// other executions that write the element.
 static bool meet_after(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->after);
@@ -183,7 +184,7 @@ static const char *how_pair(nw_replay_case *x) {
 }
 
 // True if the lowered program gives the same results as the program before the step. Then its barriers separate the
-// accesses in conflict, but these may run in another order.
+// accesses in conflict, but the accesses may be in another order than before.
 static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   nw_check_data was = {0};
   nw_view *v = nw_check_data_outputs(&was, x->r->before, &x->data) ? nw_check_views(&was) : NULL;

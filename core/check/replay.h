@@ -5,10 +5,10 @@
 #include "check/slice.h"
 
 typedef struct nw_touch { // the first read or write of the element by an execution
-  bool is, init, unwritten, outside; // `is`: true if there is such an access; for the others see nw_access (interp.h)
-  const char *other; // name of the accessed element if it only shares the location of the element; otherwise NULL
-  bool foreign; // true if the location then holds the value of another element
-  int64_t when;
+  bool is, init, unwritten, outside; // `is`: true if the access happened; for the other fields see nw_access (interp.h)
+  const char *other; // name of the accessed element if it is another element at the same location; otherwise NULL
+  bool foreign; // true if the location holds the value of another element at the time of the access
+  int64_t when; // number of the access in the run
   double value;
   const nw_stmt *block;
   int nvars; // number of the block's variables; `var` has their names, `at` their values
@@ -20,16 +20,16 @@ enum { NW_SOURCE, NW_SINK };
 
 enum {
   NW_CASE_STEPS = 4000000, // limit on interpreter steps for a whole program
-  NW_CASE_FILLINGS = 4, // number of different inputs to try until one shows the conflict
+  NW_CASE_FILLINGS = 4, // maximal number of different inputs that are tried until one of them shows the conflict
 };
 
 typedef enum nw_race { // how two unsynchronized iterations may interleave
-  NW_IN_ORDER, // the second runs after the first
-  NW_SECOND_STAYS, // both read, then the first writes, then the second: the update of the first is lost
-  NW_FIRST_STAYS, // both read, then the second writes, then the first: the update of the second is lost
-  NW_EARLY_INIT, // both initialize the reduction before either adds to it
-  NW_UNSEEN, // the second does not see the write of the first
-  NW_BACKWARDS, // the second runs before the first
+  NW_IN_ORDER, // the second iteration runs after the first
+  NW_SECOND_STAYS, // both read, then the first writes, then the second writes; the update of the first is lost
+  NW_FIRST_STAYS, // both read, then the second writes, then the first writes; the update of the second is lost
+  NW_EARLY_INIT, // both initialize the reduction before one of them adds to it
+  NW_UNSEEN, // the second iteration does not see the write of the first
+  NW_BACKWARDS, // the second iteration runs before the first
 } nw_race;
 
 typedef struct nw_watch {
@@ -41,7 +41,7 @@ typedef struct nw_watch {
   const nw_touch *like;
   nw_slice slice;
   nw_check_data *data;
-  nw_race race; // between source and sink, in the marked loop
+  nw_race race; // how the iterations of source and sink in the marked loop interleave
   bool needs; // true if the slice must contain every element that it reads
   int64_t now;
   nw_touch touch[2][2]; // first index: source or sink; second index: read or write
@@ -51,7 +51,7 @@ typedef struct nw_watch {
   // written: the element was written; unwritten: it was read before any write; beyond: the sink is outside its domain
   bool written, unwritten, beyond;
   nw_numbers contributed; // hashes of the contributions that were added to the element
-  int contributions; // number of contributions when the sink read the element, or at the end
+  int contributions; // number of contributions when the sink read the element, or at the end of the run
   double expected; // the number of all contributions
   bool grown; // elements were added to the slice during this run
 } nw_watch;
@@ -70,22 +70,26 @@ typedef struct nw_replay_case {
   const nw_refused *r;
   const nw_conflict *w; // NULL if only results can be compared
   const char *name; // name of the element of w, or NULL
-  bool moved; // w is not the witness of the refusal but a similar one
+  bool moved; // true if w is not the witness of the refusal, but a similar conflict
   int64_t *sizes;
   nw_check_data data;
-  int index_dim; // all integer inputs, which may be indices, are set to this coordinate of the element; or -1
+  // if not -1: all integer inputs, which may be indices, are set to this coordinate of the element
+  int index_dim;
   bool runs; // true if there is a program that can be run, and a shape for it
   const char *how; // the kind of conflict that was observed (see nw_lesson); NULL if none was
   const char *worker; // what runs an iteration of the loop that carries the conflict: "thread", "lane", ...
-  bool on_grid; // that loop is bound to blocks or threads
-  bool ordered; // on_grid is true, and barriers of the lowered program separate all conflicts; only the order is wrong
+  bool on_grid; // true if the loop that carries the conflict is bound to blocks or threads
+  // true if on_grid is true and the barriers of the lowered program separate all accesses in conflict, so that only the
+  // order of these accesses may be wrong
+  bool ordered;
   nw_touch before[2], after[2]; // the two accesses in the old and in the new program
-  // The accesses of the two iterations alone, indexed as in nw_watch: run in order, and interleaved.
+  // The accesses in two runs of only the two iterations: in order (`pair`), and interleaved (`raced`). The indices are
+  // those of the field `touch` of nw_watch.
   nw_touch pair[2][2], raced[2][2];
   nw_race race; // how the iterations interleave in `raced`
-  bool paired, shows; // paired: both runs accessed the element; shows: a value differs between the runs
+  bool paired, shows; // paired: both iterations accessed the element in both runs; shows: a value differs between them
   char *element; // an output with a wrong value; heap
-  double should, is; // its correct value and its wrong value
+  double should, is; // the correct value and the wrong value of `element`
 } nw_replay_case;
 bool nw_case_open(nw_replay_case *x, nw_ctx *c, nw_sched *s);
 void nw_case_close(nw_replay_case *x);
@@ -101,7 +105,8 @@ bool nw_case_wrong_output(nw_replay_case *x); // sets the fields `element`, `sho
 // loop.
 bool nw_in_two_rounds(const nw_conflict *w);
 nw_race nw_case_race(const nw_replay_case *x); // the first interleaving to try
-// Sets the fields `pair`, `raced`, `race`, `paired` and `shows`. May replace the witness by a similar one, and change
-// the data.
+// Sets the fields `pair`, `raced`, `race`, `paired` and `shows`. May replace the witness by a similar conflict, and
+// change the data.
 void nw_case_meet(nw_replay_case *x);
-double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race); // the last value that is written
+// Returns the last value that the two iterations write to the element.
+double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race);

@@ -1,5 +1,5 @@
-// Finds shapes for a check: sizes of 0 and 1, sizes near the tiles of the schedule, and primes. Also computes the cost
-// of running them.
+// Finds shapes for a check. They have sizes of 0 and 1, sizes near the tiles of the schedule, and primes. Also computes
+// the number of block executions for a shape.
 #include "check/inside.h"
 #include <stdlib.h>
 
@@ -48,8 +48,8 @@ static double work_below(const nw_program *p, const nw_stmt *s, const int64_t *s
   return n > 0 ? sum * (double)n : 0;
 }
 
-// Returns the number of block executions. It is exact, since the bounds of the naive program's loops depend only on
-// sizes.
+// Returns the number of block executions. The number is exact, since the loop bounds of the naive program depend only
+// on sizes.
 double nw_check_work(const nw_program *naive, const int64_t *sizes) { return work_below(naive, naive->root, sizes); }
 
 char *nw_check_shape_text(const nw_program *p, const int64_t *sizes) {

@@ -1,6 +1,6 @@
 // Decides which loops are entered when a slice is run. An execution or element is *wanted* if it belongs to the slice.
-// A loop is entered if a block inside it may have a wanted execution. A block may have one if its loops may have the
-// values of a wanted execution, or if the range of its index includes a wanted element.
+// A loop is entered if a block inside the loop may have a wanted execution. A block may have a wanted execution if its
+// loops may have the values of a wanted execution, or if the range of its index includes a wanted element.
 #include "check/slice.h"
 #include "check/inside.h"
 #include <stdlib.h>
@@ -9,13 +9,13 @@ struct nw_slice_site {
   const nw_stmt *block;
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
-  int64_t at[NW_MAX_DEPTH],
-      upto[NW_MAX_DEPTH]; // each loop is at one of at..upto: one iteration, or a range for the innermost entered loop
+  // The first and the last current iteration of each entered loop. Only the innermost entered loop may have several.
+  int64_t at[NW_MAX_DEPTH], upto[NW_MAX_DEPTH];
   const nw_expr *lo[NW_MAX_DEPTH], *hi[NW_MAX_DEPTH];
   int first; // the range of the outermost loop is number `first` in `r`
   nw_ranges r; // ranges of the sizes, then of the loops; entered loops have their current values
-  const nw_expr **bind; // the bindings of its variables
-  const nw_expr ***index; // the indices of its targets, as expressions of loops
+  const nw_expr **bind; // the bindings of the block's variables
+  const nw_expr ***index; // the indices of the block's targets, as expressions of loops
 };
 
 // ---- setting up
@@ -159,7 +159,8 @@ static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_ex
   return flat >= 0 && nw_numbers_has(&e->flat, (uint64_t)flat);
 }
 
-// True if the block may write a wanted element. Updates of the buffer `inits_of` are ignored.
+// True if the block may write a wanted element. Updates of the buffer `inits_of` are ignored. If `all` is true, all
+// loops have known values, so the element itself is tested.
 static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
   for (int i = 0; i < t->block->block.ntargets; i++) {
     const nw_block_target *to = &t->block->block.target[i];

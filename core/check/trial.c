@@ -3,7 +3,8 @@
 //
 // Each argument has its own memory segment; the segments of inputs are read-only. In some runs the tile is at the end
 // of the segment, in others at its start, so that an access just outside crashes. Memory outside the tile is filled
-// with a pattern. The function must not change this pattern. If it reads the pattern, a float sum becomes NaN.
+// with a pattern. The function must not change this pattern. If the function reads the pattern, a float sum becomes
+// NaN.
 #include "check/trial.h"
 #include "run/worker/worker.h"
 #include <stdio.h>
@@ -19,7 +20,7 @@ typedef struct tile {
   const nw_intrinsic_arg *arg;
   int param; // number of the parameter of the description
   int64_t stride[NW_MAX_TILE_DIMS];
-  int64_t low, high; // lowest and highest position of its elements, relative to the first element
+  int64_t low, high; // lowest and highest position of the tile's elements, relative to the first element
   int64_t first; // position of the first element in the segment
   nw_segment segment;
   char *data; // data of the segment
@@ -34,7 +35,7 @@ typedef struct trial {
   char *before; // the memory before the call
   nw_check_data data, want; // one array for each parameter of the description; outputs in `data` hold their old values
   nw_check_bound bound;
-  bool whole; // the numbers are integers
+  bool whole; // true if all numbers in `data` are integers
 } trial;
 
 // ---- strides
@@ -57,8 +58,8 @@ static void distinct_strides(tile *t, spread s) {
   }
 }
 
-// Chooses the strides of a tile. Different elements of an input may have the same address. REPEATED makes a stride 0,
-// and OVERLAPPING makes it 1.
+// Chooses the strides of a tile. In an input, different elements may have the same address. So REPEATED sets the free
+// strides of an input to 0, and OVERLAPPING sets them to 1.
 static void choose_strides(tile *t, spread s) {
   distinct_strides(t, s);
   for (int d = 0; d < t->arg->ndim && !t->arg->output; d++)
@@ -161,7 +162,7 @@ static bool failed(trial *x, nw_code code, const char *what) {
   return false;
 }
 
-// Includes the worker's message in the error.
+// Reports a failure of the worker, with the worker's message. Returns false.
 static bool failed_in_worker(trial *x) {
   const nw_diag *d = nw_error(x->c);
   if (!d || d->code == NW_EINTERRUPT || d->code == NW_EIO || d->code == NW_EINVAL) return false;
@@ -246,7 +247,7 @@ static bool lay_out(trial *x, spread s, place where) {
   return true;
 }
 
-// Fills the tiles. Outputs that are only written get the pattern, too, so that a read of them is detected.
+// Fills the tiles. An output that is only written keeps the pattern, so that a read of this output is detected.
 static void fill_tiles(trial *x) {
   for (int i = 0; i < x->in->nargs; i++) {
     const tile *t = &x->tile[i];
@@ -276,8 +277,8 @@ static void fill(trial *x, nw_array *a, uint64_t seed) {
     nw_array_set(a, i, __builtin_nearbyint(nw_array_get(a, i)));
 }
 
-// Chooses the data. If `whole` is true, all numbers are whole, so that sums and products are exact. Otherwise floats
-// need not be whole.
+// Chooses the data. If `whole` is true, all numbers are integers, so that sums and products are exact. Otherwise floats
+// need not be integers.
 static bool choose_numbers(trial *x, bool whole, uint64_t seed) {
   const nw_program *p = x->in->description;
   x->whole = whole;

@@ -6,7 +6,7 @@
 enum {
   MAX_ROUNDS = 64,
   MAX_FOCUSED = 20000,
-  MAX_STEPS = 200000, // limit for a slice, whose steps are slow, since each one tests which blocks may be wanted
+  MAX_STEPS = 200000, // limit for a slice; a step of a slice is slow, since it tests which blocks may be wanted
 };
 
 static bool is_named(const nw_watch *x, const nw_access *a) {
@@ -128,8 +128,8 @@ static bool runs_backwards(void *env, const nw_stmt *loop) {
   return x->race == NW_BACKWARDS && !strcmp(x->w->loop, loop->loop.var->name);
 }
 
-// True if a write has no effect in this interleaving. Either the other write overwrites it, or a later read does not
-// see it, or it repeats an initialization.
+// True if a write has no effect in this interleaving. Either the other write overwrites the value, or a later read does
+// not see the value, or the write repeats an initialization.
 static bool is_lost(void *env, const nw_access *a) {
   nw_watch *x = env;
   if (x->race == NW_IN_ORDER || x->race == NW_BACKWARDS || !is_element(x, a)) return false;

@@ -1,7 +1,6 @@
 // Explains which steps made a line of the program. A line consists of *pieces*, such as the range of a loop, its mark,
-// or a binding. Each step makes a new version of the program. For each piece, the explanation names the step whose
-// version was the first to have it. If this step replaced an older piece, the step that made the older piece is named,
-// too.
+// or a binding. Each step makes a new version of the program. For each piece, the explanation names the step that made
+// the piece. If this step replaced an older piece, the explanation also names the step that made the older piece.
 #include "check/check.h"
 #include "ir/text/lines.h"
 #include <stdlib.h>
@@ -54,11 +53,12 @@ static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
 
 // ---- the pieces of a statement
 
-typedef char *(*piece)(const nw_stmt *s, int which); // heap; NULL if there is no such piece
+// Returns the text of piece number `which` of a statement, on the heap. Returns NULL if the statement has fewer pieces.
+typedef char *(*piece)(const nw_stmt *s, int which);
 
 static char *shown(const nw_expr *e) { return nw_expr_show(e); }
 
-// A loop is a single piece: its name and its range.
+// Returns the name and the range of a loop, which are one piece.
 static char *loop_range(const nw_stmt *s, int which) {
   if (s->kind != NW_LOOP || which) return NULL;
   char *begin = shown(s->loop.begin), *extent = shown(s->loop.extent);
@@ -153,8 +153,8 @@ static char *nth_only(const nw_stmt *one, const nw_stmt *other, piece f, int n) 
   return NULL;
 }
 
-// Returns the piece of `old` that the piece `text` of `new` replaced, as a heap string. Returns NULL if there is no
-// such piece.
+// Returns the piece of `old` that the piece `text` of `new` replaced, as a heap string. Returns NULL if `text` replaced
+// no piece.
 static char *before_it(const nw_stmt *old, const nw_stmt *new, piece f, const char *text) {
   char *mine = NULL;
   for (int n = 0; old && (mine = nth_only(new, old, f, n)); n++) {
@@ -179,7 +179,7 @@ static void put_step(nw_str *b, const history *h, int i) {
 static void put_reason(nw_str *b, const history *h, const nw_stmt *s, piece f, const char *text) {
   int i = since(h, h->n - 1, &s, f, text);
   bool own = f == guard || f == loop_mark || f == box || f == loop_range;
-  if (!own && !i) return; // does not show a binding that the user wrote
+  if (!own && !i) return; // a body or a binding that the user wrote is not shown
   nw_str_fmt(b, "%s: ", text);
   put_step(b, h, i);
   for (char *was = NULL, *next; i > 0; was = next) {
@@ -212,11 +212,10 @@ static void put_statement(nw_str *b, const history *h, const nw_stmt *s) {
   nw_str_add(b, "\n");
 }
 
-// ---- Lowered lines
+// ---- lowered lines
 
-// A line of the lowered program is explained by the last step that changed its statement. For a loop, the statement is
-// also found by the name of the loop.
-
+// If the statement is a loop, explains the loop with the same name in the scheduled program. Otherwise names the last
+// step that changed the statement.
 static void put_lowered(nw_str *b, const history *h, const nw_program *lowered, const nw_line *line) {
   const nw_stmt *s = with_id(lowered, line->stmt), *of = NULL;
   if (s && s->kind == NW_LOOP) of = nw_find_loop(program_at(h, h->n - 1), s->loop.var->name);
