@@ -102,7 +102,7 @@ struct nw_calc {
   nw_dtype dtype;
   int64_t i; // INT
   int slot; // VAR
-  nw_form *form; // the affine form, which is faster to evaluate; NULL if not affine, or for a single name or number
+  nw_form *form; // the affine form, which is evaluated faster; NULL for a single name or number, or if not affine
   int n;
   nw_calc *arg[3];
 };
@@ -180,7 +180,7 @@ static bool multiply_spans(span a, span b, span *out) {
   return true;
 }
 
-// Divides range a by range b. Returns false unless b is a single positive number.
+// Divides range a by range b. Returns false if b is not a single positive number.
 static bool divide_spans(nw_op op, span a, span b, span *out) {
   if (b.lo != b.hi || b.lo <= 0) return false;
   span q = {nw_floordiv_i64(a.lo, b.lo), nw_floordiv_i64(a.hi, b.lo)};

@@ -143,7 +143,7 @@ bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_
   return true;
 }
 
-// Sets *out to the cases of the negation: in case i, condition i does not hold, and all conditions before it hold.
+// Sets *out to the cases of the negation. In case i, condition i does not hold, and all conditions before it hold.
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out) {
   *out = (nw_union){0};
   nw_conds before = {0};
@@ -172,8 +172,8 @@ static const nw_quotient *quotient_in(const nw_affine_scope *s, const nw_form *f
   return NULL;
 }
 
-// Let q = floor(of / by). The condition q + g >= 0 becomes of + by*g >= 0, and -q + g >= 0 becomes
-// by*g + by-1 - of >= 0.
+// Let q = floor(of / by), and let g be the other terms of the condition. The condition q + g >= 0 becomes
+// of + by*g >= 0, and -q + g >= 0 becomes by*g + by-1 - of >= 0.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond) {
   nw_form f = *cond;
   int64_t coef;
@@ -198,8 +198,8 @@ static int quotient_slot(nw_affine_scope *s, const nw_form *of, int64_t by, int6
   return q->slot;
 }
 
-// Divides the constant and each coefficient of f by `by`. Sets *out to the form of the quotients, and returns the form
-// of the remainders, which are in 0..by-1.
+// Divides the constant, the step and each coefficient of f by `by`. Sets *out to the form of the quotients, and returns
+// the form of the remainders, which are in 0..by-1.
 static nw_form split_multiples(nw_arena *a, const nw_form *f, int64_t by, nw_form *out) {
   nw_form left = nw_form_sum(a, f, 0, &zero, 0), q = nw_form_sum(a, f, 0, &zero, 0);
   q.rest = nw_floordiv_i64(f->rest, by), left.rest = nw_floormod_i64(f->rest, by);

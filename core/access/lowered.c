@@ -15,9 +15,9 @@ static int buffer_number(const nw_program *p, const char *name) {
 
 static bool is_either(const nw_expr *e) { return e->op == NW_OP_MIN || e->op == NW_OP_MAX; }
 
-// Replaces min(a, b) and max(a, b) by a, which makes the index of a shifted tail affine. Each iteration of a loop with
-// such a tail accesses the elements from min(a, b) on, where a is affine. The last iteration is shifted back to b; in
-// all others, the minimum is a.
+// Replaces min(a, b) and max(a, b) by a, if a is not a number. This makes the index of a shifted tail affine. Each
+// iteration of a loop with a shifted tail accesses the elements from min(a, b) on, where a is affine. In the last
+// iteration the minimum is b, and in all other iterations it is a.
 static const nw_expr *straight(const nw_expr *e) {
   const nw_expr *arg[4];
   bool same = true;
@@ -116,7 +116,8 @@ static bool count_choice(void *env, const nw_expr *e) {
 
 static void add_body(nw_lowered *v, int up, const nw_stmt *stmt);
 
-// Sequences and allocations are not bodies: their contents belong to the enclosing body.
+// Adds the contents of s to a body. Sequences and allocations are not bodies, so their contents belong to the enclosing
+// body.
 static void add_kids(nw_lowered *v, int body, const nw_stmt *s) {
   for (int i = 0; i < s->nkids; i++) {
     const nw_stmt *kid = s->kid[i];

@@ -11,36 +11,36 @@ typedef struct nw_lowered_body {
   int up; // number of the enclosing body, or -1
   int depth; // number of enclosing loops; a loop counts itself
   int slot; // for a loop: the slot of its variable in the forms; otherwise -1
-  int conditions; // number of selects in the guard's condition or in the loop's bounds; for a guard, plus 1
+  int conditions; // for a loop: number of selects in its bounds; for a guard: 1 + number of selects in its condition
 } nw_lowered_body;
 
 typedef struct nw_lowered_access { // one load or store of the program text
-  const nw_stmt *stmt; // the store it belongs to
+  const nw_stmt *stmt; // the store to which the access belongs
   const nw_expr *load; // NULL if the access is the store itself
   const nw_expr *index;
-  const nw_expr *spread; // the index of the first lane is `spread` + `offset`; NULL stands for 0
+  const nw_expr *spread; // the index of the first lane is `spread` + `offset`; `spread` is NULL if it is 0
   int64_t offset;
-  int body; // number of the body that contains it
+  int body; // number of the body that contains the access
   int buffer; // index of the buffer in the program
   bool affine;
   nw_form at; // if affine: the index, in elements
   int lanes, elem; // `elem`: bytes of an element
   bool write, masked;
-  bool scattered; // true if its lanes are not adjacent
-  bool steady; // true if its lanes are at equal distances, `step` elements apart
+  bool scattered; // true if the lanes are not adjacent in memory
+  bool steady; // true if the lanes are at equal distances of `step` elements
   int64_t step;
 } nw_lowered_access;
 
 typedef struct nw_lowered_statement {
   const nw_stmt *stmt; // a store
   int body;
-  int first, n; // index of its first access, and number of its accesses; the last of them is the store
+  int first, n; // index of the first access, and number of accesses; the last access is the store itself
   int operations; // number of operations on values; a repeated subexpression counts once, an fma counts as two
   int selects;
   int conditions; // number of masks and selects, including those in indices
-  bool copies; // true if it stores exactly what it loads
-  bool fills; // true if it loads nothing
-  bool updates; // true if it loads the element that it stores
+  bool copies; // true if the stored value is a load
+  bool fills; // true if the statement loads nothing
+  bool updates; // true if the statement loads the element that it stores
 } nw_lowered_statement;
 
 struct nw_lowered {

@@ -27,8 +27,8 @@ static bool size_of(nw_ctx *c, nw_arena *a, const nw_storage *s, const nw_names 
   return true;
 }
 
-// Checks that no size is too large. A limit on the bytes of arrays is not sufficient: a size may be only the extent of
-// a loop, and not a dimension of an array.
+// Checks that no size is too large. A limit on the bytes of arrays is not sufficient, since a size may be only the
+// extent of a loop, and not a dimension of an array.
 static bool sizes_fit(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   for (int i = 0; i < p->nsizes; i++)
     if (sizes[i] > NW_MOST)

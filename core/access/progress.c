@@ -27,7 +27,7 @@ static double part_of_kids(const nw_walker *w, const nw_nest *c) {
   return all > 0 ? done / all : 0;
 }
 
-// Returns the fraction of the nest that is done. The nest is running.
+// Returns the fraction of a running nest that is done.
 static double part_of(const nw_walker *w, const nw_nest *c) {
   if (c->stmt->kind != NW_LOOP) return part_of_kids(w, c);
   double extent = (double)nw_calc_at(c->extent, w->slot, 0),

@@ -2,7 +2,7 @@
 #include "access/ready.h"
 #include "ir/expr/fold.h" // nw_memo
 
-typedef struct context { // a branch of a select, or the statement outside of all selects
+typedef struct context { // a branch of a select, or the part of the statement outside of all selects
   nw_memo seen; // the expressions already evaluated in this branch
   struct context *up; // the enclosing branch
 } context;

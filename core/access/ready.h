@@ -1,5 +1,5 @@
-// Represents a program that is prepared for a walk (walker.h). Each of its statements has a list of *acts*: the
-// accesses that it makes, with their addresses, and the jumps between them.
+// Represents a program that is prepared for a walk (walker.h). Each store has a list of *acts*. These are the loads of
+// the store and the store itself, with their addresses, and jumps over the loads that are not executed.
 #pragma once
 #include "access/address.h"
 #include "access/walker.h"
@@ -13,7 +13,7 @@ typedef struct nw_site_code {
   nw_calc *mask; // NULL if all lanes are active
   const nw_expr *where, *when; // the index and the mask, as expressions
   bool repeated; // true if several acts of the statement make this access; only the first of them that runs makes it
-  int64_t done; // if repeated: the number of the last execution of the statement that made this access
+  int64_t done; // if repeated: the number of the last execution of the statement in which this access was made
   int elem; // bytes of an element
   uint64_t base;
 } nw_site_code;
@@ -58,7 +58,7 @@ struct nw_walker {
   nw_places places;
   nw_vec site; // nw_site_code *
   nw_nest *root;
-  int thread, threads; // only the accesses of thread number `thread` are listed; if `threads` is 0, all are
+  int thread, threads; // only accesses of thread number `thread` are listed; if `threads` is 0, all accesses are listed
   // The following fields are used during a walk.
   bool inside; // true inside a parallel loop
   nw_ref *batch;

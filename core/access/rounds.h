@@ -4,7 +4,7 @@
 
 typedef struct nw_rounds {
   nw_arena *arena; // not owned
-  int64_t most; // no iterations are recorded for a loop that has more than this; 0 means no limit
+  int64_t most; // a loop with more iterations than this is not recorded; 0 means no limit
   int depth; // number of loops that have begun and not ended
   nw_iteration *open[NW_MAX_DEPTH];
   const nw_stmt *loop[NW_MAX_DEPTH];

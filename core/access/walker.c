@@ -1,4 +1,5 @@
-// Lists the accesses of a program in batches. In an innermost loop, addresses are incremented instead of computed anew.
+// Lists the accesses of a program in batches. In a flat loop (ready.h), each address is incremented from one iteration
+// to the next instead of being computed anew.
 #include "access/walker.h"
 #include "base/share.h"
 #include "access/ready.h"
@@ -96,7 +97,7 @@ static void touch(nw_walker *w, uint32_t site) {
     if (lane_on(w, s, l)) put(w, s, site, index_at(w, s, l), 1);
 }
 
-// True if this thread does not run the current code: only the first thread runs code outside of parallel loops.
+// True if this thread does not run the current code. Only the first thread runs code outside of parallel loops.
 static bool is_idle(const nw_walker *w) { return w->thread && !w->inside; }
 
 static void run_store(nw_walker *w, const nw_nest *c) {

@@ -1,7 +1,7 @@
 // A *walk* lists the memory accesses of a lowered program, in execution order, without running it.
 //
-// The accesses are those that the interpreter (interp.h) makes when it runs the lowered program. Their addresses come
-// from place.h. A load that occurs several times in a statement is made once for each execution of the statement. If
+// The walk lists the accesses that the interpreter (interp.h) makes when it runs the lowered program. place.h gives
+// their addresses. A load that occurs several times in a statement is made once for each execution of the statement. If
 // all lanes of a vector load or store are active and adjacent in memory, they are one access.
 #pragma once
 #include "access/place.h"
@@ -15,7 +15,7 @@ typedef struct nw_ref { // one access
 
 typedef struct nw_ref_site { // a load or store of the program
   const nw_placed *place;
-  const nw_stmt *stmt; // the store that contains it
+  const nw_stmt *stmt; // the statement that contains the load or store
   const nw_stmt *loop; // the innermost enclosing loop, or NULL
   bool write;
   int lanes;
@@ -27,9 +27,10 @@ typedef struct nw_walker nw_walker;
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
 // True if the program allows these sizes; otherwise a diagnostic says why not.
 bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
-// Lowers a scheduled program and prepares it for a walk. Returns NULL if the program does not allow the sizes. A thread
-// gets the same iterations of each outermost parallel loop as at run time. The exception is a loop with dynamic
-// scheduling: its chunks are assigned to the threads in turn. Thread 0 also makes all accesses outside of these loops.
+// Lowers a scheduled program and prepares it for a walk. Returns NULL with a diagnostic if the program does not allow
+// the sizes, or if its accesses cannot be listed. A thread gets the same iterations of each outermost parallel loop as
+// at run time. In a loop with dynamic scheduling, however, the chunks are assigned to the threads in turn. Thread 0
+// also makes all accesses outside of these loops.
 nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk);
 void nw_walker_free(nw_walker *w);
 int nw_walker_sites(const nw_walker *w);

@@ -1,6 +1,6 @@
-// Represents loop nests with affine bounds, guards and references. They are the input of the cache model.
+// Represents loop nests with affine bounds, guards and references. These nests are the input of the cache model.
 //
-// A nest is made from a lowered program or from the text of a nest file. The caller owns the arena that contains it.
+// A nest is made from a lowered program or from the text of a nest file. The caller owns the arena of the nest.
 // The children of a node execute in order, and so do the references of a statement.
 #pragma once
 #include "access/address.h"
@@ -14,9 +14,9 @@ typedef struct nw_affine_array {
   int64_t bytes;
 } nw_affine_array;
 
-typedef struct nw_affine_bound { // form / div, div > 0; rounded up for a lower bound, down for an upper bound
+typedef struct nw_affine_bound { // the quotient form / div, rounded up for a lower bound and down for an upper bound
   nw_form form;
-  int64_t div;
+  int64_t div; // > 0
 } nw_affine_bound;
 
 typedef struct nw_affine_ref {

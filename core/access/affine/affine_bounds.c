@@ -1,7 +1,8 @@
 // Converts the bounds of loops to affine forms.
 #include "access/affine/affine_make.h"
 
-// Removes each quotient q = floor(of / by) from a bound. An upper bound that contains q is rewritten as
+// Removes each quotient q = floor(of / by) with the coefficient 1 or -1 from a bound. Let g be the other terms of the
+// bound. An upper bound that contains q is rewritten as
 //
 //   floor((q + g) / div) = floor((of + by*g) / (by*div))
 //

@@ -1,16 +1,16 @@
 // Proves that references are inside their arrays. An inequality is proved from the ranges of slots, or from other
-// inequalities by eliminating slots. If that fails and the nest is small, all its iterations are enumerated.
+// inequalities by eliminating slots. If a proof fails and the nest is small, all its iterations are enumerated.
 #include "access/affine/affine_inside.h"
 #include "access/affine/affine_walk.h"
 #include <stdlib.h>
 
-// The limits of a proof. TRIES limits the eliminations of one slot from one inequality. STEPS limits the eliminations
-// in a row. ROWS limits the known inequalities.
+// The limits of a proof. TRIES limits the number of eliminations. STEPS limits the number of eliminations that are
+// applied to one inequality. ROWS limits the number of known inequalities.
 enum { TRIES = 20000, STEPS = 5, ROWS = 200 };
-static const int64_t MOST_TRIES = 50000000; // the limit of eliminations for all proofs together
+static const int64_t MOST_TRIES = 50000000; // limit on the number of eliminations in all proofs together
 
 typedef struct inequality { // a linear form that is >= 0
-  bool cut; // true if its constant was rounded, so that it holds only for integers
+  bool cut; // true if the constant was rounded, so that the inequality holds only for integers
   int64_t rest;
   int64_t *coef; // one for each enclosing loop, outermost first
 } inequality;
@@ -33,7 +33,7 @@ static inequality *new_row(const prover *p) {
   return x;
 }
 
-// Returns by*f + rest.
+// Returns the inequality by*f + rest >= 0.
 static inequality *row_of(const prover *p, const nw_form *f, int64_t by, int64_t rest) {
   inequality *x = new_row(p);
   x->rest = by * f->rest + rest;
@@ -49,7 +49,7 @@ static int64_t common(const prover *p, const inequality *x) {
 }
 
 // Eliminates the slot from x. Returns |a|*x + sign*|c|*row, divided by the greatest common divisor of the coefficients.
-// Here, a is the slot's coefficient in `row`, and c is its coefficient in x.
+// Here, a is the slot's coefficient in `row`, and c is its coefficient in x. Returns NULL if a number is too large.
 static inequality *eliminated(const prover *p, const inequality *x, const inequality *row, int slot, int sign) {
   int64_t a = llabs(row->coef[slot]), c = sign * llabs(x->coef[slot]);
   inequality *y = new_row(p);
@@ -69,7 +69,7 @@ static inequality *eliminated(const prover *p, const inequality *x, const inequa
   return y;
 }
 
-// True if the least value of x for all slots in their ranges is >= 0.
+// True if x >= 0 for all values of the slots in their ranges.
 static bool holds_in_box(const prover *p, const inequality *x) {
   __int128 least = x->rest;
   for (int s = 0; s < p->depth; s++) least += (__int128)x->coef[s] * (x->coef[s] > 0 ? p->lo[s] : p->hi[s]);
@@ -191,7 +191,7 @@ static void look(prover *p, const nw_affine_node *x) {
 
 // ---- enumeration
 
-enum { MOST_TRIED = 1000000 }; // limit of the number of iterations plus the number of references
+enum { MOST_TRIED = 1000000 }; // limit on the number of iterations plus the number of executed references
 
 typedef struct trial {
   const nw_affine_nest *nest;
@@ -222,7 +222,7 @@ static bool is_inside(trial *t, const nw_affine_ref *r) {
   return --t->left >= 0 && at >= 0 && at <= t->nest->array[r->array].bytes - r->bytes;
 }
 
-// Runs a node. Returns false if a reference is outside its array, or if the limit MOST_TRIED is reached.
+// Runs a node. Returns false if a reference is outside its array, or if the limit MOST_TRIED is exceeded.
 static bool run(trial *t, const nw_affine_node *x) {
   if (x->kind == NW_AFFINE_LOOP) return run_loop(t, x);
   if (x->kind == NW_AFFINE_GUARD && !nw_affine_holds(x, t->slot)) return true;

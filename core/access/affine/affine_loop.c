@@ -5,8 +5,8 @@
 
 enum { MOST_BLOCKS = 8 };
 
-// The constants by which expressions in a loop's body divide the loop's variable. For such a constant d, the loop is
-// split into *blocks* of d iterations.
+// The constants by which expressions in a loop's body divide the loop's variable. For each of these constants d, the
+// loop is split into *blocks* of d iterations.
 typedef struct blocks { // block sizes, in descending order
   int n;
   int64_t at[MOST_BLOCKS];
@@ -107,7 +107,8 @@ static bool make_body(nw_maker *m, const wanted *x, const nw_form *value, nw_aff
   return ok;
 }
 
-// Returns the first block number, floor(first / block), if `begin` is true; otherwise the last, floor(last / block).
+// Returns a bound of the block number. If `begin` is true, this is floor(first / block), where `first` is the loop's
+// first value. Otherwise it is floor(last / block), where `last` is the loop's last value.
 static nw_bounds in_blocks(nw_maker *m, const nw_bounds *b, int64_t block, bool begin) {
   nw_bounds out = {.n = b->n};
   for (int i = 0; i < b->n; i++) {
@@ -117,12 +118,13 @@ static nw_bounds in_blocks(nw_maker *m, const nw_bounds *b, int64_t block, bool 
   return out;
 }
 
-// True if b is a constant at which a block begins (`plus` is 0) or ends (`plus` is 1).
+// True if b is a constant at which a block begins (if `plus` is 0) or ends (if `plus` is 1).
 static bool is_even(const nw_bounds *b, int64_t block, int64_t plus) {
   return b->n == 1 && !b->at[0].form.n && b->at[0].div == 1 && (b->at[0].form.rest + plus) % block == 0;
 }
 
-// Finds a bound of the position within the block whose number is in slot `outer`.
+// Finds a bound of the position inside a block. The number of the block is in slot `outer`. Returns false if the bound
+// has too many forms.
 static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, bool begin, nw_bounds *out) {
   *out = (nw_bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
   if (is_even(b, block, begin ? 0 : 1)) return true;
@@ -172,7 +174,7 @@ static bool make_bounded(nw_maker *m, const nw_nest *c, const nw_bounds *begin, 
   return make_loops(m, &x, 0, begin, end, zero, to);
 }
 
-// Replaces max(v, extent) with extent if v <= 0: a loop with a negative extent has no iterations anyway.
+// Replaces max(v, extent) by `extent` if v <= 0, since a loop with a negative extent has no iterations anyway.
 static const nw_expr *without_zero(const nw_expr *extent) {
   while (extent->op == NW_OP_MAX) {
     int64_t v;
@@ -183,8 +185,8 @@ static const nw_expr *without_zero(const nw_expr *extent) {
   return extent;
 }
 
-// If `begin` is a single form and `extent` is a minimum of forms, makes the loop and sets *made. Otherwise clears
-// *made.
+// If `begin` is a single form and `extent` is a minimum of forms, makes the loop and sets *made to true. Otherwise sets
+// *made to false. Returns false with a diagnostic if the loop cannot be made.
 static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *made) {
   nw_form begin, last;
   nw_bounds from = {0}, until = {0};

@@ -10,7 +10,7 @@ typedef struct access { // the access of a site in one case of its index (cases.
   nw_form at; // in elements; lanes are `step` apart
 } access;
 
-// Adds a reference to `lanes` adjacent elements, the first of which is `at`.
+// Adds a reference to `lanes` adjacent elements. The first element is at index `at`.
 static bool add_ref(nw_maker *m, nw_affine_node *to, const nw_site_code *site, const nw_form *at, int lanes) {
   static const nw_form none = {0};
   nw_affine_node *s = nw_maker_node(m, NW_AFFINE_STMT);
@@ -92,8 +92,8 @@ static nw_conds of_no_lane(nw_maker *m, const nw_conds *c) {
   return out;
 }
 
-// Adds an access whose mask has only the case `mask`. If adjacent lanes are all active, they are one access; otherwise
-// each active lane is one access.
+// Adds an access whose mask has only the case `mask`. If the lanes are adjacent in memory and all active, they are one
+// access. Otherwise each active lane is one access.
 static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const nw_conds *mask) {
   nw_conds always = of_no_lane(m, mask), all;
   nw_union rest;
@@ -199,8 +199,8 @@ static bool add_site(nw_maker *m, nw_affine_node *to, const nw_site_code *site) 
 
 // ---- repeated accesses
 
-// Finds the cases in which the statement accesses the site for the first time: the current path condition holds, but
-// none of the path conditions under which the statement accessed the site before.
+// Finds the cases in which the statement accesses the site for the first time. In these cases, the current path
+// condition holds, and no path condition holds under which the statement accessed the site before.
 static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   *out = (nw_union){1, NW_NEW(m->s.arena, nw_conds)};
   out->at[0] = m->path;
@@ -218,7 +218,7 @@ static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   return true;
 }
 
-// Returns the conditions of c without the first n. These are the conditions of the path, which hold here anyway.
+// Returns the conditions of c without the first n. The first n are the conditions of the path, which hold here anyway.
 static nw_conds after(const nw_conds *c, int n) { return (nw_conds){c->n - n, c->at + n}; }
 
 static bool add_first(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {

@@ -81,7 +81,7 @@ static nw_ref ref_at(const walk *w, const nw_affine_ref *r) {
                   .write = r->write};
 }
 
-// True if this thread does not run the current code: only the first thread runs code outside of parallel loops.
+// True if this thread does not run the current code. Only the first thread runs code outside of parallel loops.
 static bool is_idle(const walk *w) { return w->share.thread && !w->inside; }
 
 static void run_stmt(walk *w, const nw_affine_node *s) {

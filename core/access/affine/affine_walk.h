@@ -16,8 +16,8 @@ bool nw_affine_refs(nw_ctx *c, const nw_affine_nest *n, nw_affine_share share, n
 // Finds the range of addresses that contains all arrays.
 void nw_affine_span(const nw_affine_nest *n, uint64_t *from, uint64_t *to);
 
-// Computes the first and the last value of a loop's variable from the current values of the enclosing loops. If last <
-// first, the loop has no iterations.
+// Computes the first and the last value of a loop's variable from the current values of the enclosing loops. The loop
+// has no iterations if *last < *first.
 void nw_affine_bounds(const nw_affine_node *loop, const int64_t *slot, int64_t *first, int64_t *last);
-int64_t nw_affine_rounds(const nw_affine_node *loop, int64_t first, int64_t last);
+int64_t nw_affine_rounds(const nw_affine_node *loop, int64_t first, int64_t last); // number of iterations
 bool nw_affine_holds(const nw_affine_node *guard, const int64_t *slot);

@@ -101,7 +101,8 @@ static bool binary(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   return true;
 }
 
-// Adds each combination of a case of u and a case of e. Its condition is the conjunction of both.
+// Adds each combination of a case of u and a case of e. The condition of a combination is the conjunction of the two
+// conditions.
 static bool add_where(nw_affine_scope *s, const nw_union *u, const nw_cases *e, nw_cases *out) {
   for (int i = 0; i < u->n; i++)
     for (int k = 0; k < e->n; k++) {
@@ -160,7 +161,7 @@ static bool make_cases(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   }
 }
 
-// False if a value may be too large, or may wrap around in a narrow type.
+// True if no value can be too large, and no value can wrap around in the type t. Otherwise leaves a diagnostic.
 static bool fits(nw_affine_scope *s, nw_dtype t, const nw_cases *x) {
   for (int i = 0; i < x->n; i++) {
     int64_t lo, hi;
@@ -223,8 +224,9 @@ static bool unite(nw_affine_scope *s, nw_union *to, const nw_union *more) {
   return to->n <= NW_MOST_CASES || no(s, "a condition has too many cases");
 }
 
-// Adds the cases of an `and` or an `or`, or of its negation if `holds` is false. An `and` has one case: both operands
-// hold. Its negation has two: the first operand does not hold, or the first holds and the second does not.
+// Adds the cases of an `and` or an `or`, or of its negation if `holds` is false. An `and` has one case, in which both
+// operands hold. Its negation has two cases. Either the first operand does not hold, or the first operand holds and the
+// second does not hold.
 static bool both_or_not(nw_affine_scope *s, const nw_expr *e, bool holds, nw_union *out) {
   bool all = (e->op == NW_OP_AND) == holds;
   nw_union x, y, joined;

@@ -1,16 +1,17 @@
 // Converts integer expressions and conditions to affine forms, split into cases.
 //
-// An expression with min, max or select becomes several cases. Exactly one of their conditions holds.
+// An expression with min, max or select becomes several cases. Each case has a condition, and exactly one of these
+// conditions holds.
 //
-// A floor division by a number becomes a *quotient*: a new slot that holds the result. An additional loop with one
-// iteration sets the slot. No loop is added if the ranges of the other slots determine the result, or if the condition
-// or bound that contains the division has an equivalent without it.
+// A floor division by a number becomes a *quotient*, which is a new slot that holds the result of the division. An
+// additional loop with one iteration sets the slot. No loop is added if the ranges of the other slots determine the
+// result, or if the condition or bound with the division can be written without a division.
 #pragma once
 #include "access/affine/affine.h"
 
 #define NW_MOST_CASES 64
 
-typedef struct nw_conds { // a conjunction: it holds if all n forms are >= 0
+typedef struct nw_conds { // a conjunction, which holds if all n forms are >= 0
   int n;
   nw_form *at;
 } nw_conds;
@@ -25,7 +26,7 @@ typedef struct nw_cases {
   nw_case *at;
 } nw_cases;
 
-typedef struct nw_union { // a disjunction of conditions that exclude each other; it is false if n is 0
+typedef struct nw_union { // a disjunction of conditions that exclude each other; false if n is 0
   int n;
   nw_conds *at;
 } nw_union;
@@ -41,7 +42,7 @@ typedef struct nw_affine_scope { // the context in which expressions are convert
   nw_ctx *ctx;
   nw_arena *arena;
   nw_vec name, value; // const char *, nw_form *: innermost last
-  int lanes, lane; // `lane`: the lane to convert; -1 converts all lanes at once, to forms with a step
+  int lanes, lane; // number of lanes; the lane to convert, or -1 to convert all lanes at once to forms with a step
   int nslots, cap;
   int64_t *lo, *hi; // range of each slot
   nw_vec quotient; // nw_quotient *, in order of creation
@@ -58,7 +59,7 @@ nw_form nw_form_scaled(nw_arena *a, const nw_form *f, int64_t by);
 nw_form nw_form_slot(nw_arena *a, int slot);
 nw_form nw_form_in_lane(const nw_form *f, int lane);
 bool nw_form_same(const nw_form *x, const nw_form *y);
-// Finds the range *lo..*hi of f. Returns false if it exceeds -2^60..2^60.
+// Finds the range *lo..*hi of f. Returns false if the range exceeds -2^60..2^60.
 bool nw_form_range(const nw_affine_scope *s, const nw_form *f, int64_t *lo, int64_t *hi);
 
 // Returns false with a diagnostic if e is not an integer expression, or if it has too many cases.
@@ -77,4 +78,4 @@ bool nw_form_divide(nw_affine_scope *s, const nw_form *f, int64_t by, nw_form *o
 // Returns an equivalent condition with as few quotients as possible. For example, q + ... >= 0 becomes a condition on
 // the dividend of q. Marks the quotients that remain in the result as used.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond);
-void nw_form_keep(nw_affine_scope *s, const nw_form *f); // marks its quotients as used
+void nw_form_keep(nw_affine_scope *s, const nw_form *f); // marks the quotients in f as used

@@ -21,7 +21,7 @@ typedef struct site { // a block
   const node *loop[NW_MAX_DEPTH];
   nw_calc **bind, **index, *where;
   bool wanted;
-  asked *only; // for each axis: the requested values; if n is 0, all values
+  asked *only; // for each axis: the requested values; n is 0 if all values are requested
 } site;
 
 struct node {
@@ -52,14 +52,14 @@ struct nw_visits {
 
 // ---- construction
 
-typedef struct trail { // from the root to the current node
+typedef struct trail { // the path from the root to the current node
   int n, nloops;
   const node *at[NW_MAX_DEPTH], *loop[NW_MAX_DEPTH];
   int pos[NW_MAX_DEPTH];
 } trail;
 
-// Compiles an expression. Returns NULL, with a diagnostic, if its value depends on the contents of tensors, which are
-// not known here.
+// Compiles an expression. Returns NULL with a diagnostic if the expression depends on the contents of tensors, which
+// are not known here.
 static nw_calc *calc(nw_visits *v, const nw_expr *e) {
   nw_calc *c = nw_calc_of(v->arena, &v->names, e);
   if (!c && !v->failed) {
@@ -103,7 +103,7 @@ static void set_axes(nw_visits *v, site *s, const nw_stmt *b) {
   s->told.axis = axis;
 }
 
-// Sets the index of the block's first store. Leaves it unset if it depends on the contents of tensors.
+// Sets the index of the block's first store. Leaves the index unset if it depends on the contents of tensors.
 static void set_index(nw_visits *v, site *s, const nw_stmt *b) {
   if (!b->block.ntargets) return;
   const nw_block_target *t = &b->block.target[0];
@@ -290,7 +290,7 @@ static void run_block(nw_visits *v, const site *s) {
 
 static void run(nw_visits *v, const node *x);
 
-// Runs the iterations lo..hi. Halves the range until a part contains no requested instance or has only one iteration.
+// Runs the iterations lo..hi. Halves the range until a half contains no requested instance or has only one iteration.
 static void run_part(nw_visits *v, const node *x, int64_t lo, int64_t hi) {
   if (++v->ticks % 4096 == 0 && nw_stopped(v->ctx)) v->failed = true;
   if (v->failed || lo > hi || !enters(v, x, lo, hi)) return;
@@ -319,7 +319,7 @@ static void run(nw_visits *v, const node *x) {
 
 // ---- order
 
-// True if all iterations of the loop execute a statement before any executes the next one.
+// True if all iterations of the loop execute a statement before one of them executes the next statement.
 static bool is_side_by_side(const nw_stmt *s) {
   return s->kind == NW_LOOP && (s->loop.mark == NW_VECTORIZED || nw_is_vthread_loop(s));
 }
