@@ -146,7 +146,7 @@ int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
   }
   int64_t a = nw_calc_at(c->arg[0], slot, lane);
   if (c->op == NW_OP_CAST) return nw_wrap(c->dtype, a);
-  int64_t v = 0; // a division by 0 gives 0; it happens only in an inactive lane
+  int64_t v = 0; // the result of a division by 0, which happens only in an inactive lane
   nw_whole_op(c->op, c->dtype, a, c->n == 2 ? nw_calc_at(c->arg[1], slot, lane) : 0, &v, NULL);
   return v;
 }

@@ -20,7 +20,7 @@ typedef struct nw_form {
 } nw_form;
 
 int nw_name_slot(const nw_names *names, const char *name); // -1 if the name is not in scope
-// Finds the form of e. Returns false if e is not affine, or if it contains anything but i64 arithmetic.
+// Finds the form of e. Returns false if e is not affine, or if e contains operations other than i64 arithmetic.
 bool nw_form_of(nw_arena *a, const nw_names *names, const nw_expr *e, nw_form *out);
 int64_t nw_form_at(const nw_form *f, const int64_t *slot); // the value in lane 0
 int64_t nw_form_coef(const nw_form *f, int slot);

@@ -1,15 +1,15 @@
-// Describes a lowered program as data: its loops and guards, its statements, and its accesses with their strides. Other
-// code reads this data, or the program itself, and never the printed text of the program. The public header
-// nestwright/lowered.h gives the same data as rows.
+// Describes a lowered program as data. The data are its loops and guards, its statements, and its accesses with their
+// strides. Other code reads these data, or the program itself, but not the printed text of the program. The public
+// header nestwright/lowered.h gives the same data as rows.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
 
-// A body: a loop, a guard, or the whole program (number 0). Bodies are numbered in program order.
+// A body is a loop, a guard, or the whole program, which has the number 0. Bodies are numbered in program order.
 typedef struct nw_lowered_body {
   const nw_stmt *stmt;
   int up; // number of the enclosing body, or -1
-  int depth; // number of enclosing loops; a loop counts itself
+  int depth; // number of enclosing loops, plus 1 for a loop
   int slot; // for a loop: the slot of its variable in the forms; otherwise -1
   int conditions; // for a loop: number of selects in its bounds; for a guard: 1 + number of selects in its condition
 } nw_lowered_body;

@@ -1,5 +1,5 @@
-// Assigns addresses to buffers. Buffers are placed one after the other in program order, and each starts at a page
-// boundary. So two buffers compete for the same cache sets in every run. A buffer of scope `local` that is on the
+// Assigns addresses to buffers. Buffers are placed one after the other in program order, and each buffer starts at a
+// page boundary. So the cache sets of a buffer are the same in every run. A buffer of scope `local` that is on the
 // stack, and that fits into the vector registers, is in registers and not in memory.
 #pragma once
 #include "access/address.h"

@@ -12,7 +12,8 @@ typedef struct nw_site_code {
   nw_calc *index; // if not affine: the index
   nw_calc *mask; // NULL if all lanes are active
   const nw_expr *where, *when; // the index and the mask, as expressions
-  bool repeated; // true if several acts of the statement make this access; only the first of them that runs makes it
+  // true if several acts of the statement are this access; only the first of these acts that runs makes the access
+  bool repeated;
   int64_t done; // if repeated: the number of the last execution of the statement in which this access was made
   int elem; // bytes of an element
   uint64_t base;
@@ -40,8 +41,8 @@ struct nw_nest {
   nw_calc *cond; // GUARD
   int nacts; // STORE
   nw_act *act;
-  bool plain; // STORE: true if all its acts are TOUCH, and each makes one access at an affine address
-  bool flat; // LOOP: true if it contains only plain stores, with at most NW_BATCH / 4 accesses per iteration
+  bool plain; // STORE: true if all acts are TOUCH, and each act makes one access at an affine address
+  bool flat; // LOOP: true if the loop contains only plain stores, with at most NW_BATCH / 4 accesses per iteration
   int nrefs; // if flat: the accesses of an iteration, with the step of each address
   nw_ref *ref;
   uint64_t *step;

@@ -22,10 +22,10 @@ typedef struct nw_ref_site { // a load or store of the program
 } nw_ref_site;
 
 typedef struct nw_walker nw_walker;
-// `sizes` holds the values of the program's symbolic sizes, in order. Returns NULL if addresses or control flow depend
-// on data.
+// Prepares a lowered program for a walk. `sizes` holds the values of the program's symbolic sizes, in order. Returns
+// NULL with a diagnostic if addresses or control flow depend on data, or if an array is too large.
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
-// True if the program allows these sizes; otherwise a diagnostic says why not.
+// True if the program allows these sizes. Otherwise a diagnostic names the bound or fact that does not hold.
 bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 // Lowers a scheduled program and prepares it for a walk. Returns NULL with a diagnostic if the program does not allow
 // the sizes, or if its accesses cannot be listed. A thread gets the same iterations of each outermost parallel loop as

@@ -1,12 +1,12 @@
-// The parts of a check: the shapes that it tries, the data for these shapes, and how exactly the results must agree.
-// Private to check/.
+// Declares the parts of a check: the shapes, the data for these shapes, and the comparison of results. Private to
+// check/.
 #pragma once
 #include "check/check.h"
 
 // A check interprets only shapes for which the unscheduled (naive) program has at most this number of block executions.
 #define NW_CHECK_WORK 300000
 #define NW_CHECK_SHAPES 12
-#define NW_CHECK_POINTS 1000 // number of output elements that are checked if the shape is too large to interpret
+#define NW_CHECK_POINTS 1000 // number of checked elements of each output if the shape is too large to interpret
 
 // ---- Shapes (shapes.c)
 
@@ -41,7 +41,7 @@ typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_
 // Returns how closely a schedule must agree with the definition: NW_CHECK_EXACT if no operation rounds when the inputs
 // are the integers of nw_check_data_make, otherwise NW_CHECK_NEAR.
 nw_check_bound nw_check_bound_of(const nw_program *naive);
-// Returns the flat index of the first element that differs, or -1.
+// Returns the flat index of the first element that differs; -1 if no element differs.
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
 bool nw_check_any_order(const nw_program *p); // true if threads may add to a sum of floats in any order
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);

@@ -70,8 +70,8 @@ static void see(void *env, const nw_access *a) {
     if (!strcmp(x->in->arg[i].name, a->buffer)) x->at[i][a->index] = true;
 }
 
-// Checks that the description accesses every element of its tiles. If it did not access an element, this element could
-// be outside the buffer in a call.
+// Checks that the description accesses every element of its tiles. Otherwise, in a call, an element that is not
+// accessed could be outside the buffer.
 static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
   seen x = {.in = in};
   nw_check_data d;
@@ -123,7 +123,7 @@ static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, con
 }
 
 // Computes the identity of the intrinsic from the whole source or library file. A library name without a slash is not a
-// path: the loader searches for it.
+// path, so the file is not read. The loader searches for such a library.
 static bool identify(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   size_t n = s->source ? strlen(s->source) : 0;
   nw_str why = {0};

@@ -110,8 +110,8 @@ static int64_t middle(const nw_replay_case *x, const nw_execution *at, int loop)
   return value_at(x, at, loop, l->loop.begin) + value_at(x, at, loop, l->loop.extent) / 2;
 }
 
-// Moves two executions away from borders. A loop that has the same value in both executions is set to the middle of its
-// range, unless it is a reduce loop.
+// Moves two executions away from borders. Each loop that has the same value in both executions, and is not a reduce
+// loop, is set to the middle of its range.
 static void move_inside(const nw_replay_case *x, const nw_stmt *block, nw_execution *a, nw_execution *b) {
   a->at = memcpy(NW_NEW_N(x->r->arena, int64_t, a->n + 1), a->at, sizeof *a->at * (size_t)a->n);
   b->at = memcpy(NW_NEW_N(x->r->arena, int64_t, b->n + 1), b->at, sizeof *b->at * (size_t)b->n);

@@ -1,5 +1,5 @@
-// Implements a set of numbers as a hash table with open addressing that is at most half full. It must be fast, since a
-// run may make millions of queries.
+// Implements a set of numbers as a hash table with open addressing that is at most half full. A query must be fast,
+// since a run may make millions of queries.
 #include "check/numbers.h"
 #include "base/base.h"
 #include <stdlib.h>

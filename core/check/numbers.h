@@ -1,4 +1,4 @@
-// A set of numbers: flat indices of elements, or hashes of contributions. Private to check/.
+// Declares a set of numbers, which are flat indices of elements or hashes of contributions. Private to check/.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

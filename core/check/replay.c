@@ -4,14 +4,14 @@
 // and all other executions that write the element. The run confirms the conflict if it shows one of the following:
 //
 //  * the two executions are in the wrong order
-//  * they are in different iterations of the loop that gets a mark
+//  * the two executions are in different iterations of the loop that gets a mark
 //  * an access is out of bounds
 //  * an element is read before it is written
 //  * a reduction is read before it is complete
 //  * one instance is executed twice
 //  * the storage holds the value of another element
 //  * threads race, or their result is wrong
-//  * an execution is outside of the declared domain
+//  * an execution is outside the declared domain
 //
 // A refusal without a witness is confirmed if a result of the program is wrong.
 #include "check/replay.h"
@@ -128,8 +128,8 @@ static bool keep_both(const nw_replay_case *x, nw_watch *v, nw_touch out[2]) {
   return ran && out[0].is && out[1].is;
 }
 
-// If the conflict is between two updates of a buffer, returns the buffer, since its other updates need not run.
-// Otherwise returns NULL.
+// Returns the buffer of the conflict if a marked loop carries the conflict or if both executions write, since the other
+// updates of the buffer need not run. Otherwise returns NULL.
 static const char *other_updates(const nw_replay_case *x) {
   return x->w->loop || (x->w->source.write && x->w->sink.write) ? x->w->buffer : NULL;
 }

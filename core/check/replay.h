@@ -52,7 +52,7 @@ typedef struct nw_watch {
   bool written, unwritten, beyond;
   nw_numbers contributed; // hashes of the contributions that were added to the element
   int contributions; // number of contributions when the sink read the element, or at the end of the run
-  double expected; // the number of all contributions
+  double expected; // number of contributions that the element gets in the whole computation
   bool grown; // elements were added to the slice during this run
 } nw_watch;
 

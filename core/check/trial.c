@@ -2,9 +2,9 @@
 // write exactly the values that the description computes, and nothing else.
 //
 // Each argument has its own memory segment; the segments of inputs are read-only. In some runs the tile is at the end
-// of the segment, in others at its start, so that an access just outside crashes. Memory outside the tile is filled
-// with a pattern. The function must not change this pattern. If the function reads the pattern, a float sum becomes
-// NaN.
+// of the segment, in others at its start, so that an access just outside the tile crashes. Memory outside the tile is
+// filled with a pattern. The function must not change this pattern. If the function reads the pattern, a float sum
+// becomes NaN.
 #include "check/trial.h"
 #include "run/worker/worker.h"
 #include <stdio.h>
@@ -42,8 +42,8 @@ typedef struct trial {
 
 static int64_t reach(const nw_tile_dim *dim, int64_t stride) { return (dim->extent - 1) * llabs(stride); }
 
-// Chooses strides from the innermost dimension outwards; for TURNED, from the outermost dimension inwards. Each stride
-// is so large that no two elements have the same address.
+// Chooses strides from the innermost dimension outwards. For TURNED, chooses them from the outermost dimension inwards.
+// Each stride is so large that no two elements have the same address.
 static void distinct_strides(tile *t, spread s) {
   int64_t span = 1;
   const nw_intrinsic_arg *a = t->arg;

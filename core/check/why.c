@@ -175,7 +175,7 @@ static void put_step(nw_str *b, const history *h, int i) {
   free(text);
 }
 
-// Writes the step that made the current piece, and the steps that made the pieces before it.
+// Writes the step that made the current piece, and the steps that made the older pieces that were replaced.
 static void put_reason(nw_str *b, const history *h, const nw_stmt *s, piece f, const char *text) {
   int i = since(h, h->n - 1, &s, f, text);
   bool own = f == guard || f == loop_mark || f == box || f == loop_range;

@@ -5,8 +5,8 @@
 #include <isl/options.h>
 #include <stdlib.h>
 
-// The limit on the isl operations for a question. This number of operations takes less than a second. If the question
-// is answered again without stored results (nw_proofs_from_nothing), it may take twice as long. isl itself counts the
+// The limit on the isl operations for a question. This number of operations takes less than a second. A question that
+// is answered again without stored results (nw_proofs_from_nothing) may take twice as long. isl itself counts the
 // operations, so a verdict never depends on the clock.
 #define DEFAULT_BUDGET 2150000
 
@@ -256,9 +256,8 @@ void nw_price_charge(nw_proofs *s, nw_price *price) {
   s->charged += price->cost;
 }
 
-// True if the current question must be answered again without stored results. This is not necessary for a question that
-// reached its limit: without stored results, it would take at least as many operations, and would reach the limit
-// again.
+// True if the current question must be answered again without stored results. A question that reached its limit is not
+// answered again, since it takes at least as many operations without stored results, and reaches the limit again.
 bool nw_proofs_from_nothing(nw_proofs *s) {
   if (s->charged == 0 || s->glance || NW_MUTATED(facts_for_free)) return false;
   long took = operations(s);

@@ -1,6 +1,7 @@
-// Checks that every element that is read is also written, before or after the read. The caller passes a write class: a
-// function that selects the writes to be considered. If all declared instances are executed, the check uses the
-// declared instances, because its result then stays valid when the loops change. Otherwise it uses the executions.
+// Checks that every element that is read is also written, before or after the read. The caller passes a write class,
+// which is a function that selects the writes to be considered. If all declared instances are executed, the check uses
+// the declared instances, because the result then stays valid when the loops change. Otherwise the check uses the
+// executions.
 #include "poly/internal.h"
 
 // True if the write is in the class `of` and certainly happens. Only such writes can prove that an element is written.

@@ -1,7 +1,7 @@
 // Converts index expressions to piecewise affine functions of isl over the variables of a space.
 //
 // isl cannot represent an expression that is not affine, such as a load, a product of variables, or a division by a
-// variable. Such an expression is called *opaque*. It is represented by an extra dimension of the space; all
+// variable. Such an expression is called *opaque*, and is represented by an extra dimension of the space. All
 // occurrences of the expression share this dimension. The dtype and the operator of the expression limit the values of
 // the dimension. Callers project the dimension out. So they treat the expression as a number that may have any of these
 // values.

@@ -364,13 +364,14 @@ nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from);
 // execute each instance at most once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 
-// ---- normal.c: what a block computes, in terms of the computation's own blocks
+// ---- normal.c: the values that a block computes, in terms of the computation's own blocks
 
-// Normal forms serve to compare the old program with the new one. In a normal form, a load of a block's result is
-// replaced by a name of the block's value, for example "C#0". A load is expanded instead if the other program has no
-// such block. In the old program, this is a block that the step inlined, and the load becomes its body. In the new
-// program, it is a copy that the step added, and the load becomes the source of the copy. So if every load gets the
-// value that it names, two programs whose blocks have equal normal forms compute the same values.
+// The judge compares the normal forms of the old program with those of the new program. In a normal form, a load of a
+// block's result is replaced by a name of the block's value, for example "C#0". A load is expanded instead if the other
+// program does not have the block. If only the old program has the block, the step inlined the block, and the load
+// becomes the body of the block. If only the new program has the block, the block is a copy that the step added, and
+// the load becomes the source of the copy. So if every load gets the value that it names, two programs whose blocks
+// have equal normal forms compute the same values.
 bool nw_is_copy(const nw_stmt *block);
 // true if the indices are the spatial variables in some order
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index);
@@ -387,8 +388,8 @@ const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 // ---- partial.c: reductions that are computed in parts
 
 // True if the new block `is` combines partial results of the reduction of the old block `was`. Both blocks have the
-// same spatial variables and the same init. Sets *part to the block that computes the partial results, and *answer (if
-// `answer` is not NULL) to the verdict on whether they are complete.
+// same spatial variables and the same init. Sets *part to the block that computes the partial results. If `answer` is
+// not NULL, sets *answer to NW_HOLDS if the partial results together have every contribution once.
 bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
                        const nw_stmt **part, nw_answer *answer);
 
@@ -402,7 +403,7 @@ typedef struct nw_fate { // all accesses of one buffer
   const nw_model *m;
   const nw_buffer *buffer;
   bool by_value;
-  bool nested; // allocated inside a loop, or in several places
+  bool nested; // true if the buffer is allocated inside a loop, or in several places
   int nwrites, nreads;
   nw_use **write, **read;
 } nw_fate;
@@ -480,7 +481,8 @@ typedef struct nw_launch {
   const nw_expr *extent[NW_GRID_DIMS]; // numbers of blocks and threads; NULL if no loop is bound to the dimension
 } nw_launch;
 nw_answer nw_check_grid(const nw_model *m);
-bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out); // path ends in the launch
+// Finds the extents of a launch, in which `path` ends. Returns false if an extent has no bound that is known at launch.
+bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out);
 
 // ---- threads.c: conflicts between blocks and threads
 

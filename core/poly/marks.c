@@ -1,5 +1,6 @@
 // Checks that parallel loops, vectorized loops and virtual threads carry no dependence. That is, if an iteration of one
-// of these loops writes an element, no other iteration accesses this element.
+// of these loops writes an element, no other iteration accesses this element. Atomic updates of a reduction are an
+// exception.
 #include "ir/program/lift.h"
 #include "poly/internal.h"
 
@@ -255,8 +256,8 @@ static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_st
   return NW_HOLDS;
 }
 
-// `at` is the loop itself, or the loop into which it was merged. If a merged loop does not carry a dependence, none of
-// its parts does.
+// Checks that a loop carries no dependence. `at` is the loop itself, or the loop into which the loop was merged. If a
+// merged loop does not carry a dependence, none of its parts does.
 static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stmt *at) {
   nw_answer answer = NW_HOLDS;
   nw_sites below = nw_sites_below(m, at);

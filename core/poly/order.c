@@ -1,8 +1,8 @@
 // Judges a step by order. Both programs must execute the same instances, each once, and no dependence may be reversed.
 //
 // If every element of a buffer has only one value, it is sufficient that each read comes after the write, and each
-// update after the init (buffer.c). Other buffers are checked here: two instances that access the same element must
-// keep their order.
+// update after the init (buffer.c). This file checks the other buffers, in which two instances that access the same
+// element must keep their order.
 #include "poly/internal.h"
 
 // ---- the same blocks

@@ -1,6 +1,6 @@
 // Judges reductions that are computed in parts. A block that combines partial results is equivalent to one reduction,
-// the *whole*, under three conditions. The parts start from the neutral element. They are combined with the same
-// combiner. Together they have each contribution of the whole exactly once. For example:
+// the *whole*, under three conditions. The parts start from the neutral element. The parts are combined with the
+// combiner of the whole. Together, the parts have each contribution of the whole exactly once. For example:
 //
 //   C[i] = sum over k of A[i, k]   =   sum over r of P[i, r], where P[i, r] = sum over s of A[i, 4*s + r]
 //

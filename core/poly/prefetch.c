@@ -1,6 +1,6 @@
-// Checks prefetches. A prefetch changes no value, so its addresses are not checked. But it must be useful: the buffer
-// must exist where it is prefetched, and the enclosing loop must use the buffer. No code can be generated if the buffer
-// does not exist, or if vector lanes prefetch. These two errors are refused even in unsafe steps.
+// Checks prefetches. A prefetch changes no value, so its addresses are not checked. But a prefetch must be useful. So
+// the buffer must exist where it is prefetched, and the enclosing loop must use the buffer. No code can be generated if
+// the buffer does not exist, or if vector lanes prefetch. These two errors are refused even in unsafe steps.
 #include "poly/internal.h"
 
 typedef struct look {

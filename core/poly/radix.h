@@ -1,4 +1,4 @@
-// Properties of variables that are numbers in mixed radix. Private to poly/.
+// Declares properties of variables that are numbers in mixed radix. Private to poly/.
 #pragma once
 #include "poly/internal.h"
 
@@ -12,8 +12,9 @@ enum { NW_RADIX_ONCE = 1, NW_RADIX_FULL = 2, NW_RADIX_INSIDE = 4, NW_RADIX_DENSE
 // Sorts the digits, and returns the properties that are known to hold. ONCE: different digits always make different
 // numbers. DENSE: the numbers have no gaps. A property that is not returned may also hold.
 int nw_radix(int n, nw_digit *d);
-// Returns the known properties of the variables of a part. ONCE: as above. FULL: the variables together have all
-// declared values. INSIDE: the variables have only declared values.
+// Returns the known properties of the variables of a part. ONCE: different iterations of the part's loops give
+// different values. FULL: the variables together have all declared values. INSIDE: the variables have only declared
+// values.
 int nw_part_radix(const nw_site *s, nw_part part);
 
 // True if some condition of the site uses one of these loops, or uses no loop at all.

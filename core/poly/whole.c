@@ -16,7 +16,7 @@ static bool is_candidate(const nw_program *p) {
   return x.base && !nw_find_bound(p->root);
 }
 
-// ---- Loops whose begin depends on an outer loop
+// ---- loops whose begin depends on an outer loop
 
 // A loop whose begin depends on an outer loop is replaced by a loop that begins at 0 and executes the same instances in
 // the same order.

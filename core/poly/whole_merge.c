@@ -63,8 +63,8 @@ static bool drop_true(void *env, nw_stmt *s) {
   return true;
 }
 
-// Takes the innermost part whose weight in the number is 1 or -1. Finds the value of this part from the number minus
-// the terms of the other parts. Returns false if no part has this weight.
+// Takes the innermost part whose weight in the number is 1 or -1. Finds the value of this part by subtracting the terms
+// of the other parts from the number. Returns false if no part has the weight 1 or -1.
 static bool solve(const nw_merging *x, const nw_expr *number, rest *r) {
   nw_pool *pool = x->p->pool;
   for (int i = x->nchain - 1; i >= 0; i--) {

@@ -32,14 +32,14 @@ struct nw_affine_node {
   nw_affine_kind kind;
   int nkids;
   nw_affine_node **kid; // for all kinds but STMT
-  // LOOP: the variable in `slot` is first, first + step, ... while it is <= last. Here, first is the maximum of
-  // `begin`, and last is the minimum of `end`.
+  // LOOP: the variable in `slot` has the values first, first + step, ... that are <= last. Here, first is the maximum
+  // of the bounds `begin`, and last is the minimum of the bounds `end`.
   const char *name;
   int slot;
   int64_t step; // > 0
   int nbegin, nend;
   nw_affine_bound *begin, *end;
-  bool parallel; // true for an outermost parallel loop: its iterations are distributed among threads
+  bool parallel; // true for an outermost parallel loop, whose iterations are distributed among threads
   int chunk; // the result of nw_chunk_of (tags.h), which says how the iterations are distributed
   // GUARD: the children run if all forms in `cond` are >= 0
   int nconds;

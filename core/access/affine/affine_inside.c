@@ -120,8 +120,8 @@ static void look_at_refs(prover *p, const nw_affine_node *x) {
   }
 }
 
-// Adds an inequality, and combines it with each earlier one. Adds a combination only if rounding its constant makes it
-// stronger. For example, 4*i + 4*q <= 7 becomes i + q <= 1.
+// Adds an inequality, and combines it with each earlier inequality. Adds a combination only if rounding the constant
+// makes the combination stronger. For example, 4*i + 4*q <= 7 becomes i + q <= 1.
 static void add_row(prover *p, inequality *row) {
   int n = p->row.n;
   for (int i = 0; i < n && p->row.n < ROWS; i++)
@@ -168,7 +168,7 @@ static void range_of(prover *p, const nw_affine_node *x) {
     if (form_range(p, &x->begin[i].form, &from, &to)) lo = most(lo, -nw_floordiv_i64(-from, x->begin[i].div));
   for (int i = 0; i < x->nend; i++)
     if (form_range(p, &x->end[i].form, &from, &to)) hi = least(hi, nw_floordiv_i64(to, x->end[i].div));
-  // If the lower bound is constant, the last value of the loop is known.
+  // If the lower bound is constant, the upper bound can be rounded down to a value that the loop takes.
   bool fixed = x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1;
   if (fixed && lo <= hi && hi < FAR) hi = lo + (hi - lo) / x->step * x->step;
   p->lo[p->at[x->slot]] = most(lo, -FAR), p->hi[p->at[x->slot]] = least(hi, FAR);

@@ -37,7 +37,9 @@ typedef struct nw_bounds {
   nw_affine_bound at[NW_MOST_BOUNDS];
 } nw_bounds;
 
-bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false if there are too many
+// Adds an entry to a lower bound if `begin` is true, otherwise to an upper bound. Returns false if there are too many
+// entries.
+bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin);
 // Writes e + `plus` as a lower bound if `begin` is true, otherwise as an upper bound. Returns false without a
 // diagnostic if the sum cannot be written as a bound.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);

@@ -7,7 +7,7 @@ static bool no(nw_maker *m, const char *why) { return nw_fail(m->s.ctx, NW_ELIMI
 
 typedef struct access { // the access of a site in one case of its index (cases.h)
   const nw_site_code *site;
-  nw_form at; // in elements; lanes are `step` apart
+  nw_form at; // the index, in elements; neighbouring lanes are at.step elements apart
 } access;
 
 // Adds a reference to `lanes` adjacent elements. The first element is at index `at`.
@@ -69,7 +69,7 @@ static bool add_lane_loop(nw_maker *m, nw_affine_node *to, const access *x, cons
   return add_ref(m, loop, x->site, &at, 1) && nw_maker_add(m, to, loop);
 }
 
-// Sets *all to the conditions under which `when` holds in all lanes. Returns false if they are unsatisfiable.
+// Sets *all to the conditions under which `when` holds in all lanes. Returns false if these conditions cannot hold.
 static bool in_all_lanes(nw_maker *m, const nw_conds *when, nw_conds *all) {
   *all = (nw_conds){0};
   for (int i = 0; i < when->n; i++) {

@@ -1,9 +1,10 @@
 // Computes stack distances. The stack distance of an access to a cache line is the number of different lines accessed
 // since the last access to the same line.
 //
-// Each accessed line has a slot. The later the last access to a line, the higher is its slot. A bit for each slot says
-// whether the slot holds a line. A Fenwick tree over 64-bit words of these bits gives the number of lines in the slots
-// after a slot. When all slots have been used, the lines are moved to the first slots.
+// Each accessed line has a slot. If the last access to one line is later than the last access to another line, its slot
+// is higher. A bit for each slot says whether the slot holds a line. A Fenwick tree over 64-bit words of these bits
+// gives the number of lines in the slots after a slot. When all slots have been used, the lines are moved to the first
+// slots.
 //
 // See Olken, "Efficient Methods for Calculating the Success Function of Fixed Space Replacement Policies", 1981, and
 // Fenwick, "A New Data Structure for Cumulative Frequency Tables", 1994.

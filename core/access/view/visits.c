@@ -1,13 +1,13 @@
 // Lists the executions of the blocks of a scheduled program, in order. For each execution, the list has the instance
 // (the values of the block's axes) and the values of the loops. The bodies of the blocks are not computed. A loop is
-// entered only if a block in it may execute an instance that the caller asked for.
+// entered only if a block in the loop may execute a requested instance.
 #include "access/walker.h"
 #include <limits.h>
 #include <stdlib.h>
 
 typedef struct node node;
 
-typedef struct asked { // the values of an axis for which the caller asked
+typedef struct asked { // the values of an axis that the caller requested
   int n;
   int64_t *value; // in ascending order
 } asked;
