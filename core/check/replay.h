@@ -48,7 +48,8 @@ typedef struct nw_watch {
   int64_t room; // location of the element, which other elements may share; equals known_room until the first access
   int64_t known_room; // the location that an earlier run found, or -1
   bool foreign; // the last write to the location was of another element
-  // written: the element was written; unwritten: it was read before any write; beyond: the sink is outside its domain
+  // written: the element was written; unwritten: it was read before the first write; beyond: the sink is outside its
+  // domain
   bool written, unwritten, beyond;
   nw_numbers contributed; // hashes of the contributions that were added to the element
   int contributions; // number of contributions when the sink read the element, or at the end of the run

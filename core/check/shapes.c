@@ -139,7 +139,7 @@ static void same_everywhere(rows *r, int64_t *sizes, int64_t v) {
   add_row(r, sizes);
 }
 
-// Adds rows in which one size is 0 and the others are not.
+// Adds rows in which one size is 0 and all other sizes are 3.
 static void one_empty(rows *r, int64_t *sizes) {
   for (int k = 0; k < r->p->nsizes; k++) {
     for (int i = 0; i < r->p->nsizes; i++) sizes[i] = i == k ? 0 : 3;

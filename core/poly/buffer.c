@@ -180,7 +180,8 @@ static nw_answer check_buffer(nw_fate *f, bool first) {
   return answer;
 }
 
-// `first` is true for the first program of a computation, in which an element may have several values in turn.
+// Checks all buffers except inputs. `first` is true for the first program of a computation, in which an element may
+// have several values, one after the other.
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {

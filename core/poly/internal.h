@@ -337,9 +337,9 @@ void nw_key_loops(nw_key *k, const nw_site *s, uint64_t loops); // adds these lo
 
 // These functions return false if they find no proof, even if the property holds.
 //
-// True if it is proved that no pair of executions of a and b has all of these properties: they access the same element;
-// they are in the same iterations of the first `level` loops; and in loop `level`, a is in an earlier iteration than b
-// (in a later one if `earlier` is false).
+// Consider the pairs of executions of a and b that access the same element and are in the same iterations of the first
+// `level` loops. True if it is proved that in none of these pairs, a is in an earlier iteration of loop `level` than b.
+// If `earlier` is false, the same is proved for a later iteration instead.
 bool nw_never_apart(const nw_model *m, const nw_use *a, const nw_use *b, int level, bool earlier);
 // True if it is proved that w accesses every element that r accesses, in the same iteration of the loops around the
 // allocation. If `all_terms` is true, w must access each element with all declared values of its reduce variables.
@@ -416,7 +416,7 @@ nw_answer nw_own_places(const nw_model *m, const nw_buffer *b); // true if all e
 isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b); // pairs of executions that access the same position
 nw_answer nw_check_fold(const nw_fate *f);
 
-// ---- coverage.c: whether the elements that are read are written at all
+// ---- coverage.c: whether the elements that are read are written, before or after the read
 nw_answer nw_covered(const nw_fate *f, nw_use *r, nw_write_class of, isl_set **bad);
 nw_answer nw_all_written(const nw_fate *f, nw_write_class of);
 isl_set *nw_declared_writes(const nw_fate *f, nw_write_class of);

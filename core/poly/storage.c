@@ -9,7 +9,7 @@
 enum { NO_CONSTANT = -1, NO_PLACE = -2, NO_SCOPE = -1 };
 
 // Returns the maximal number of elements in memory for a buffer with a layout or aligned strides. Returns NO_CONSTANT
-// if the number has no constant bound, and NO_PLACE with a diagnostic if it has no bound at all.
+// if the number has no constant bound, and NO_PLACE with a diagnostic if the number has no bound.
 static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *alloc, const nw_ranges *r) {
   const char *loop[NW_MAX_DEPTH];
   int nloops = 0;

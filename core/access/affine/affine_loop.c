@@ -174,7 +174,7 @@ static bool make_bounded(nw_maker *m, const nw_nest *c, const nw_bounds *begin, 
   return make_loops(m, &x, 0, begin, end, zero, to);
 }
 
-// Replaces max(v, extent) by `extent` if v <= 0, since a loop with a negative extent has no iterations anyway.
+// Replaces max(v, extent) by `extent` if v <= 0, since a loop with a negative extent has no iterations either.
 static const nw_expr *without_zero(const nw_expr *extent) {
   while (extent->op == NW_OP_MAX) {
     int64_t v;

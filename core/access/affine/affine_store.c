@@ -218,7 +218,7 @@ static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   return true;
 }
 
-// Returns the conditions of c without the first n. The first n are the conditions of the path, which hold here anyway.
+// Returns the conditions of c without the first n. The first n are the conditions of the path, which already hold here.
 static nw_conds after(const nw_conds *c, int n) { return (nw_conds){c->n - n, c->at + n}; }
 
 static bool add_first(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {
