@@ -7,7 +7,7 @@
   NW_ISA(X86_64, "x86_64", NW_X86_64_FEATURES, "x86 with 64 bits")                                                     \
   NW_ISA(AARCH64, "aarch64", NW_AARCH64_FEATURES, "Arm with 64 bits")
 
-//   NW_FEATURE(id, name, bytes, doc)   name: LLVM's name of the feature; bytes: size of its vectors
+//   NW_FEATURE(id, name, bytes, doc)   name: LLVM's name of the feature; bytes: size of its widest vectors
 #define NW_X86_64_FEATURES(NW_FEATURE)                                                                                 \
   NW_FEATURE(SSE4_2, "sse4.2", 16, "vectors of 16 bytes")                                                              \
   NW_FEATURE(AVX, "avx", 32, "vectors of 32 bytes, for floats")                                                        \
@@ -51,5 +51,5 @@ typedef struct nw_feature_row {
 NW_API const char *nw_isa_name(nw_isa isa);
 NW_API const nw_feature_row *nw_feature_at(int bit);
 static inline bool nw_has(nw_features have, nw_features wanted) { return (wanted & ~have) == 0; }
-nw_features nw_features_of(nw_isa isa, int64_t vector_bytes); // all features whose vectors have at most this size
-NW_API int nw_features_vector_bytes(nw_features f); // size of the widest vector of floats
+nw_features nw_features_of(nw_isa isa, int64_t vector_bytes); // the features of `isa` with vectors of at most this size
+NW_API int nw_features_vector_bytes(nw_features f); // bytes of the widest vector of floats

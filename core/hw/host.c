@@ -1,5 +1,5 @@
-// Describes this host, with values from the operating system and the CPU. If a value is not reported, it is 0 or a
-// default, so no function fails.
+// Describes this host, with values from the operating system and the CPU. A value that is not reported is 0 or a
+// default. Therefore nw_host never fails.
 #include "hw/hw.h"
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 static nw_machine_info host;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Reads the first line of a file, without its newline; returns false if the file cannot be read or is empty.
+// Reads the first line of a file, without its newline. Returns false if the file cannot be read or is empty.
 static bool read_line(const char *path, char *buf, int size) {
   FILE *f = fopen(path, "re");
   if (!f) return false;
@@ -28,7 +28,7 @@ static bool cache_field(int index, const char *field, char *buf, int size) {
   return read_line(path, buf, size);
 }
 
-// Parses "48K", "2M" or a plain number of bytes.
+// Returns the number of bytes that a text such as "48K", "2M" or "32768" stands for.
 static int64_t parse_size(const char *s) {
   char *unit;
   int64_t v = strtoll(s, &unit, 10);
@@ -74,9 +74,9 @@ static void insert_cache(nw_machine_info *m, nw_cache c) {
   m->cache[at] = c;
 }
 
-// Cache levels for virtual machines that hide their caches. The first row whose `cpu` is a prefix of the CPU's name
-// applies. The machine records cite the sources of the sizes. Level 3 is shared by all available CPUs, so its field
-// `shared_by` is 0 here and is set later.
+// This table lists typical caches. It is used on virtual machines that hide their caches. The first row whose `cpu` is
+// a prefix of the CPU's name applies. The machine records cite the sources of the sizes. Level 3 is shared by all
+// available CPUs. Therefore its field `shared_by` is 0 here, and assume_caches sets it.
 static const struct {
   const char *cpu;
   nw_cache level[3];
@@ -93,7 +93,7 @@ static void assume_caches(nw_machine_info *m) {
   m->caches_assumed = true;
 }
 
-// Must be called after the CPU's name and the number of CPUs are known.
+// Reads the caches. The name and the number of the CPUs must be known before this call.
 static void read_caches(nw_machine_info *m) {
   nw_cache c;
   for (int i = 0; i < 16 && m->ncaches < NW_COUNT(m->cache); i++)
@@ -101,7 +101,8 @@ static void read_caches(nw_machine_info *m) {
   if (m->ncaches == 0) assume_caches(m);
 }
 
-// Finds the value of "key : value" in a file such as /proc/cpuinfo; false if the key is absent.
+// Finds the first line "key : value" in a file such as /proc/cpuinfo, and copies the value to `out`. Returns false if
+// there is no line with this key.
 static bool find_value(const char *path, const char *key, char *out, size_t size) {
   FILE *f = fopen(path, "re");
   char line[512];
@@ -146,7 +147,7 @@ static bool has_f16c(void) {
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-// Detects the vector features. __builtin_cpu_supports also checks whether the operating system saves the registers.
+// Detects the vector features. __builtin_cpu_supports also checks that the operating system saves the vector registers.
 static void read_vectors(nw_machine_info *m) {
   __builtin_cpu_init();
   m->isa = NW_ISA_X86_64;
@@ -196,7 +197,7 @@ static void read_host(void) {
   read_memory(&host);
 }
 
-// Reads the data at the first call. So `available_bytes` is the memory that was available then.
+// Reads the values at the first call. Therefore `available_bytes` is the memory that was available at that time.
 const nw_machine_info *nw_host(void) {
   pthread_once(&once, read_host);
   return &host;

@@ -36,8 +36,8 @@ void nw_machine_init(nw_machine *m) {
 
 // ---- paths
 
-// Returns the section whose path is the longest prefix of this path, or NULL if there is none. Sets *rest to the part
-// of the path after the prefix.
+// Returns the section whose path is the longest prefix of this path, or NULL if the path does not begin with a section.
+// Sets *rest to the part of the path after the section.
 static const nw_section *section_of(const char *path, const char **rest) {
   int n;
   const nw_section *s = nw_machine_sections(&n), *found = NULL;
@@ -53,7 +53,8 @@ static const nw_section *section_of(const char *path, const char **rest) {
   return found;
 }
 
-// Reads an index such as "[12]" at *at: returns 12, and moves *at after it. Returns 0 if there is no index.
+// Reads an index such as "[12]" at *at. Returns the number, here 12, and moves *at to the text after the index. Returns
+// 0 if there is no valid index.
 static int index_at(const char **at) {
   char *end;
   if (**at != '[' || !isdigit((unsigned char)(*at)[1])) return 0;
@@ -82,8 +83,8 @@ static bool no_field(nw_ctx *c, const nw_section *s) {
   return false;
 }
 
-// Fails because of a wrong path. The hint of the error lists the valid words: the fields of the section and, at the top
-// level, the names of the sections.
+// Fails because the path names no field. The hint suggests the most similar valid word, or lists all valid words. The
+// valid words are the fields of the section and, at the top level, also the names of the sections.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];
@@ -103,13 +104,14 @@ static bool unknown_key(nw_ctx *c, const nw_section *s, const char *path, const 
   return no_such(c, path, word, n, words);
 }
 
-// Returns the first word of the text, up to a dot or a bracket.
+// Copies the text before the first dot or opening bracket to `buf`, and returns `buf`.
 static const char *word_at(char *buf, size_t size, const char *text) {
   snprintf(buf, size, "%.*s", (int)strcspn(text, ".["), text);
   return buf;
 }
 
-// Returns the index of the section's element that the path names, or -1 on failure.
+// Returns the index of the section's element that the path names, or -1 on failure. The index after the last element
+// extends a list. Moves *rest to the name of the field. A section with a single element has the index 0.
 static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char *path, const char **rest) {
   char word[48];
   if (!s || !s->stride) return 0;
@@ -129,7 +131,8 @@ static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char 
   return at - 1;
 }
 
-// Finds a field by section and name. Several sections may have the same path.
+// Finds a field by the path of its section and by its name. Sets *in to the field's section, because several sections
+// can have the same path. Returns NULL if there is no such field.
 static const nw_field *field_of(const nw_section **in, const char *section, const char *word) {
   int n;
   const nw_section *s = nw_machine_sections(&n);
@@ -295,8 +298,8 @@ bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *tex
   return true;
 }
 
-// Returns the text of the source whose path is the longest prefix of this path. A source with the path "" applies to
-// every field.
+// Returns the text of the source whose path is the longest prefix of this path, or NULL if there is none. A source with
+// the path "" applies to every field.
 const char *nw_machine_cited(const nw_machine *m, const char *path) {
   const nw_machine_source *best = NULL;
   for (int i = 0; i < m->nsources; i++) {

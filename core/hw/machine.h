@@ -14,12 +14,13 @@ typedef enum nw_machine_kind {
   NW_MACHINE_KINDS
 } nw_machine_kind;
 
-// Classes of operations with separate costs. A class whose name ends in 64 is for an operation that is slower on f64
+// The operations of a class have the same cost. A class whose name ends in 64 is for an operation that is slower on f64
 // than on f32.
 //
 // NW_CLASS(id, name, otherwise, doc)   otherwise: the default cost, in one of two forms:
 //   "fma"      the cost of the class with this name
-//   "0.2 13"   instructions per cycle, then latency; "-" instead of the first number: the user must give it
+//   "0.2 13"   instructions per cycle, then the latency in cycles; if the first word is "-", the user must give the
+//              instructions per cycle
 #define NW_CLASSES(NW_CLASS)                                                                                           \
   NW_CLASS(FMA, "fma", "- 4", "fused multiply-adds; on a machine without them, a multiplication and an addition")      \
   NW_CLASS(ADD, "add", "fma", "additions and subtractions of floats")                                                  \
@@ -56,13 +57,13 @@ typedef enum nw_class {
   NW_CLASS_NONE = NW_CLASS_COUNT
 } nw_class;
 
-#define NW_WIDTHS 4 // widths of instructions: one number, and vectors of 16, 32 and 64 bytes
-#define NW_ENERGY_BITS 4 // widths of numbers: 8, 16, 32 and 64 bits
+#define NW_WIDTHS 4 // number of widths of instructions: one number, and vectors of 16, 32 and 64 bytes
+#define NW_ENERGY_BITS 4 // number of widths of numbers: 8, 16, 32 and 64 bits
 #define NW_MACHINE_LEVELS 4
 #define NW_MACHINE_TEAMS 12
 #define NW_MACHINE_BUFFERS 8
-#define NW_MACHINE_SOURCES 512 // more than a machine has fields: a calibration gives each its own source
-#define NW_LANES_ROOM 256 // size of arrays that have an element for each lane; the largest value of loop_lanes
+#define NW_MACHINE_SOURCES 512 // more than there are fields, because a calibration gives each field a source
+#define NW_LANES_ROOM 256 // size of arrays with one element for each lane; also the largest value of loop_lanes
 
 typedef struct nw_op_cost {
   // instructions per cycle (for functions: calls per cycle); 0 if there is no instruction of that width
@@ -71,13 +72,13 @@ typedef struct nw_op_cost {
 } nw_op_cost;
 
 typedef struct nw_machine_level { // a data cache
-  int64_t bytes, ways, line, shared_by; // shared_by: number of logical CPUs
+  int64_t bytes, ways, line, shared_by; // line: in bytes; shared_by: number of logical CPUs
   int64_t effective_bytes; // the bytes that one program can use if other programs share the cache
   double latency; // cycles
   double bytes_per_cycle; // bandwidth to the next level nearer to the core; for the first level, to the registers
   double back_per_cycle; // bandwidth of writes from the next level nearer to the core, in bytes per cycle
-  // cycles per line that is loaded (strided) or stored (strided_store) and is not adjacent to the previous line; 0: not
-  // known
+  // strided: cycles per loaded line that is not adjacent to the previously loaded line; strided_store: the same for
+  // stored lines; 0: not known
   double strided, strided_store;
   double crowded_store; // like strided_store, but for lines that map to few sets; 0: not known
   double strided_across; // extra cycles of a load that crosses a line, if loaded lines are not adjacent; 0: not known
@@ -110,7 +111,7 @@ typedef enum nw_overlap { NW_COMBINE_MAX, NW_COMBINE_ECM } nw_overlap;
 
 typedef struct nw_launch_limit { // limits of the launch of a grid on a GPU
   int64_t threads; // per block
-  int64_t extent[6]; // blockIdx.x, y, z, threadIdx.x, y, z
+  int64_t extent[6]; // number of blocks in x, y and z, then number of threads in x, y and z
   int64_t shared_bytes; // per block
 } nw_launch_limit;
 
@@ -129,7 +130,7 @@ typedef struct nw_machine_gpu {
 typedef struct nw_machine_buffer { // a buffer of an accelerator
   char name[24];
   int64_t bytes, count, word_bits;
-  double bytes_per_cycle, read_pj, write_pj; // pJ per byte
+  double bytes_per_cycle, read_pj, write_pj; // read_pj and write_pj: in pJ per byte
 } nw_machine_buffer;
 
 typedef struct nw_machine_accelerator {
@@ -164,17 +165,17 @@ struct nw_machine {
   double dispatch; // instructions per cycle
   nw_op_cost op[NW_CLASS_COUNT];
   double gather, scatter; // cycles per lane
-  double gather_least; // a gather with fewer lanes costs as much as one with this number of lanes
+  double gather_least; // a gather with fewer lanes costs as much as a gather with this number of lanes
   double gather_instructions; // instructions per lane
-  // extra cycles: of a load that crosses a line; of a load that crosses a page; of a store that crosses a line
+  // extra cycles of a load that crosses a line, of a load that crosses a page, and of a store that crosses a line
   double line_crossing, page_crossing, store_crossing;
   double alias_4k; // extra cycles of a load soon after a store to the same offset in another page
-  double window; // number of instructions in flight
-  double scheduler; // number of instructions that can wait for their operands
+  double window; // maximal number of instructions in flight
+  double scheduler; // maximal number of instructions that wait for their operands
   double forward; // cycles from a store to a load of the stored value
   double forward_masked; // cycles from a masked store to a load of the stored value
   double store_lines; // number of different lines per cycle that stores can write
-  // cycles: of a mispredicted branch; of an iteration of an empty loop; of a call of an empty function
+  // cycles of a mispredicted branch, of an iteration of an empty loop, and of a call of an empty function
   double branch_miss, loop, call;
   double foretold; // the end of a loop is predicted correctly if the loop has at most this number of iterations
   int combine; // nw_overlap
@@ -194,29 +195,30 @@ struct nw_machine {
 
 typedef enum nw_field_kind { NW_FIELD_REAL, NW_FIELD_WHOLE, NW_FIELD_FLAG, NW_FIELD_WORD, NW_FIELD_TEXT } nw_field_kind;
 
-// REAL is a double or an array of them, WHOLE an int64_t, FLAG and WORD an int, TEXT an array of char.
+// A REAL is a double or an array of doubles, a WHOLE is an int64_t, a FLAG or a WORD is an int, and a TEXT is an array
+// of char.
 typedef struct nw_field {
   const char *name, *unit; // unit: "" if the field has no unit
   nw_field_kind kind;
   size_t offset;
-  int count; // number of array elements; TEXT: bytes
-  double least, most; // REAL, WHOLE
+  int count; // number of array elements; for TEXT, number of bytes
+  double least, most; // limits of the value, for REAL and WHOLE
   // The default: a number, a word, or the name of a field of the same section. NULL if the field is required.
   const char *otherwise;
-  const char *words; // WORD: "max ecm"
+  const char *words; // for WORD: the possible words, for example "max ecm"
   const char *doc;
 } nw_field;
 
-// A section of the record, such as caches[] or ops.*. Each of its fields has a row. A section that is a list, or whose
-// instances have names, may occur several times in a record.
+// A section is a part of the record. Each of its fields has a row. A record can have several instances of a section, in
+// a list (caches[1], caches[2]) or with names (ops.fma, ops.add).
 typedef struct nw_section {
-  const char *path; // "": the record itself; "caches", "ops", "memory"
-  unsigned kinds; // the kinds of machines that have the section, as bits
-  size_t offset, stride; // stride: 0 if there is a single instance
+  const char *path; // for example "caches", "ops" or "memory"; "" for the record itself
+  unsigned kinds; // bit k is set if machines of kind k have the section
+  size_t offset, stride; // stride: bytes from an instance to the next; 0 if there is a single instance
   size_t number; // for a list: offset of the number of instances, an int
-  int most; // for a list: maximal number of instances
-  int least;
-  const char *(*key)(int i); // named instances: returns the name of the i-th; NULL after the last one
+  int most; // maximal number of instances
+  int least; // for a list: minimal number of instances
+  const char *(*key)(int i); // for named instances: returns the name of instance i, or NULL after the last one
   const nw_field *row;
   int nrows;
   const char *doc;
@@ -239,9 +241,11 @@ void nw_machine_limits(nw_machine *m); // sets the default limits of programs, a
 // 1. The index after the last one extends a list. Returns false on failure. The diagnostic then names the field and its
 // unit. If the field is unknown, the diagnostic suggests the most similar name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
-// Sets the source of the value of a field, or of the values of all fields whose paths begin with `path`.
+// Sets the source of the value of a field, or of the values of all fields whose paths begin with `path`. Returns false
+// on failure.
 NW_API bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
-// Fills in the defaults, and checks that required fields are set and that the values are consistent.
+// Fills in the defaults, and checks that required fields are set and that the values are consistent. Returns false if a
+// check fails.
 NW_API bool nw_machine_finish(nw_ctx *c, nw_machine *m);
 // Calls `fn` for every field that this kind of machine has, in the order of the rows.
 typedef void (*nw_machine_fn)(void *env, const char *path, const nw_section *s, const nw_field *f, nw_value v);
@@ -253,17 +257,19 @@ NW_API const char *nw_machine_cited(const nw_machine *m,
 // for each set.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
-nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one
+nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no such class
 // Returns the limits of launches for this machine. A machine that cannot launch grids has the limits of the
 // interpreter, which are the default limits of a GPU.
 nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
 bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session
-// Returns the features of the machine's CPU. If the machine is the host, these are the features that were detected.
+// Returns the features of the instruction set whose vectors have at most `vector_bytes` bytes. For the host, only
+// detected features are returned. Returns 0 for a machine that is not a CPU.
 nw_features nw_machine_features(const nw_machine *m);
 // Returns the index into per_cycle of the smallest width that holds a vector of `bytes` bytes. Index 0 is the width of
 // a single number.
 int nw_width_of(int64_t bytes);
 // Returns the overhead of a parallel loop with `threads` threads, in microseconds. Between the numbers of threads in
-// the rows of `team`, the overhead is interpolated linearly; outside of them it is constant. It is 0 for one thread, or
-// if there are no rows. `spawn` and `barrier` receive its two parts; they may be NULL.
+// the rows of `team`, the overhead is interpolated linearly. For fewer or more threads, the first or the last row
+// applies. The overhead is 0 for one thread, or if there are no rows. `spawn` and `barrier` receive the two parts of
+// the overhead. They may be NULL.
 double nw_machine_team_us(const nw_machine *m, int threads, double *spawn, double *barrier);

@@ -1,10 +1,10 @@
-// Access to the fields of machine records in memory. Private to hw/.
+// Declares functions for the fields of machine records in memory. Only the files of hw/ include this header.
 #pragma once
 #include "hw/machine.h"
 
-// Values of unset fields. An unset REAL is NaN, and an unset TEXT is empty; the other kinds have the values below.
+// An unset REAL is NaN, and an unset TEXT is empty. An unset field of another kind has one of these values.
 #define NW_NO_WHOLE INT64_MIN
-#define NW_NO_WORD (-1) // FLAG and WORD
+#define NW_NO_WORD (-1) // also for FLAG
 
 typedef struct nw_record_field { // a field of a record
   const nw_section *section;
@@ -17,5 +17,5 @@ int nw_section_elements(const nw_machine *m, const nw_section *s);
 bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_record_field *out);
 bool nw_field_set(nw_ctx *c, const nw_record_field *p, const char *path, nw_value v);
 nw_value nw_field_get(const nw_field *f, const char *at, int i);
-int nw_field_word(const nw_field *f, const char *text); // index among the field's words, or -1
-const char *nw_field_wants(const nw_field *f); // what the field accepts, in words, such as "a whole number"
+int nw_field_word(const nw_field *f, const char *text); // index of `text` among the field's words, or -1
+const char *nw_field_wants(const nw_field *f); // describes the values of the field, for example "a whole number"

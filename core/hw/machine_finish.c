@@ -17,7 +17,7 @@ static bool said(const nw_field *f, const char *at) {
   }
 }
 
-// Writes the part of a path before the name of the field, for example "caches[2]."
+// Writes the part of a path before the name of the field, for example "caches[2].", to `buf`, and returns `buf`.
 static const char *prefix_of(char *buf, size_t size, const nw_section *s, int element) {
   if (!s->stride || s->key)
     snprintf(buf, size, "%s%s", s->path, *s->path ? "." : "");
@@ -47,7 +47,8 @@ static void fill_numbers(const nw_field *f, char *at, double v) {
     if (isnan(((double *)(void *)at)[i])) ((double *)(void *)at)[i] = v;
 }
 
-// Sets a field to its default. If the default is another field of the section, that field must come first in the table.
+// Sets a field, or the unset numbers of an array, to the field's default. If the default is the value of another field
+// of the section, that field must be earlier in the table.
 static void fill_field(const nw_section *s, const nw_field *f, char *base) {
   const nw_field *other = sibling(s, f->otherwise);
   char *at = base + f->offset;
@@ -106,7 +107,7 @@ static bool no_rate(const nw_op_cost *o) {
   return none;
 }
 
-// Removes the costs of vectors that are wider than those of the machine.
+// Sets the rate to 0 for each width that has no rate, and for vectors that are wider than the machine's vectors.
 static void clip_widths(nw_op_cost *o, int64_t vector_bytes) {
   for (int w = 0; w < NW_WIDTHS; w++)
     if (isnan(o->per_cycle[w]) || (w && 8 << w > vector_bytes)) o->per_cycle[w] = 0;
@@ -247,8 +248,8 @@ static const char *kind_name(int kind) {
   return names[kind];
 }
 
-// Called for a section that this kind of machine does not have. Checks that all its fields are unset, and sets them to
-// 0.
+// Checks that all fields of a section are unset, and sets them to 0. Called for a section that this kind of machine
+// does not have.
 static bool drop_section(nw_ctx *c, nw_machine *m, const nw_section *s) {
   char prefix[64];
   for (int e = 0; e < s->most; e++)

@@ -1,4 +1,4 @@
-// The table of the fields of the machine record, with one row for each field.
+// Holds the table of the fields of the machine record, with one row for each field.
 #include "hw/machine.h"
 
 #define CPU (1u << NW_MACHINE_CPU)

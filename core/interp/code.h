@@ -3,8 +3,8 @@
 #pragma once
 #include "interp/node.h"
 
-// Identifies a thread, with its block and its launch. `block` and `thread` each pack the three components of a grid
-// index.
+// Identifies a thread by its launch, its block and its position in the block. `block` and `thread` are three indices
+// that are packed into one number.
 typedef struct nwi_owner {
   int64_t launch; // number of the launch, counted from 1; 0: none
   uint64_t block, thread;
@@ -14,12 +14,12 @@ typedef struct nwi_buffer {
   const char *name;
   nw_dtype dtype;
   char *data;
-  uint8_t *written; // one byte per element; NULL for inputs, whose elements are all written
+  uint8_t *written; // one byte per element, 1 if the element was written; NULL for an input, whose elements count as written
   int64_t count, cap; // count: number of elements in use; cap: number of allocated elements
   bool own;
-  int n; // number of dimensions of the stored box; used only if accesses have logical indices
+  int n; // number of dimensions of the stored box (min and extent); not used for a lowered program
   int64_t *min, *extent;
-  struct nwi_shadow *shadow; // the last accesses to each element (race.c); NULL before the first access in a GPU launch
+  struct nwi_shadow *shadow; // the last accesses to each element (race.c); NULL before the first access in a launch
   struct nwi_owner owner; // for a buffer that is allocated in a launch: the thread that entered the allocation last
   bool local; // true if each thread of a GPU block has its own copy
   int64_t *home; // location of each element, if the buffer has a layout; otherwise NULL
@@ -38,14 +38,14 @@ struct nwi_code {
   const nw_stmt *stmt;
   int nkids;
   nwi_code **kid;
-  int slot; // LOOP: its variable
+  int slot; // LOOP: slot of its variable
   const char *name;
   nwi_node *begin, *extent; // LOOP
-  bool parallel; // LOOP of a lowered program: true if iterations are checked for races like GPU blocks
+  bool parallel; // LOOP of a lowered program: true if it is parallel; races between iterations are then detected
   int dim; // LOOP: its dimension of the grid, 0..5; 0 for a parallel loop; -1 for any other loop
-  bool launch; // LOOP: true if it starts a GPU launch; launches are not nested
+  bool launch; // true if this statement is a GPU launch or an outermost parallel loop; launches are not nested
   nwi_code *up; // the enclosing statement
-  // LOOP: the blocks inside it with a *lone* init: an init that must run even if the loop has no iterations
+  // LOOP: the blocks inside the loop that have a *lone init*, an init that must run even if the loop has no iterations
   int nlone;
   nwi_code **lone;
   nwi_node *cond; // GUARD: its condition; BLOCK: the block's own guard, or NULL
@@ -59,18 +59,18 @@ struct nwi_code {
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
-  // For each axis: true if its binding divides by a size, for example because two reduce loops were fused. In an empty
-  // reduction, this size may be 0.
+  // For each axis: true for a reduce axis whose binding divides by a size, for example because two reduce loops were
+  // fused. In an empty reduction, this size can be 0.
   bool *divides;
   bool has_init;
-  bool lone_init; // true if the init may be a lone init: no loop of the reduction also selects the element
+  bool lone_init; // true if the block has an init and no loop of the reduction also selects the element
   int ntargets; // BLOCK, STORE
   nwi_target *target;
 };
 
-// The state of race.c, for a lowered program that runs on a grid or has parallel loops.
+// Holds the state of race.c, for a lowered program that runs on a grid or has parallel loops.
 typedef struct nwi_grid {
-  int64_t launches, launch; // number of launches so far; number of the current launch, or 0
+  int64_t launches, launch; // launches: number of launches so far; launch: number of the current launch, or 0
   int64_t index[NW_GRID_DIMS];
   bool inside[NW_GRID_DIMS]; // true inside a loop of that dimension
   const char *loop; // the current parallel loop; NULL in a launch on a grid
@@ -104,18 +104,18 @@ nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name);
 bool nwi_load_setup(nwi_scope *s, nwi_node *n);
 // Allocates space for `count` elements, and marks all of them as unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
-void nwi_fold(nwi_program *x, const nwi_code *c); // finds the elements of an allocation that share a location
-// Returns the position of a logical index in the stored box. Returns -1 if the index is outside the box. The run then
-// fails, unless the option `lenient` is set.
+void nwi_fold(nwi_program *x, const nwi_code *c); // finds which elements of an allocation share a location
+// Returns the position of a logical index in the stored box. Returns -1 if the index is outside the box. If the option
+// `lenient` is not set, the run then fails.
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index);
 void nwi_execute(nwi_program *x, nwi_code *c);
-void nwi_where(const nwi_program *x, nw_str *out); // " at i = 1, j = 2"
+void nwi_where(const nwi_program *x, nw_str *out); // appends the loop indices, such as " at i = 1, j = 2"
 
 // ---- detection of races (race.c)
 //
-// Outside of launches and parallel loops, these functions do nothing.
+// A parallel loop counts as a launch. Accesses outside of launches are not checked.
 void nwi_private(nwi_program *x); // makes the private memory of all threads undefined
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop);

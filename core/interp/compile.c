@@ -1,5 +1,5 @@
-// Compiles statements to the form that exec.c executes: names become slots, expressions become nodes, and a reduction
-// becomes an expression that combines the old and the new value.
+// Compiles statements to the form that exec.c executes. Names become slots, and expressions become nodes. A reduction
+// becomes an expression that combines the old value with the new term.
 #include "interp/code.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
   return false;
 }
 
-// True if the init of the block must run even if the loop has no iterations. Such an init is called a lone init. The
+// True if the init of the block must run even if the loop has no iterations. This init is called a lone init. The
 // result is false if the loop does not belong to the block's reduction (ir/program/lift.c). The result is also false if
 // there is a guard, or an allocation of a buffer that the block writes, between the loop and the block.
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
@@ -173,8 +173,9 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
-// True if the init may have to run without an update: the whole reduction may be empty. If a loop was cut into pieces
-// and only some pieces are empty, the piece with the first iteration runs the init.
+// True if the init runs even when the whole reduction is empty. False if a loop of the reduction also selects the
+// element. If a loop was cut into pieces and only some pieces are empty, the piece with the first iteration runs the
+// init.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;
@@ -205,7 +206,7 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   c->stmt = s;
   bool parallel = x->exec && s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
   c->launch = !x->grid.launch && (parallel || (x->gridded && nw_is_launch(x->p, s)));
-  if (c->launch) x->grid.launch = 1; // statements inside are part of the launch
+  if (c->launch) x->grid.launch = 1; // the statements inside are part of the launch
   nwi_forget(&x->loops);
   switch (s->kind) {
   case NW_SEQ:
@@ -218,7 +219,7 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
     break;
   case NW_STORE: ok = compile_store(x, s, c); break;
   case NW_ALLOC: ok = compile_alloc(x, s, c); break;
-  case NW_PREFETCH: break; // changes no value
+  case NW_PREFETCH: break; // a prefetch does not change values
   case NW_BARRIER: break;
   }
   if (c->launch) x->grid.launch = 0;

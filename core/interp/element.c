@@ -41,7 +41,7 @@ static nwi_cell extreme(nw_dtype t, nwi_cell a, nwi_cell b, int sign) {
 }
 
 // True if value b at position j replaces value a at position i. NaN replaces numbers. Of equal values, the value at the
-// lower position is kept.
+// lower position is kept. A negative i means that there is no value a yet.
 static bool replaces(nw_dtype t, nwi_cell a, int64_t i, nwi_cell b, int64_t j, int sign) {
   if (i < 0) return true;
   bool na = is_nan(t, a), nb = is_nan(t, b);
@@ -87,7 +87,7 @@ static void reduce(nwi_naive *x, nwi_op *o, int axis, nwi_cell *acc, nwi_cell *t
   }
 }
 
-// Evaluates an element. This function may be called while another element is evaluated, so it restores the epoch
+// Evaluates an element. This function can be called while another element is evaluated. Therefore it restores the epoch
 // (node.h).
 bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out) {
   nwi_run *r = &x->run;

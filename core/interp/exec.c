@@ -65,7 +65,7 @@ static void run_guard(nwi_program *x, nwi_code *c) {
   if (nwi_int(&x->run, c->cond)) run_kids(x, c);
 }
 
-// Enters an allocation: all elements of the buffer become undefined.
+// Runs the statements in an allocation. Before that, all elements of the buffer become undefined.
 static void run_alloc(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
   nwi_buffer *b = c->buffer;
@@ -124,8 +124,8 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
 }
 
 // Sets the block's axes from their bindings. Returns false if the block does not run. If `nothing` is true, the block's
-// reduction is empty. A size may then be 0, and a binding that divides by this size cannot be computed. So a reduce
-// axis with such a binding gets its first value instead.
+// reduction is empty. A size can then be 0, and a binding that divides by this size cannot be computed. A reduce axis
+// whose binding divides by a size therefore gets its first value instead.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;
@@ -151,8 +151,8 @@ static void run_block(nwi_program *x, nwi_code *c) {
 
 // ---- inits of empty reductions
 //
-// The value of an empty reduction is its init. So if a reduce loop has no iterations, its lone inits (code.h) still
-// run.
+// The value of an empty reduction is its init. Therefore the lone inits (code.h) of a reduce loop run even if the loop
+// has no iterations.
 
 static bool lone_along(const nwi_code *loop, const nwi_code *block) {
   for (int i = 0; i < loop->nlone; i++)

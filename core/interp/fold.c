@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 enum {
-  MOST = 1 << 26, // limit on the positions of a layout; in a larger layout, no elements share a location
+  MOST = 1 << 26, // largest number of positions of a layout; in a larger layout, no elements share a location
   LOOK_UP = 1 << 16, // number of elements between two checks for an interrupt
 };
 
-// Returns the position of the element in the layout, as one number; -1 if it is outside the layout.
+// Returns the position of the element in the layout as one number, or -1 if the element is outside the layout.
 static int64_t position(nwi_program *x, const nwi_code *c, const int64_t *index) {
   nwi_run *r = &x->run;
   int64_t at = 0;
@@ -40,7 +40,7 @@ static void next_index(const nwi_buffer *b, int64_t *index) {
   }
 }
 
-// Sets the location of each element: the index of the first element that has the same position in the layout.
+// Sets the location of each element to the index of the first element that has the same position in the layout.
 void nwi_fold(nwi_program *x, const nwi_code *c) {
   nwi_buffer *b = c->buffer;
   int64_t index[NW_MAX_DEPTH], n = c->nlayout && b->n <= NW_MAX_DEPTH ? places(x, c) : -1;

@@ -1,5 +1,5 @@
-// The entry points of the interpreter. They run a program on its arguments, and store the results in the views of the
-// outputs.
+// Holds the entry points of the interpreter. They run a program on its arguments, and store the results in the views of
+// the outputs.
 #include "interp/code.h"
 #include <stdlib.h>
 

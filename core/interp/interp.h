@@ -1,6 +1,6 @@
-// The reference interpreter. It runs any program, scheduled or lowered. It detects every access outside its buffer, and
-// every read of an element that was never written. For a lowered program, its results are bit for bit those of machine
-// code that the LLVM back end makes; codegen/c/c_text.c says when C code gives the same bits.
+// Declares the reference interpreter. It runs any program, scheduled or lowered. It detects every access outside its
+// buffer, and every read of an element that was never written. For a lowered program, its results are the same bits as
+// the results of the LLVM back end. The file codegen/c/c_text.c says when C code gives the same bits.
 #pragma once
 #include "lower/lower.h"
 #include "te/te.h"
@@ -13,18 +13,18 @@ typedef struct nw_view {
 
 typedef struct nw_access {
   const char *buffer;
-  int64_t index; // linear; -1 if it is outside the buffer
+  int64_t index; // linear index of the element; -1 if the access is outside the buffer
   int lanes;
   bool write;
-  // Scheduled programs only:
+  // The fields below are set only for scheduled programs.
   const nw_stmt *block; // the block that makes the access
   bool init; // true if the access is part of the init of a reduction
   const int64_t *var; // values of the block's axes
   int n; // number of indices of the element
   const int64_t *at; // the indices of the element, as written in the program
-  int64_t room; // its storage location; elements that share storage have the same location
-  // outside: the element is outside the stored part; unwritten: an element is read that was not written since the
-  // allocation
+  int64_t room; // storage location of the element; elements that share storage have the same location
+  // outside: the element is outside the stored part of its buffer; unwritten: the element is read, but it was not
+  // written since the allocation
   bool outside, unwritten;
   double value; // value that is read or written
 } nw_access;
@@ -32,7 +32,7 @@ typedef struct nw_access {
 typedef struct nw_interp_opts {
   void (*trace)(void *env, const nw_access *a); // receives every access; may be NULL
   void *env;
-  const bool *enough; // a flag: when it becomes true, the run ends without a diagnostic; may be NULL
+  const bool *enough; // when this flag becomes true, the run ends without a diagnostic; may be NULL
   int64_t max_steps; // a run with more steps fails with NW_ELIMIT; 0: no limit
   // These functions are used only for scheduled programs, and may be NULL. Iterations and blocks that are not needed
   // are skipped.
@@ -41,18 +41,18 @@ typedef struct nw_interp_opts {
   //    all iterations of the loop, and then halves the range again and again, down to single iterations.
   //  * `runs` returns true if a block is needed for the current values of its loops.
   //  * `backwards` returns true if a loop must run from its last iteration to its first.
-  //  * `drop` returns true if a store must be discarded, as if it were overwritten at once.
+  //  * `drop` returns true if a store must not change its buffer.
   bool (*enters)(void *env, const nw_stmt *loop, int64_t lo, int64_t hi);
   bool (*runs)(void *env, const nw_stmt *block);
   bool (*backwards)(void *env, const nw_stmt *loop);
   bool (*drop)(void *env, const nw_access *a);
   // If true, an access outside its buffer is skipped, and an element that was never written is read as 0. If false,
-  // such an access or read ends the run.
+  // each of these accesses ends the run with an error.
   bool lenient;
 } nw_interp_opts;
 
-// Run a lowered or a scheduled program. sizes: the values of the symbolic sizes, in order. params: the views of the
-// parameters, in order.
+// These functions run a lowered or a scheduled program. sizes: the values of the symbolic sizes, in order. params: the
+// views of the parameters, in order.
 bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o);
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o);
@@ -61,22 +61,22 @@ bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, con
 // are written.
 bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *const *size_names, const int64_t *sizes,
                    int nsizes, int ninputs, const nw_view *inputs, nw_view *out);
-// Evaluates a single output element, and only those elements of other operations that it needs. So elements of very
-// large tensors can be checked.
+// Evaluates a single output element, and only those elements of other operations that it needs. Therefore elements of
+// very large tensors can be checked.
 bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes,
                     int ninputs, const nw_view *inputs, const int64_t *index, double *value);
 
 // A row describes a scalar math function, or a vector form of it. The interpreter and the code of the LLVM back end
 // call the same functions, so that both give the same bits. libmvec provides f32 forms of 4, 8 and 16 lanes and f64
-// forms of 2, 4 and 8 lanes; it does not have all functions.
+// forms of 2, 4 and 8 lanes, but not for all functions.
 typedef struct nw_math_row {
   nw_op op;
   nw_dtype dtype; // F32 or F64
   int lanes; // 1 for a scalar function
   const char *symbol; // the function that generated code calls
-  void *address; // NULL: this build has no such function
-  double ulp; // documented bound of the error
-  nw_features needs; // features of the CPU that it requires
+  void *address; // NULL if this build does not have the function
+  double ulp; // documented bound of the error, in ulp
+  nw_features needs; // features that the CPU must have
   void (*apply)(void *out, const void *a, const void *b); // computes `lanes` values
 } nw_math_row;
 NW_API const nw_math_row *nw_math_rows(int *n);
@@ -84,5 +84,5 @@ NW_API const nw_math_row *nw_math_rows(int *n);
 const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes);
 // Finds the rows that together compute a vector of `lanes` lanes: the widest row is applied to the first lanes, the
 // next row to the following lanes, and so on. The interpreter and the code generator both use this function. Returns
-// the number of rows.
+// the number of rows, or 0 if there are no rows for `op`.
 NW_API int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **rows);

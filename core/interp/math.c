@@ -1,5 +1,6 @@
-// The table of math functions: those of libm for single values, and those of libmvec for vectors. The interpreter calls
-// the function through `apply`, and generated code calls it at `address`. So both get the same bits.
+// Holds the table of math functions. Functions of libm compute single values, and functions of libmvec compute vectors.
+// The interpreter calls a function through `apply`, and generated code calls the function at `address`. Therefore both
+// get the same bits.
 #include "interp/interp.h"
 #include <math.h>
 
@@ -119,8 +120,7 @@ const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes) 
   return best;
 }
 
-// `out` must have space for `lanes` entries. If fewer lanes remain than any vector form has, these lanes are computed
-// one by one.
+// `out` must have space for `lanes` entries. Lanes that remain after the smallest vector form are computed one by one.
 int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **out) {
   int n = 0;
   while (lanes > 0) {

@@ -1,4 +1,5 @@
-// Accesses buffers. Each access is checked, and a read of an element that was never written is an error.
+// Reads and writes the elements of buffers. An access outside its buffer is an error, and so is a read of an element
+// that was never written.
 #include "interp/code.h"
 
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {

@@ -1,4 +1,4 @@
-// Evaluates operations, each into a whole array. Handles elementwise operations, scans, and reads of other operations.
+// Evaluates each operation into whole arrays. Handles elementwise operations, scans, and reads of other operations.
 #include "interp/naive.h"
 #include "te/internal.h"
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
   for (int i = 0; i < op->nreduce; i++) nwi_bind(s, op->reduce[i]->var->name, o->reduce + i);
   nwi_node **all = NW_NEW_N(x->arena, nwi_node *, 2 * (op->nout + op->nreduce) + 1);
   o->body = all, o->identity = all + op->nout, o->lo = o->identity + op->nout, o->extent = o->lo + op->nreduce;
-  // If this operation reads another operation, the nodes of the other operation are made on the way. They must not be
-  // mixed with the nodes of this operation.
+  // If this operation reads another operation, the calls below also make the nodes of that operation. Those nodes must
+  // not be mixed with the nodes of this operation.
   nw_vec made_expr = s->expr, made_node = s->node;
   s->expr = s->node = (nw_vec){0};
   for (int k = 0; k < op->nout; k++) ok = (o->body[k] = nwi_make(s, op->body[k])) && ok;

@@ -2,7 +2,7 @@
 #pragma once
 #include "interp/node.h"
 
-// An operation whose axes are slots and whose bodies are nodes.
+// Represents an operation. Its axes are slots, and its bodies are nodes (node.h).
 typedef struct nwi_op {
   const nw_teop *op;
   int axis, reduce; // axis: slot of the first axis; reduce: slot of the first reduce axis
@@ -11,7 +11,7 @@ typedef struct nwi_op {
   nwi_node **body, **identity, **lo, **extent;
   char **data; // one array for each output, if `whole`
   bool *own;
-  bool whole; // true if `data` is complete; for a running scan, as far as the scan may read it
+  bool whole; // true if `data` is complete, or if it is the state of a running scan, which reads only complete rows
   nw_vec memo; // hash table of the elements that were computed one at a time; see point.c
 } nwi_op;
 
@@ -29,6 +29,7 @@ nwi_op *nwi_op_of(nwi_naive *x, const nw_teop *op); // NULL on failure
 bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out);
 // Computes whole arrays for o and, unless x->points is set, for everything that o reads.
 bool nwi_whole(nwi_naive *x, nwi_op *o);
-// Returns the cells of the element at this position; computes them if they are not known yet.
+// Returns the values of all outputs at this position, or NULL on failure. Computes the values if they are not known
+// yet.
 const nwi_cell *nwi_point(nwi_naive *x, nwi_op *o, int64_t at);
 bool nwi_naive_load(nwi_scope *s, nwi_node *n); // the `load` function of the scope (node.h)

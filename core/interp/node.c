@@ -70,7 +70,7 @@ static void select_one(nwi_run *r, nwi_node *n) {
   memcpy(n->v, a, sizeof *a * (size_t)n->lanes);
 }
 
-// Evaluates a select with a condition for each lane. Both branches are evaluated, since the program itself masks
+// Evaluates a select with a condition for each lane. Both branches are evaluated, because the program itself masks
 // invalid reads.
 static void select_lanes(nwi_run *r, nwi_node *n) {
   const nwi_cell *c = nwi_get(r, n->arg[0]), *a = nwi_get(r, n->arg[1]), *b = nwi_get(r, n->arg[2]);

@@ -1,4 +1,4 @@
-// Executable expressions: a graph of nodes, each with storage for its value.
+// Declares executable expressions. An expression is a graph of nodes, and each node has storage for its value.
 //
 // A value has `lanes` cells. Integers and bools are wrapped to their dtype, and stored as sign-extended or
 // zero-extended 64-bit integers. An f64 is stored as double. An f32, f16 or bf16 is stored as float. An f16 or bf16 is
@@ -25,14 +25,14 @@ struct nwi_node {
   int lanes, nargs;
   uint8_t dtype;
   const nw_expr *expr;
-  int slot; // VAR
+  int slot; // VAR: its slot; LOAD in naive.c: number of the output that is read
   void *buffer; // LOAD: the buffer or operation that is read; set by the scope's `load` function
   const nw_math_row **row; // math functions: the rows to apply, from nw_math_plan
   int nrows;
   nwi_node *arg[];
 };
 
-// One running program.
+// Holds the state of a running program.
 struct nwi_run {
   nw_ctx *ctx;
   uint64_t epoch, last_epoch;
@@ -52,24 +52,24 @@ static inline nwi_cell *nwi_get(nwi_run *r, nwi_node *n) {
   return n->v;
 }
 
-// Begins a new epoch; called after a store or a change of a variable.
+// Begins a new epoch. Called after a store or a change of a variable.
 static inline void nwi_turn(nwi_run *r) { r->epoch = ++r->last_epoch; }
 
 static inline int64_t nwi_int(nwi_run *r, nwi_node *n) { return nwi_get(r, n)->i; }
 
-// A failure ends the run at the next statement. Only the first failure is reported.
+// Reports a failure, which ends the run at the next statement. Only the first failure is reported.
 void nwi_fail(nwi_run *r, nw_code code, const char *fmt, ...) NW_PRINTF(3, 4);
 bool nwi_stop(nwi_run *r); // counts a step; returns true if the run must end
 
 // ---- construction of nodes
 //
-// Names refer to variables in scope. The code that uses the scope prepares the nodes of reads, by the function `load`.
+// Names refer to variables in scope. The user of a scope sets the function `load`, which prepares the nodes of reads.
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
   nw_features features; // features of the CPU, by which math functions are selected
   nw_vec name; // const char *, innermost last
-  nw_vec slot; // (intptr_t)
+  nw_vec slot; // slots of the names, each an intptr_t
   // sets the fields `eval` and `buffer` of a LOAD whose arguments already have nodes
   bool (*load)(struct nwi_scope *s, nwi_node *n);
   void *host;
@@ -81,7 +81,7 @@ void nwi_forget(nwi_scope *s); // nodes that are made later do not reuse the nod
 void nwi_scope_free(nwi_scope *s);
 nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic if e cannot be executed
 
-// Return the function that evaluates an op on operands of this dtype; NULL if there is none.
+// These functions return the function that evaluates an operation, or NULL if there is none.
 nwi_eval nwi_int_op(nw_op op);
 nwi_eval nwi_float_op(nw_op op, nw_dtype t);
 nwi_eval nwi_cast_op(nw_dtype from, nw_dtype to);

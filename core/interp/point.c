@@ -1,4 +1,4 @@
-// The entry points for evaluating the definition of tensors without a program. Also evaluates single elements on
+// Holds the entry points for evaluating the definition of tensors without a program. Also evaluates single elements on
 // demand.
 #include "interp/naive.h"
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 // ---- single elements that were computed: a hash table in o->memo, at most half full
 
 typedef struct slot {
-  int64_t key; // position + 1
+  int64_t key; // position of the element plus 1; 0 for a free slot
   nwi_cell *v;
 } slot;
 
@@ -134,7 +134,8 @@ static bool attach_output(nwi_naive *x, nw_tensor *t, nw_view *v) {
   return true;
 }
 
-// Computes an output. If the same output is requested twice, it is computed once and then copied. False on failure.
+// Computes an output. If the same output is requested twice, it is computed once and then copied. Returns false on
+// failure.
 static bool copy_output(nwi_naive *x, nw_tensor *t, nw_view *v) {
   nwi_op *o = nwi_op_of(x, t->op);
   if (!nwi_whole(x, o)) return false;

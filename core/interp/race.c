@@ -1,9 +1,9 @@
 // Detects races. The interpreter runs the blocks and threads of a GPU launch one after another. This file compares
 // every access in a launch with earlier accesses to the same element. Two accesses are a race if at least one of them
-// is a write, and if different blocks make them, or different threads of a block without a barrier between the
-// accesses. The values do not matter. A parallel loop is treated like a launch with one block for each iteration. Some
-// buffers have a piece for each CPU thread. Such a piece is undefined at the start of an iteration, since an earlier
-// iteration may have used it.
+// is a write, and if their order is undefined. The order of different blocks is undefined. The order of different
+// threads of a block is undefined if there is no barrier between the accesses. Two atomic updates are not a race. A
+// parallel loop is treated like a launch with one block for each iteration. Some buffers have a part for each CPU
+// thread. This part is undefined at the start of an iteration, because an earlier iteration may have used it.
 //
 // The detection is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"
@@ -15,18 +15,18 @@ typedef struct touch {
   bool atomic; // true if the access is part of an atomic update
 } touch;
 
-#define SEVERAL UINT64_MAX // stands in place of the block's number if several blocks made atomic writes
+#define SEVERAL UINT64_MAX // replaces the number of the block if several blocks made atomic writes
 
-// The recorded accesses to one element: the last write, and three reads after this write. `read` is the last read.
+// Records accesses to one element: the last write, and up to three reads after this write. `read` is the last read.
 // `other` is the last read by another thread of the same block. `far` is the last read by another block. If any read
 // races with a later write, one of these three reads also does.
 struct nwi_shadow {
   touch write, read, other, far;
 };
 
-// The last barrier of a block. A barrier outside of block loops applies to all blocks.
+// Records the last barrier of a block. A barrier outside of block loops applies to all blocks.
 struct nwi_wait {
-  bool used, all[3];
+  bool used, all[3]; // all[d]: true if the barrier is outside of the block loop of dimension d
   uint64_t block;
   int64_t launch, tick;
 };
@@ -112,7 +112,7 @@ void nwi_barrier(nwi_program *x) {
   *w = key;
 }
 
-// True if the current block has passed a barrier since the time when `since` barriers had been executed.
+// True if the current block has passed a barrier that is not one of the first `since` barriers of the run.
 static bool waited(const nwi_grid *g, int64_t since) {
   for (int mask = 0; mask < 8 && g->nwaits; mask++) {
     struct nwi_wait key = {.launch = g->launch};
@@ -178,8 +178,9 @@ void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   *s = (struct nwi_shadow){.write = now};
 }
 
-// Called when execution enters an allocation. A block gets the same memory each time it enters the allocation, and
-// different blocks get different memory. If the allocation is inside a thread loop, each thread gets its own memory.
+// Called when execution enters an allocation. Forgets the recorded accesses if the memory is new. A block gets the same
+// memory each time it enters the allocation, and different blocks get different memory. If the allocation is inside a
+// thread loop, each thread gets its own memory.
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b) {
   nwi_grid *g = &x->grid;
   if (!g->launch) return;

@@ -5,7 +5,7 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// Returns the reason of a refusal in one line, without the text of the step, which the caller already has.
+// Returns the reason for a refusal in one line. The text of the step is left out, because the caller has it.
 static char *reason_of(const nw_ctx *c, bool glance) {
   const nw_diag *d = nw_error(c);
   if (!d) return nw_xstrdup("it failed without a reason");
@@ -16,16 +16,16 @@ static char *reason_of(const nw_ctx *c, bool glance) {
   return line;
 }
 
-// A trial of a step. The step is applied to a copy of the schedule, so that the schedule is unchanged even if the trial
-// is abandoned.
+// Holds the data of a trial. The step is applied to a copy of the schedule, so that the schedule itself stays
+// unchanged. `budget` and `brief` are the settings of the judge before the trial.
 typedef struct glance {
   nw_sched copy;
   long budget;
   bool brief;
 } glance;
 
-// `budget` is the limit on isl operations; 0 selects the default limit. If `brief` is true, a refusal does not name
-// iterations.
+// Begins a trial. `budget` is the limit on isl operations, and 0 selects the default limit. If `brief` is true, a
+// refusal does not name iterations.
 static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget,
                   bool brief) {
   g->copy = *s;
@@ -66,8 +66,8 @@ nw_program *nw_sched_try(nw_sched *s, const nw_primitive *row, const nw_arg *arg
 
 // ---- a step that must work after another step
 
-// Returns a temporary copy of a schedule, on which steps can be tried. Versions that are added to the copy are freed
-// with it.
+// Returns a temporary copy of a schedule, on which steps can be tried. The function drop_copy also frees the versions
+// that are added to the copy.
 static nw_sched copy_of(const nw_sched *s) {
   nw_sched copy = *s;
   copy.arena = nw_arena_scratch();
@@ -94,7 +94,7 @@ static bool keeps_blocks(const nw_step *st, const nw_stmt *loop) {
 }
 
 // Returns the id of the loop of p that replaces loop `id`. If the step cut that loop into pieces, the result is the
-// piece that keeps the original blocks; the other pieces are copies.
+// piece that keeps the original blocks. The blocks of the other pieces are copies.
 static int heir(const nw_step *st, const nw_program *p, int id) {
   int k = 0;
   while (k < st->gone.n && ((nw_gone *)st->gone.at[k])->id != id) k++;
@@ -116,8 +116,8 @@ static nw_arg follow_arg(const nw_step *st, const nw_program *p, const nw_arg *a
   return out;
 }
 
-// Adapts a candidate to the program p, which the step made: each argument that is the id of a loop becomes the id of
-// the loop of p that replaces this loop.
+// Adapts a candidate to the program p that the step made. In its arguments, the id of a loop becomes the id of the loop
+// of p that replaces this loop.
 static nw_candidate *follow(const nw_step *st, const nw_program *p, const nw_candidate *c) {
   if (!c) return NULL;
   nw_candidate *out = NW_NEW(st->scratch, nw_candidate);

@@ -8,7 +8,8 @@
 
 // ---- the cost of a location
 
-// Returns the greatest value of an extent over all iterations of the loops on the path.
+// Returns the greatest value of an extent over all iterations of the loops on the path. If this value is not known,
+// returns the extent itself.
 static const nw_expr *widest(const nw_program *p, const nw_path *path, const nw_expr *extent) {
   nw_ranges r;
   const char *over[NW_MAX_DEPTH];
@@ -75,7 +76,7 @@ static bool see_loop(void *env, nw_stmt *s) {
   return true;
 }
 
-// Returns the innermost loop around the buffer's allocation.
+// Returns the innermost loop around the buffer's allocation, or NULL if there is none.
 static const nw_stmt *home_of(const nw_program *p, const char *buffer) {
   const nw_stmt *alloc = nw_find_alloc(p, buffer), *loop = NULL;
   nw_path path;

@@ -88,7 +88,8 @@ static const char *nth_choice(const moves *m, const nw_param *param, int n) {
   return at ? nw_arena_strndup(m->at.a, at, strcspn(at, "|")) : NULL;
 }
 
-// If the factor of a split is not known to divide the extent, also tries the other values of the option `tail`.
+// If the factor of a split is not known to divide the extent, also tries the other values of the option `tail`. Returns
+// the number of steps that were tried.
 static int try_tails(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   int n = 0, tail = param_named(row, "tail"), factor = param_named(row, "factor");

@@ -8,7 +8,7 @@
 
 enum { DRAWS = 1000, LOOPS = 512 };
 
-// Tries a primitive at a loop. True if the step is legal and changes the program.
+// Tries a random primitive at a loop. Returns true if the step is legal and changes the program.
 static bool draw(nw_sched *s, int loop, uint64_t *random, nw_random_step *out) {
   nw_sensible m;
   nw_arg args[NW_MAX_PARAMS];

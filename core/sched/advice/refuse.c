@@ -29,7 +29,7 @@ static void expand(nw_str *b, const char *message, const nw_arg *args) {
   }
 }
 
-// Names the first loop of the list that the step would have moved outside an enclosing loop.
+// Names the first two adjacent loops of the list that were nested in the opposite order before the step.
 static void say_reorder(nw_str *b, const nw_step *st) {
   const nw_arg *list = &st->resolved[0];
   for (int i = 0; i + 1 < list->n; i++) {
@@ -86,8 +86,8 @@ static bool mark_block(void *env, nw_stmt *s) {
   return true;
 }
 
-// Returns the remark on a block of the picture. If no loop separates the two executions of a conflict, the remark
-// describes the access of the block; otherwise it is empty.
+// Returns the remark on a block of the picture. If the refusal names no loop, the remark describes the access of the
+// block. Otherwise the remark is empty.
 static const char *touch_remark(nw_ctx *c, const nw_refusal *r, const nw_execution *e) {
   if (r->loops[0] || !e || !e->block || !r->tensor) return "";
   return nw_diag_printf(c, "%s %s", e->write ? "writes" : "reads", r->tensor);
@@ -99,8 +99,8 @@ static void mark_touches(nw_ctx *c, marks *m, const nw_program *p, const nw_refu
   if (r->sink_block) mark(m, nw_find_block(p, r->sink_block), touch_remark(c, r, w ? &w->sink : NULL));
 }
 
-// Draws the picture. The blocks inside the marked loops are also marked, but with an empty remark, so that they are
-// shown without a comment.
+// Draws the picture. The blocks inside the marked loops are also marked, so that they are shown. Their remarks are
+// empty.
 static const char *draw(nw_step *st, const nw_refusal *r, const nw_program *p) {
   marks m = {0};
   for (int i = 0; i < NW_MAX_NOTES && r->loops[i]; i++) mark(&m, nw_find_loop(p, r->loops[i]), remark_of(st->ctx, r));
@@ -151,7 +151,7 @@ static int try_candidates(nw_step *st, nw_refusal *r) {
 }
 
 // If the step fails only for small sizes, suggests assumptions that exclude these sizes. If three steps are suggested
-// already, an assumption replaces the last of them.
+// already, an assumption replaces the third step.
 static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   const nw_candidate *way[2];
   int n = nw_ways_by_size(st, r->conflict, way);
@@ -164,8 +164,8 @@ static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   return shown;
 }
 
-// If no other step helps, finds the latest version at which the refused step is legal, and suggests undoing the steps
-// after that version. A step that is already part of the schedule is not suggested again.
+// Called if no other step helps. Finds the latest version at which the refused step is legal, and suggests undoing the
+// steps after that version. The search ends at an earlier step that has the same text as the refused step.
 static void try_back(nw_step *st, nw_refusal *r) {
   const nw_node *node = nw_sched_head(st->sched);
   for (int n = 1; n <= BACK && node->parent >= 0 && !st->ctx->interrupted; n++) {

@@ -1,4 +1,4 @@
-// Stores a refused step in its schedule. s:explain() makes its explanation from this record.
+// Stores a refused step in its schedule. s:explain() explains the stored step.
 #include "sched/advice/refused.h"
 #include <stdlib.h>
 

@@ -14,8 +14,8 @@ static nw_arg loop_at(const nw_sensible *m, int at) {
 }
 
 // Returns loop argument number n of a step. A step with two loops gets the loop `m->loop` and the next loop inside it.
-// If `m->turned` is set, it gets the loop around `m->loop`, and `m->loop`. For a step that takes the outer loop last,
-// the order is reversed.
+// If `m->turned` is set, it gets the loop around `m->loop`, and then `m->loop`. For a step that takes the outer loop
+// last, the order is reversed.
 static nw_arg some_loop(const nw_sensible *m, int n, int of) {
   int other = of > 1 && m->turned;
   return m->outward ? loop_at(m, m->at + other - n) : loop_at(m, m->at - other + n);
@@ -35,8 +35,8 @@ static const nw_stmt *loop_of_number(const nw_sensible *m, int nth, int of) {
   return m->loop;
 }
 
-// Writes factors for a loop and returns their number. Factors that divide the extent are first, and none is larger than
-// the extent.
+// Writes factors for a loop to `out`, and returns the number of factors. Factors that divide the extent come first. No
+// factor is larger than the extent.
 static int factors_of(const nw_stmt *loop, int64_t *out) {
   static const int64_t usual[] = {8, 4, 16, 2};
   int64_t extent;
@@ -91,7 +91,7 @@ static int dims_of_stage(const nw_sensible *m) {
   return b ? b->ndim : 0;
 }
 
-// Returns the dimensions of the stage in reverse order, as numbers or as a layout.
+// turned_dims and turned_layout return the dimensions of the stage in reverse order, as numbers and as a layout.
 static nw_arg turned_dims(const nw_sensible *m) {
   int n = dims_of_stage(m);
   nw_arg *item = NW_NEW_N(m->a, nw_arg, n + 1);
@@ -134,7 +134,8 @@ static const nw_stmt *first_in(const nw_stmt *s) {
   return s;
 }
 
-// Returns the statement that is `by` positions after the loop; allocations between them are ignored.
+// Returns the statement that is `by` positions after the loop, or NULL if there is none. Allocations around the loop
+// are ignored.
 static const nw_stmt *beside(const nw_sensible *m, int by) {
   nw_path path;
   nw_find(m->p, m->loop->id, &path);
@@ -157,7 +158,8 @@ static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   return (nw_arg){.kind = NW_ARG_STMT, .name = s->kind == NW_LOOP ? s->loop.var->name : s->block.name};
 }
 
-// Returns a value for a key: the last of the key's choices, because the first one is the default.
+// Returns a value for a key. If the value is not a number, this is the last choice, because the first choice is the
+// default.
 static nw_arg some_tag(const char *key) {
   const nw_tag_row *row = nw_tag_row_find(key);
   const char *last = row && row->choices ? strrchr(row->choices, '|') : NULL;
@@ -195,9 +197,8 @@ static int loops_of(nw_sensible *m, const nw_primitive *row) {
   return n;
 }
 
-// True if an optional parameter may be omitted. A factor is always given, unless it is an option, since a split needs
-// either factors or another option. The value of a property is always given, since a step without a value removes the
-// property.
+// True if an optional parameter may be omitted. A factor that is not an option is always given, because a split needs a
+// factor or an option. The value of a property is always given, because a step without a value removes the property.
 static bool may_go(const nw_param *param) {
   return param->optional && (param->option || (strncmp(param->name, "factor", 6) && param->kind != NW_ARG_VALUE));
 }

@@ -20,7 +20,8 @@ static nw_arg list_of(nw_step *st, nw_arg a, nw_arg b) {
 
 // ---- the nest of the refused step
 
-// Finds the loop of argument `param`, and the loops around the first block below it, outermost first.
+// Finds the loop of argument `param`, and the loops around the first block in that loop, outermost first. Returns the
+// number of these loops, or 0 if the argument is not a loop of the program.
 static int nest_of(nw_step *st, int param, nw_stmt **loop, nw_stmt **out) {
   nw_path path;
   const nw_arg *a = &st->resolved[param];
@@ -56,7 +57,8 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s) {
 
 // ---- marks
 
-// For a reduction loop, suggests rfactor, since the updates of different partial results do not conflict.
+// For a reduction loop, suggests rfactor, because the updates of different partial results do not conflict. Also
+// suggests an atomic update if `atomic` is true, and a separate init if the update is atomic.
 static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
@@ -67,12 +69,12 @@ static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
     }
 }
 
-// Suggests a mark, except for a loop with one iteration, where the mark would be useless.
+// Suggests a mark, except for a loop with one iteration, where the mark is useless.
 static void offer_mark(nw_step *st, const char *mark, const nw_stmt *loop) {
   if (!small(loop, 1)) offer1(st, mark, loop_arg(loop));
 }
 
-// If the whole loop is too long, suggests the mark for a part of it.
+// Suggests splitting a loop that is too long for a mark, and marking the inner loop.
 static void offer_piece(nw_step *st, const char *mark, const nw_stmt *loop) {
   nw_arg split[] = {loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16)};
   nw_arg inner = {.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)};
@@ -195,7 +197,7 @@ static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64
   first2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
 }
 
-// Suggests the split without the option `tail`, since the default, a guard, is always possible.
+// Suggests the split without the option `tail`, because the default, a guard, is always possible.
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -247,9 +249,9 @@ void nw_suggest_specialize(void *step) {
   }
 }
 
-// Suggests partitioning the enclosing loops that the condition of a block uses: first each of them alone, then all of
-// them, outermost first. Later steps can refer to the main part, since it keeps the name of the stage, and its loops
-// keep their names.
+// Suggests partitioning the enclosing loops that the condition of a block uses: first each loop alone, then all of
+// them, outermost first. The step `then` follows. It can refer to the main part, because the main part keeps the name
+// of the stage and the names of its loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then) {
   nw_stmt *asked[NW_MAX_DEPTH];
   int nasked = 0;
@@ -279,13 +281,15 @@ void nw_suggest_join(void *step) {
   }
 }
 
-// True if loop i + 1 is perfectly nested directly in loop i, and one of the two was an argument.
+// True if loop i + 1 is the only statement directly in loop i, and one of these two loops is an argument of the refused
+// step.
 static bool neighbours(const nw_step *st, nw_stmt *const *nest, int i) {
   return nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1] &&
          (nw_suggest_about(st, nest[i]) || nw_suggest_about(st, nest[i + 1]));
 }
 
-// Suggests fusing neighbouring loops; or, for loops that follow each other, merging them.
+// Suggests fusing a loop with the loop directly inside it. If `fuse` was refused, also suggests merging its two loops,
+// because one of them may follow the other.
 void nw_suggest_fuse(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -312,7 +316,7 @@ void nw_suggest_tile(void *step) {
   first_skews(st);
 }
 
-// Suggests orders that differ from the requested one in two adjacent loops. Also suggests skewing before the reorder,
+// Suggests orders that differ from the requested order in two adjacent loops. Also suggests skewing before the reorder,
 // and swaps of two adjacent loops of the nest.
 void nw_suggest_reorder(void *step) {
   nw_step *st = step;
