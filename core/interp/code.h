@@ -14,7 +14,7 @@ typedef struct nwi_buffer {
   const char *name;
   nw_dtype dtype;
   char *data;
-  uint8_t *written; // one byte per element, 1 if the element was written; NULL for an input, whose elements count as written
+  uint8_t *written; // for each element, 1 if it was written, otherwise 0; NULL for an input (all written)
   int64_t count, cap; // count: number of elements in use; cap: number of allocated elements
   bool own;
   int n; // number of dimensions of the stored box (min and extent); not used for a lowered program

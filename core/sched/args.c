@@ -78,7 +78,7 @@ static int steps_since_call(const nw_sched *s, int id) {
   return n;
 }
 
-// Checks that the loop is not in a nest that was replaced by a call, since later steps cannot change such a loop.
+// Checks that the loop is not in a nest that was replaced by a call, because later steps cannot change that nest.
 static bool out_of_calls(nw_step *st, const nw_arg *a) {
   const nw_stmt *call = call_of(st->before, (int)a->i);
   if (!call) return true;
@@ -109,7 +109,7 @@ static bool resolve_stage(nw_step *st, nw_arg *a) {
   return true;
 }
 
-// Resolves a name. It refers to a loop if there is a loop of that name, and otherwise to a stage.
+// Resolves a name. The name refers to a loop if there is a loop of that name, and otherwise to a stage.
 static bool resolve_stmt(nw_step *st, nw_arg *a) {
   bool loop = !a->name || nw_find_loop(st->before, a->name) || nw_empty_loop(st->sched, a->name);
   return loop ? resolve_loop(st, a) : resolve_stage(st, a);
@@ -211,7 +211,7 @@ static void show_function(nw_str *b, const nw_arg *a) {
   nw_str_add(b, " end");
 }
 
-// Writes a number as a number, and any other expression as text.
+// Writes a number as a number, and any other expression as a string.
 static void show_written(nw_str *b, const nw_arg *a) {
   if (!a->expr) return show_string(b, a->name);
   char *e = nw_expr_show(a->expr[0]);

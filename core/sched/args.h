@@ -1,15 +1,16 @@
-// Arguments of a step. Private to sched/.
+// Checks, copies and writes the arguments of a step. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
 int nw_param_count(const nw_primitive *row);
 // Checks st->args against the row, and copies them to st->resolved with the name and the id of each loop.
 bool nw_args_resolve(nw_step *st);
-// Converts an argument of kind EXPR or COND to an expression of the program: parses text, and replaces the user's sizes
-// by the program's sizes (exprs.c).
+// Converts an argument of kind EXPR or COND to an expression of the program. Parses text, and replaces the user's sizes
+// by the program's sizes (exprs.c). Returns false on failure.
 bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a);
 // Checks that the step's expressions cannot divide by zero at the location where they are used (divisions.c).
 bool nw_args_divide(nw_step *st);
 nw_arg nw_arg_copy(nw_arena *arena, nw_pool *pool, const nw_arg *a);
 nw_arg *nw_args_copy(nw_arena *arena, nw_pool *pool, const nw_primitive *row, const nw_arg *args);
-char *nw_step_show(const nw_primitive *row, const nw_arg *args); // s:split("i", 32, {tail = "cut"}); heap
+// Returns the text of a step, for example s:split("i", 32, {tail = "cut"}), as a heap string.
+char *nw_step_show(const nw_primitive *row, const nw_arg *args);

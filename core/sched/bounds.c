@@ -1,9 +1,10 @@
-// Computes the bounds of loops that depend on each other, in a new order, by Fourier-Motzkin elimination.
+// Computes the bounds of loops in a new order, by Fourier-Motzkin elimination. The bounds of a loop can depend on other
+// loops.
 //
 // The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order gets its
 // bounds from the inequalities that contain its variable. Eliminating this variable gives a system for the other loops,
-// and the same is done for the next loop outwards. No inequality is lost, so the set of points does not change: if an
-// outer loop gets additional iterations, the inner loops are empty in these iterations.
+// and the same is done for the next loop outwards. No inequality is lost. Therefore the set of points does not change.
+// If an outer loop gets additional iterations, the inner loops are empty in these iterations.
 #include "sched/bounds.h"
 #include "ir/expr/apart.h"
 #include "ir/expr/fold.h"
@@ -23,7 +24,7 @@ bool nw_begin_varies(const nw_path *path) {
 
 // ---- a system of inequalities
 
-// The inequality coef[0]*var[0] + coef[1]*var[1] + ... + rest >= 0.
+// Represents the inequality coef[0]*var[0] + coef[1]*var[1] + ... + rest >= 0.
 typedef struct row {
   int64_t coef[NW_MAX_DEPTH]; // one for each loop, in the old order
   const nw_expr *rest;
@@ -42,10 +43,11 @@ enum { MAX_ROWS = 400, MAX_COEF = 1 << 30 };
 
 static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_any(e, x->n, x->var); }
 
-// ---- conditions e >= 0 (if e contains min, max or //, the condition is replaced by several simpler ones)
+// ---- conditions e >= 0 (if e contains min, max or //, the condition is replaced by several simpler conditions)
 
-// True for a term of a sum that is removed by replacing the condition by simpler ones. This includes quotients of
-// sizes, because nested divisions slow down all later proofs.
+// True for a quotient, and for a min or max that uses the loops of the nest. A condition that contains one of these
+// terms is replaced by simpler conditions. Quotients of sizes are also removed, because nested divisions slow down all
+// later proofs.
 static bool is_knot(void *env, const nw_expr *e) {
   return e->op == NW_OP_FLOORDIV || ((e->op == NW_OP_MIN || e->op == NW_OP_MAX) && in_nest(env, e));
 }
@@ -59,7 +61,7 @@ static bool add_row(bounds_system *x, const nw_expr *e) {
 
 static bool add_condition(bounds_system *x, const nw_expr *e);
 
-// Adds a condition with a quotient:
+// Adds a condition that contains the quotient a // c. The letter r stands for the other terms of the sum:
 // * a // c + r >= 0 becomes a + c*r >= 0;
 // * r - a // c >= 0 becomes c*r + c - 1 - a >= 0.
 static bool add_quotient(bounds_system *x, const nw_expr *e, const nw_expr *div, int64_t coef) {
@@ -82,7 +84,7 @@ static bool add_condition(bounds_system *x, const nw_expr *e) {
          add_condition(x, nw_sum_replace(x->pool, e, part, part->arg[1]));
 }
 
-// Replaces an extent max(n, 0) by n: a loop with a negative extent has no iterations either.
+// Replaces an extent max(n, 0) by n, because a loop with a negative extent has no iterations either.
 static const nw_expr *plain_extent(const nw_expr *extent) {
   if (extent->op != NW_OP_MAX) return extent;
   return nw_is_const(extent->arg[0], 0) ? extent->arg[1] : nw_is_const(extent->arg[1], 0) ? extent->arg[0] : extent;
@@ -115,7 +117,7 @@ static bool weaker(const bounds_system *x, const row *a, const row *b) {
 static bool put(bounds_system *x, row *r) {
   int64_t g = common(r, x->n), c;
   if (!g) return true; // the row uses no variable of the nest; if it is false, other rows already make the loops empty
-  // a rest that is not constant is not divided, since this would add a division to the bounds
+  // a rest that is not constant is not divided, because this adds a division to the bounds
   if (nw_is_int(r->rest, &c)) {
     for (int i = 0; i < x->n; i++) r->coef[i] /= g;
     r->rest = nw_floordiv(x->pool, r->rest, nw_index(x->pool, g));
@@ -140,6 +142,7 @@ static row *joined(bounds_system *x, const row *low, const row *high, int v) {
 }
 
 // Moves the rows that contain variable v into `own`, and adds the combinations of these rows that do not contain v.
+// Returns false if the system becomes too large.
 static bool eliminate(bounds_system *x, int v, nw_vec *own) {
   nw_vec all = x->row;
   x->row = (nw_vec){0};
@@ -167,7 +170,7 @@ static const nw_expr *others(const bounds_system *x, const row *r, int v) {
   return sum;
 }
 
-// Returns the bound of the variable v that a row implies. For positive a and b:
+// Returns the bound of the variable v that a row implies. For positive a and b, and the other terms e:
 // * a*v + e >= 0 means that v >= ceil(-e/a);
 // * e - b*v >= 0 means that v <= floor(e/b).
 static const nw_expr *end_of_row(const bounds_system *x, const row *r, int v) {
@@ -225,7 +228,7 @@ static bool read_system(bounds_system *x, int n, nw_stmt *const *was) {
   return true;
 }
 
-// Finds the rows of each loop, innermost loop first. Then finds the bounds of each loop, outermost loop first, since
+// Finds the rows of each loop, innermost loop first. Then finds the bounds of each loop, outermost loop first, because
 // the bounds of a loop may use the loops around it.
 static bool solve(bounds_system *x, int n, nw_stmt *const *now) {
   nw_vec *own = NW_NEW_N(x->st->scratch, nw_vec, n);

@@ -4,14 +4,14 @@
 
 typedef struct reads {
   nw_step *st;
-  const nw_stmt *block; // the producer whose buffers are read; or NULL
+  const nw_stmt *block; // the block whose buffers are read; or NULL
   const char *buffer; // used if `block` is NULL: the buffer whose reads and writes are both examined
   const nw_path *outside;
   nw_ranges *ranges; // ranges at the reader
   int nover;
   const char **over; // the loops between `in` (see box.h) and the reader
   const nw_stmt *reader;
-  const nw_expr **lo, **hi; // for each dimension; NULL if no read was found yet
+  const nw_expr **lo, **hi; // bounds of each dimension; NULL if no read was found yet
   bool *all; // true if the box covers the whole dimension
 } reads;
 
@@ -19,8 +19,8 @@ static bool is_wanted(const reads *x, const char *buffer) {
   return x->block ? nw_block_writes(x->block, buffer) : !strcmp(x->buffer, buffer);
 }
 
-// Returns the smaller of two bounds if `least` is true, otherwise the larger one. If no proof shows which bound is
-// smaller, returns a min or max of both.
+// Returns the smaller of two bounds if `least` is true, otherwise the larger bound. If no proof shows which bound is
+// smaller, returns the min or max of both.
 static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
   if (!a || a == b) return b;
   if (nw_prove(r, nw_le(r->pool, a, b))) return least ? a : b;
@@ -76,8 +76,8 @@ static void see_block(reads *x, const nw_stmt *reader) {
   nw_ranges_free(&ranges);
 }
 
-// True if an extent varies with the outer loops and has no known maximum. Then no storage of fixed size is large
-// enough.
+// True if an extent varies with the outer loops and has no known maximum. No storage of fixed size is large enough for
+// this extent.
 static bool has_no_bound(const reads *x, const nw_ranges *r, const nw_expr *extent) {
   const char *loop[NW_MAX_DEPTH];
   int n = 0;

@@ -1,5 +1,5 @@
-// Counts executions. Loops that share a guard or a bound form a group, and the points of a group are enumerated. The
-// result is the product of the numbers of points of all groups.
+// Counts executions. Loops form a group if they occur in the same guard, or if a bound of one loop uses another. The
+// points of a group are enumerated. The result is the product of the numbers of points of all groups.
 #include "sched/count.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -81,8 +81,8 @@ static bool holds(nest *x, int group) {
   return true;
 }
 
-// Returns the number of points of the loops of the group, from loop i inwards. Below 0 if there are too many points, or
-// if their number is not constant.
+// Returns the number of points of the loops of the group, from loop i inwards. Returns -1 if there are too many points,
+// or if their number is not constant.
 static double points(nest *x, int group, int i) {
   int64_t begin, extent;
   while (i < x->nloops && x->group[i] != group) i++;
@@ -108,7 +108,7 @@ static bool alone(const nest *x, int group) {
   return loops == 1;
 }
 
-// Returns the number of points of a group, ignoring guards; below 0 if it is not constant.
+// Returns the number of points of a group, ignoring guards, or -1 if the number is not constant.
 static double product(const nest *x, int group) {
   double n = 1;
   int64_t extent;

@@ -67,8 +67,8 @@ static bool branch(dividing *d, const nw_expr *cond, const nw_expr *e) {
   return ok;
 }
 
-// True if no divisor in the expression can be 0; otherwise leaves an error. A branch of a select is evaluated only
-// under its condition.
+// True if no divisor in the expression can be 0. Otherwise reports an error. Proofs about a branch of a select use the
+// condition of the select, because the branch is evaluated only under this condition.
 static bool divides(dividing *d, const nw_expr *e) {
   if (e->op == NW_OP_SELECT)
     return divides(d, e->arg[0]) && branch(d, e->arg[0], e->arg[1]) &&

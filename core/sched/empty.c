@@ -55,7 +55,7 @@ static int add_loop(nw_step *st, const char *name) {
   return id;
 }
 
-// Adds the names that the loops and blocks in s would have in a copy made by nw_copy_stmt_as.
+// Adds the names that nw_copy_stmt_as gives to the copies of the loops and blocks in s.
 static void add_tree(nw_step *st, const char *piece, const nw_stmt *cut, const nw_stmt *s) {
   if (s->kind == NW_LOOP && s != cut)
     add_loop(st, nw_arena_printf(st->scratch, "%s/%s", piece, nw_name_below(piece, s->loop.var->name)));
@@ -84,12 +84,12 @@ int nw_empty_named(nw_step *st, int id, const char *name) {
   return id;
 }
 
-// ---- results of steps on empty pieces: the names that the step itself would make
+// ---- results of steps on empty pieces: the same names as the step makes for other loops
 
 static void give_loop(nw_step *st, const char *name) { st->out.loop[st->out.n++] = add_loop(st, name); }
 
-// Makes the results of a split of an empty piece. The names are those of a split: i_o and i_i, or i_0, i_1, ... if
-// there are more than two loops.
+// Makes the results of a split of an empty piece. For a loop i, the names are i_o and i_i, or i_0, i_1, ... if there
+// are more than two loops.
 static void give_split(nw_step *st) {
   const char *name = st->resolved[0].name;
   int n = 2;

@@ -31,8 +31,8 @@ static const nw_expr *fail(const reading *r, const char *hint, const char *what,
                  name ? (int)strcspn(name, "@") : 0, name ? name : "");
 }
 
-// Reports an unknown size. Its name may be that of a size of the program: the user may have made two sizes with one
-// name.
+// Reports an unknown size. If the program has a size with the same name, the error says that these are two different
+// sizes.
 static const nw_expr *fail_unknown(const reading *r, const char *name) {
   char *plain = nw_arena_strndup(r->st->scratch, name, strcspn(name, "@"));
   if (strchr(name, '@') && is_size(r->st->before, plain))
@@ -41,7 +41,7 @@ static const nw_expr *fail_unknown(const reading *r, const char *name) {
   return fail(r, NULL, "may use only sizes and loops; the program has none named ", name);
 }
 
-// Parses the text. If it is invalid, reports an error that names the argument.
+// Parses the text. If the text is invalid, reports an error that names the argument.
 static const nw_expr *parsed(const reading *r, const char *text) {
   const nw_expr *e = nw_expr_parse(r->st->before->pool, text);
   if (e) return e;

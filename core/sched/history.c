@@ -19,8 +19,8 @@ static nw_node *new_node(const nw_sched *s, nw_program *p, int parent) {
   return node;
 }
 
-// Adds a version to the schedule, which becomes the owner of the reference to the program. No operation after this call
-// may fail.
+// Adds a version to the schedule. The schedule then owns the reference to the program. The operations after this call
+// must not fail.
 static void add_node(nw_sched *s, nw_node *node) {
   nw_vec_push(&s->version, node);
   nw_arena_keep(node->program->arena);
@@ -188,7 +188,7 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
   return true;
 }
 
-// Goes to a version. If the user then undoes steps, redo follows the path to this version.
+// Makes a version the current version. If the user then undoes steps, redo goes back along the path to this version.
 void nw_sched_goto(nw_sched *s, int version) {
   if (!s || !nw_sched_node(s, version)) return;
   s->current = version;
@@ -207,7 +207,8 @@ static bool is_number(const char *s) {
   return n > 0 && n < 10 && !s[n];
 }
 
-// Finds a version by its name, or by its number, written as a string ("3").
+// Finds a version by its name, or by its number as a string, such as "3". Returns the number of the version, or -1 on
+// failure.
 int nw_sched_named(const nw_sched *s, const char *name) {
   if (!s || !name) return -1;
   nw_node *node = named(s, name);

@@ -1,4 +1,4 @@
-// A small strict JSON reader, for traces.
+// Reads JSON, for traces. Numbers must be whole numbers.
 #include "sched/json.h"
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-// A small strict JSON reader, for traces. Private to sched/.
+// Reads JSON, for traces. Private to sched/.
 #pragma once
 #include "base/base.h"
 
@@ -20,8 +20,8 @@ struct nw_json {
   const char **key; // MAP
 };
 
-// Parses one JSON value, after which no text may follow. Numbers must be integers. On failure returns NULL, and sets
+// Parses one JSON value. No text may follow the value, and numbers must be integers. On failure, returns NULL, and sets
 // *at to the offset of the error and *why to the reason.
 nw_json *nw_json_parse(nw_arena *a, const char *text, size_t *at, const char **why);
-const nw_json *nw_json_get(const nw_json *map, const char *key); // NULL if it is not a map or has no such key
-void nw_json_string(nw_str *b, const char *s); // quoted and escaped
+const nw_json *nw_json_get(const nw_json *map, const char *key); // NULL if `map` is not a map or does not have this key
+void nw_json_string(nw_str *b, const char *s); // appends s, quoted and escaped

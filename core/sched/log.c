@@ -1,4 +1,4 @@
-// The log: numbers that describe what each step changed.
+// Makes the log: numbers that describe what each step changed.
 #include "sched/count.h"
 #include "sched/history.h"
 #include <stdlib.h>
@@ -12,7 +12,8 @@ typedef struct change {
   int missing, differ;
 } change;
 
-// Returns the id of the statement around the end of a path.
+// Returns the id of the nearest statement around the last statement of a path. Returns 0 if there is none. Only
+// statements that have an id count.
 static int parent_of(const nw_path *path) {
   for (int i = path->n - 2; i >= 0; i--)
     if (path->at[i]->id) return path->at[i]->id;
@@ -31,7 +32,7 @@ static bool see_change(void *env, const nw_path *path) {
   return true;
 }
 
-// Counts the changes. A statement that moved into another one counts as changed.
+// Counts the changes. A statement that moved into another statement counts as changed.
 static void count_changes(nw_log_entry *e, const nw_program *before, const nw_program *after) {
   change came = {.other = before}, gone = {.other = after};
   nw_walk(after, see_change, &came);
@@ -69,7 +70,8 @@ static bool see_block(void *env, const nw_path *path) {
   return true;
 }
 
-// Counts the cost; returns the operations as an expression of sizes, or NULL.
+// Computes the cost of a version. Returns the number of operations as an expression of sizes, or NULL if it is not
+// known.
 static const nw_expr *count_cost(nw_log_entry *e, const nw_program *p) {
   cost c = {.e = e, .p = p, .formula = nw_index(p->pool, 0)};
   e->exact = true;

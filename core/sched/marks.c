@@ -1,5 +1,5 @@
-// unroll, vectorize, parallel, bind: mark how a loop runs. The judge (poly/poly.h) checks that values do not change;
-// this file checks other requirements of marks.
+// unroll, vectorize, parallel and bind: mark how a loop runs. The judge (poly/poly.h) checks that values do not change.
+// This file checks the other requirements of marks.
 #include "sched/primitives.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
@@ -204,7 +204,7 @@ static nw_loop_kind tag_of(const char *name) {
   return (nw_loop_kind)k;
 }
 
-// The judge checks how the loop fits with the other bound loops of its launch.
+// Marks the loop. The judge later checks whether the loop can be combined with the other bound loops of its launch.
 bool nw_apply_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop = nw_step_loop(st, 0, NULL);

@@ -1,4 +1,4 @@
-// Finds loops and stages by name and by id, and reports those that no longer exist.
+// Finds loops and stages by name and by id, and reports names and ids that no longer exist.
 #include "ir/text/lines.h"
 #include "sched/empty.h"
 #include "sched/history.h"
@@ -12,7 +12,7 @@ static int min3(int a, int b, int c) {
   return m < c ? m : c;
 }
 
-// Returns the edit distance of two names of at most 63 characters.
+// Returns the edit distance of two names, or 64 if a name has more than 63 characters.
 static int distance(const char *a, const char *b) {
   enum { CAP = 64 };
   int row[CAP], na = (int)strlen(a), nb = (int)strlen(b);
@@ -69,7 +69,7 @@ static void fail_unknown(nw_ctx *c, const nw_program *p, nw_stmt_kind kind, cons
 
 // ---- loops that a step has replaced
 
-// Returns the version whose step replaced the loop, or NULL; *out is the record of the loop.
+// Returns the version whose step replaced the loop, or NULL if there is none. Sets *out to the record of the loop.
 static const nw_node *find_gone(const nw_sched *s, int id, const nw_gone **out) {
   for (const nw_node *node = nw_sched_head(s); node && node->parent >= 0; node = nw_sched_node(s, node->parent))
     for (int i = 0; i < node->ngone; i++)
@@ -82,7 +82,8 @@ static const char *name_in(const nw_program *p, int id) {
   return nw_find(p, id, &path) && path.at[path.n - 1]->kind == NW_LOOP ? path.at[path.n - 1]->loop.var->name : NULL;
 }
 
-// Finds a replaced loop by its former name. If there are several, returns the one that was replaced last.
+// Returns the id of a replaced loop with this former name, or 0 if there is none. If there are several, returns the id
+// of the loop that was replaced last.
 static int id_of_gone(const nw_sched *s, const char *name) {
   for (const nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) {
     const nw_program *before = nw_sched_node(s, node->parent)->program;
@@ -94,8 +95,8 @@ static int id_of_gone(const nw_sched *s, const char *name) {
   return 0;
 }
 
-// Writes what happened to a replaced loop, and to the loops that replaced it: "i was split into i_o, i_i by step 1; i_o
-// was fused into i_o_j by step 3".
+// Writes what happened to a replaced loop, and to the loops that replaced it. For example: "i was split into i_o, i_i
+// by step 1; i_o was fused into i_o_j by step 3".
 static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
   const nw_gone *g;
   const nw_node *node = find_gone(s, id, &g);
@@ -111,7 +112,8 @@ static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
     if (!nw_find(nw_sched_head(s)->program, g->into[i], NULL)) tell_gone(s, b, g->into[i], depth + 1);
 }
 
-// Returns the first version that has this loop, and sets *name to the name of the loop there; NULL if there is none.
+// Returns the first version that has this loop, or NULL if there is none. Sets *name to the name of the loop in this
+// version.
 static const nw_node *other_branch(const nw_sched *s, int id, const char **name) {
   for (int i = 0; i < s->version.n; i++) {
     *name = name_in(nw_sched_node(s, i)->program, id);
@@ -251,9 +253,9 @@ static bool see_writer(void *env, nw_stmt *s) {
   return true;
 }
 
-// Finds a stage by the name of its block or of its buffer. If the name is that of a buffer, the result is a block that
-// writes the buffer and is not an init. If there are several, the result is the original block, which has the least id.
-
+// Returns the block with this name. If there is none, returns a block that writes the buffer with this name, or NULL.
+// If several blocks write the buffer, the result is the original block, which has the smallest id. An init is returned
+// only if no other block writes the buffer.
 nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   nw_stmt *block = nw_find_block(p, name);
   if (block) return block;

@@ -1,8 +1,8 @@
-// The table of primitives. Lua methods, help, completion, traces, JSON and replay all use these rows.
+// Holds the table of primitives. Lua methods, help, completion, traces, JSON and replay all use these rows.
 //
 // Parameters are in the order in which they are typed. Parameters marked `option` are given by name in a trailing
-// table. The last entry of a row is the message of a refusal, in which "$n" stands for argument n. If it is NULL, the
-// message is "cannot" and the name of the primitive.
+// table. The last entry of a row is the message of a refusal, in which "$n" stands for argument n. If this entry is
+// NULL, the message is "cannot" and the name of the primitive.
 #include "sched/primitives.h"
 
 #define LOOP(n, d)                                                                                                     \

@@ -1,4 +1,4 @@
-// Functions of the rows in primitives.c. Private to sched/.
+// Declares the functions of the rows in primitives.c. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
@@ -48,7 +48,7 @@ bool nw_apply_rfactor(void *step);
 bool nw_apply_tensorize(void *step);
 bool nw_apply_atomic(void *step);
 
-// Suggestions after a refusal (suggest.c).
+// These functions suggest steps after a refusal.
 void nw_suggest_split(void *step);
 void nw_suggest_tile(void *step);
 void nw_suggest_cut(void *step);
@@ -92,5 +92,6 @@ void nw_suggest_rfactor(void *step);
 void nw_suggest_tensorize(void *step);
 void nw_suggest_atomic(void *step);
 
-// Notes changes of rounding in a reader that computes the block's expression instead of loading its value (inline.c).
+// Adds a note if rounding changes in a reader that computes the block's expression instead of loading its value
+// (inline.c).
 void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block);

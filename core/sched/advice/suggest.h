@@ -1,11 +1,11 @@
-// Helpers for suggesting alternatives. Private to sched/.
+// Declares helpers for suggesting alternatives. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
 static inline nw_arg loop_arg(const nw_stmt *loop) {
   return (nw_arg){.kind = NW_ARG_LOOP, .name = loop->loop.var->name};
 }
-// Identifies a loop by id, for a step after other steps that may rename the loop.
+// Refers to a loop by its id. Used for a step that follows another suggested step, which may rename the loop.
 static inline nw_arg same_loop(const nw_stmt *loop) { return (nw_arg){.kind = NW_ARG_LOOP, .i = loop->id}; }
 static inline nw_arg stage_arg(const char *name) { return (nw_arg){.kind = NW_ARG_STAGE, .name = name}; }
 static inline nw_arg str_arg(const char *s) { return (nw_arg){.kind = NW_ARG_STR, .name = s}; }
@@ -56,13 +56,14 @@ static inline void first_unmarks(nw_step *st, int n, nw_stmt *const *nest) {
   for (int i = 0; i < n; i++) first_unmark(st, nest[i]);
 }
 
-// the loops around the block of the stage, outermost first
+// Writes the loops around the block of the stage to `out`, outermost first, and returns their number.
 int nw_suggest_nest_of(nw_step *st, const char *stage, nw_stmt **out);
 bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argument refers to s, or to a stage in it
 
 // Suggests steps if the condition of a block depends on enclosing loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);
 
-// Finds assumptions that make the refused step legal, by trying them. Each assumption states that a size is greater
-// than its value in the counterexample. Returns the number of assumptions, which is at most two.
+// Finds steps after which the refused step is legal, by trying them: an assumption that a size is at least some number,
+// and a specialization for this condition. The number is greater than the size in the counterexample. Returns the
+// number of steps found, which is at most two.
 int nw_ways_by_size(nw_step *st, const nw_conflict *at, const nw_candidate **out);

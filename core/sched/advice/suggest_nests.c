@@ -27,7 +27,7 @@ static bool asked(const nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return nw_suggest_about(st, a) || nw_suggest_about(st, b);
 }
 
-// Suggests merging the enclosing loops first.
+// Suggests merging two adjacent loops before the refused step.
 static bool first_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   bool loops = a->kind == NW_LOOP && b->kind == NW_LOOP;
   if (loops && a->loop.extent == b->loop.extent) first2(st, "merge", loop_arg(a), loop_arg(b));
@@ -40,8 +40,8 @@ static bool offer_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return loops;
 }
 
-// Suggests cutting the longer of two loops, so that one of its pieces has as many iterations as the shorter loop, and
-// then merging these two.
+// Suggests cutting the longer of two loops, so that one of its pieces has as many iterations as the shorter loop. The
+// next suggested step merges this piece with the shorter loop.
 static void cut_longer(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   nw_pool *pool = st->before->pool;
   int64_t more;
@@ -75,7 +75,7 @@ static bool nested(nw_step *st, const nw_arg *x, const nw_arg *y) {
   return a && b && a != b && (nw_tree_has(a, b) || nw_tree_has(b, a));
 }
 
-// Suggests the other order of two nested loops, which are not statements that follow each other.
+// Suggests reorder for two nested loops, because reorder_stmts applies only to statements that follow each other.
 static void offer_reordered(nw_step *st) {
   const nw_stmt *a = loop_of(st, &st->resolved[0]), *b = loop_of(st, &st->resolved[1]);
   nw_arg *item = NW_NEW_N(st->scratch, nw_arg, 2);

@@ -9,8 +9,8 @@ static const char *buffer_of(nw_step *st, const char *stage) {
   return block ? block->block.target[0].buffer : stage;
 }
 
-// Suggests computing the stage in a loop around its first reader, innermost loop first. If `then` is not NULL, it must
-// be legal after the move.
+// Suggests computing the stage in each loop around its first reader, innermost loop first. If `then` is not NULL, this
+// step must be legal after the move.
 static void offer_places(nw_step *st, const char *stage, nw_candidate *then) {
   nw_path path;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -91,7 +91,7 @@ void nw_suggest_compute_inline(void *step) {
   offer_copy(st, stage);
 }
 
-// Suggests inlining the stage's input instead, or moving the stage next to its input.
+// Suggests inlining the stage's input instead, or moving the stage into a loop of its input.
 void nw_suggest_reverse_compute_inline(void *step) {
   nw_step *st = step;
   const char *stage = st->resolved[0].name;
@@ -114,7 +114,7 @@ void nw_suggest_compute_root(void *step) {
 
 // ---- storage
 
-// Suggests a copy inside a loop, for the readers there.
+// Suggests a copy inside the requested loop, for the readers in that loop only.
 static void offer_readers_inside(nw_step *st, const char *buffer) {
   nw_path path;
   nw_arg args[] = {st->resolved[0], st->resolved[1], {.kind = NW_ARG_LIST},
@@ -162,8 +162,8 @@ void nw_suggest_cache_write(void *step) {
   for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
 }
 
-// Suggests other dimensions. Also suggests steps before the refused step: with them, each iteration uses only a moving
-// window of rows, or threads no longer share the buffer.
+// Suggests other dimensions. Also suggests steps before the refused step: removing marks, so that threads do not share
+// the buffer, and moving the stage or its storage, so that each iteration uses only a moving window of rows.
 void nw_suggest_rolling_buffer(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];

@@ -20,8 +20,9 @@ static bool helps(nw_step *st, const char *primitive, int size, int64_t n) {
   return nw_attempt_way(st->sched, first_at_least(st, primitive, size, n), NW_TRY_BUDGET);
 }
 
-// Returns the least lower bound of a size that makes the step legal, or 0 if there is none. A bisection finds it, since
-// a step that is legal under a bound is also legal under any larger bound.
+// Returns the smallest lower bound on a size that makes the step legal, or 0 if there is none. `fails` is a size for
+// which the step is illegal. A bisection finds the bound, because a step that is legal under a bound is also legal
+// under any larger bound.
 static int64_t enough(nw_step *st, int size, int64_t fails) {
   int64_t least = LARGE;
   if (fails < 0 || fails >= SMALL || !helps(st, "assume", size, least)) return 0;

@@ -34,7 +34,7 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
 
 static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
 
-// Returns the guard of the copy nest: the conditions that use only loops that stay.
+// Returns the guard of the copy nest. It contains the conditions of the block that use only loops of the copy nest.
 static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   const nw_expr *term[NW_MAX_TERMS], *where = NULL;
   const char *gone[NW_MAX_DEPTH];
@@ -71,7 +71,7 @@ static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const cha
   return copy;
 }
 
-// Replaces the stage's nest by a nest of the kept loops, with the blocks that copy inside.
+// Replaces the nest of the stage by a nest of the kept loops. The blocks that copy are inside this nest.
 static void put_copies(nw_step *st, const takeover *t, int n, nw_stmt **copy) {
   nw_stmt *outer = NULL, *inner = NULL;
   nw_stmt *parent = t->path.at[t->top - 1];
@@ -163,8 +163,8 @@ static nw_stmt *outermost_kept(const takeover *t) {
   return NULL;
 }
 
-// Checks that no two pieces would share a buffer. Two pieces inside the specified loop would share a buffer, and so
-// would pieces that differ only in their reduction loops.
+// Checks that no two pieces share a part of the buffer. Two pieces share a part if both are inside the specified loop,
+// or if they differ only in their reduction loops.
 static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
   if (x->n == 1 || NW_MUTATED(pieces_share)) return true;
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;

@@ -3,8 +3,8 @@
 //
 // An iteration is in flight if its part is computed, but not yet used. The storage is moved out of the loop, and holds
 // the parts of all iterations in flight. If the parts of successive iterations move along a dimension, the storage is
-// cyclic in this dimension (fold.h), and has as many positions in it as the iterations in flight use together. Copies
-// of the nest are placed before the loop, and compute the parts of the first iterations.
+// cyclic in this dimension (fold.h). The number of positions along this dimension is the number that the iterations in
+// flight use together. Copies of the nest are placed before the loop, and compute the parts of the first iterations.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -19,7 +19,7 @@ typedef struct ahead {
   nw_stmt *block, *loop;
   nw_path own; // the path from the root to the block
   int at, top; // indices on the path `own`: `at` of the loop, `top` of the block's own nest
-  // For each dimension: number of positions that the iterations in flight use; 0 if their parts do not move along it.
+  // For each dimension: number of positions that the iterations in flight use; 0 if the parts do not move along it.
   int64_t *rows;
 } ahead;
 
@@ -91,8 +91,8 @@ static bool can_double(ahead *x) {
 
 // ---- the two nests
 
-// Makes a nest that runs before the loop, and computes the part for iteration r. A guard skips the nest if the loop has
-// no iteration r.
+// Makes a nest that runs before the loop, and computes the part for iteration r. If r is not 0, a guard skips the nest
+// if the loop has no iteration r.
 static nw_stmt *early_round(const ahead *x, int64_t r) {
   nw_program *p = x->st->p;
   nw_stmt *top = x->own.at[x->top];

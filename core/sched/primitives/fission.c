@@ -1,5 +1,5 @@
-// fission: splits a nest in two. The first nest runs the statements up to and including a given one, and the second
-// runs the statements after it.
+// fission: splits a nest in two. The first nest runs the statements up to and including a given statement, and the
+// second nest runs the statements after this statement.
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
@@ -11,7 +11,7 @@ typedef struct fission {
   nw_vec moved; // storage that only the second nest uses
 } fission;
 
-// ---- storage that both nests use (it is moved around both)
+// ---- storage that both nests use (it is moved outside both nests)
 
 static bool used_behind(fission *x, const nw_stmt *alloc) {
   const nw_stmt *point = x->path.at[x->path.n - 1];
@@ -27,7 +27,7 @@ static bool used_behind(fission *x, const nw_stmt *alloc) {
 }
 
 // Enlarges an allocation that is moved out of loops, so that it holds the part of the buffer that all iterations of
-// these loops use together. If this part is not known, the allocation holds the whole buffer.
+// these loops use together. If this part is not known in a dimension, the allocation holds the whole dimension.
 static void widen(fission *x, int at, nw_stmt *alloc) {
   nw_ranges r;
   const char *over[NW_MAX_DEPTH];
@@ -55,7 +55,7 @@ static void find_path(fission *x) {
   for (x->loop = 0; x->path.at[x->loop]->id != loop;) x->loop++;
 }
 
-// Replaces an allocation by its children.
+// Replaces an allocation by the statements inside it.
 static void dissolve(nw_program *p, nw_stmt *alloc) {
   nw_path path;
   nw_find(p, alloc->id, &path);
@@ -113,7 +113,7 @@ static void lift_storage(fission *x) {
 
 // ---- the two nests
 
-// Chooses the new names while all loops are still in the tree, so that they are unique.
+// Chooses the names of the loops in the second nest. The names are unique, because all loops are still in the tree.
 static void choose_names(fission *x) {
   const char *second = NULL;
   for (int i = x->loop; i < x->path.n; i++) {
@@ -152,8 +152,8 @@ static bool uses(nw_step *st, const nw_vec *statements, const char *buffer) {
   return false;
 }
 
-// Removes from path.at[at] everything after the end of the path, and appends it to `out`, inside copies of the loops
-// around it. Storage that only these statements use is moved with them.
+// Removes from path.at[at] the statements after the last statement of the path, and appends them to `out`, inside
+// copies of the loops around them. Storage that only these statements use is moved with them.
 static void cut_behind(fission *x, int at, nw_vec *out) {
   nw_stmt *s = x->path.at[at];
   nw_vec rest = {0};
@@ -174,7 +174,7 @@ static void cut_behind(fission *x, int at, nw_vec *out) {
   nw_vec_free(&rest);
 }
 
-// Removes storage from the first nest if it was moved to the second.
+// Removes from the first nest the storage that was moved to the second nest.
 static void drop_moved(fission *x) {
   for (int i = 0; i < x->moved.n; i++) dissolve(x->st->p, x->moved.at[i]);
   nw_vec_free(&x->moved);

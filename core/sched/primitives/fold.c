@@ -1,4 +1,4 @@
-// Cyclic storage: element i is stored at position i % size, where it replaces element i - size.
+// Makes storage cyclic: element i is stored at position i % size, where it replaces element i - size.
 #include "sched/primitives/fold.h"
 #include <stdio.h>
 

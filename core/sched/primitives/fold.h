@@ -1,4 +1,5 @@
-// Cyclic storage: element i is stored at position i % size, where it replaces element i - size. Private to sched/.
+// Makes storage cyclic: element i is stored at position i % size, where it replaces element i - size. Private to
+// sched/.
 #pragma once
 #include "ir/program/program.h"
 

@@ -1,4 +1,4 @@
-// create_fused_loop: makes independent nests branches of one loop.
+// create_fused_loop: turns independent nests into branches of one loop.
 #include "base/share.h"
 #include "poly/poly.h"
 #include "sched/primitives/nests.h"
@@ -13,7 +13,7 @@ typedef struct fused {
   nw_step *st;
   int n;
   nw_stmt *branch[MAX_BRANCHES];
-  const nw_expr *lo[MAX_BRANCHES + 1]; // the begin of each branch in the loop, and the end of the last one
+  const nw_expr *lo[MAX_BRANCHES + 1]; // first iteration of each branch in the fused loop, then the end of the last branch
 } fused;
 
 // ---- independence
@@ -103,7 +103,7 @@ static double rounds(const nw_stmt *loop) {
 }
 
 // Returns how many iterations of a branch one thread executes. The branch has the iterations lo .. lo + n - 1 of the
-// fused loop, and the thread has those in `share`.
+// fused loop, and the thread has the iterations in `share`.
 static double part_of(nw_share share, double lo, double n) {
   int64_t from, to;
   double mine = 0;

@@ -4,7 +4,7 @@
 #include "sched/rounding.h"
 #include "sched/tree.h"
 
-// The expression that replaces a read of the stage.
+// Describes the expression that replaces a read of the stage: the value of `block`.
 typedef struct body {
   nw_pool *pool;
   const nw_stmt *block;

@@ -32,7 +32,7 @@ static bool same_alloc(const nw_stmt *a, const nw_stmt *b) {
          same_exprs(a->alloc.n, a->alloc.extent, b->alloc.extent);
 }
 
-// Compares blocks without their conditions. The conditions may differ, since each piece has only the conditions that
+// Compares blocks without their conditions. The conditions may differ, because each piece has only the conditions that
 // its own iterations need.
 static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   if (strcmp(a->block.origin, b->block.origin) || a->block.init_part != b->block.init_part ||
@@ -43,7 +43,7 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
-// Replaces the variable of loop b by that of loop a, so that the statements inside can be compared.
+// Replaces the variable of loop b by the variable of loop a, so that the statements inside can be compared.
 static void rename_loop(pair *x, const nw_stmt *a, nw_stmt *b) {
   nw_stmt_subst(x->st->p, b, b->loop.var->name, a->loop.var);
   b->loop.var = a->loop.var;
@@ -62,8 +62,8 @@ static bool same(pair *x, const nw_stmt *a, nw_stmt *b) {
   return true;
 }
 
-// Adds the conditions of piece b to the blocks of piece a. This changes nothing: if only one piece has a condition, the
-// condition holds in all iterations of the other piece.
+// Adds the conditions of piece b to the blocks of piece a. The same instances still run: if only one piece has a
+// condition, the condition holds in all iterations of the other piece.
 static void merge_conditions(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   const nw_expr *mine[NW_MAX_TERMS], *theirs[NW_MAX_TERMS];
   if (a->kind == NW_BLOCK) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The digit (_dim // div) % mod; if mod is 0, the digit is _dim // div.
+// Represents the digit (_dim // div) % mod of index _dim. If mod is 0, the digit is _dim // div.
 typedef struct digit {
   int dim;
   int64_t div, mod;
@@ -19,8 +19,8 @@ static bool dim_of(const nw_expr *e, int ndim, int *dim) {
   return false;
 }
 
-// If *e is the operation `op` (// or %) with a constant divisor, sets *by to the divisor and *e to the dividend. False
-// if the divisor is not valid.
+// If *e is the operation `op` (// or %) with a constant divisor, sets *by to the divisor and *e to the dividend.
+// Returns false if the divisor is not valid.
 static bool take_constant(const nw_expr **e, nw_op op, int64_t *by) {
   enum { MOST = 1 << 30 };
   if ((*e)->op != op || !nw_is_int((*e)->arg[1], by)) return true;
@@ -34,7 +34,7 @@ static bool digit_of(const nw_expr *e, int ndim, digit *out) {
          dim_of(e, ndim, &out->dim);
 }
 
-// True if the digit is a constant, such as a digit of a dimension of extent 1. It carries no information.
+// True if the digit is a constant, such as a digit of a dimension of extent 1. A constant digit carries no information.
 static bool silent(const nw_expr *e) {
   int64_t v;
   return nw_is_int(e, &v) && v >= 0;
@@ -46,8 +46,8 @@ static bool covers(const digit *d, int64_t reach, const nw_expr *extent) {
   return !d->mod || (nw_is_int(extent, &n) && n <= d->div * d->mod);
 }
 
-// True if the digits of one dimension together determine the index in this dimension. This is so if, beginning with the
-// lowest digit, each digit begins where the previous one ends.
+// True if the digits of one dimension together determine the index in this dimension. This is the case if the digits
+// cover the extent without a gap.
 static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *extent) {
   int64_t reach = 1;
   for (bool grew = true; grew;) {
@@ -93,7 +93,8 @@ static void push_box(nw_step *st, nw_ranges *r, const nw_buffer *b, const char *
   }
 }
 
-// Sets a layout without checking it; the judge checks that no two elements share a position.
+// Sets a layout without checking it. The judge later checks that no two elements share a position. Returns false if the
+// size of the layout is not known.
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
   nw_pool *pool = st->p->pool;
   const nw_expr **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);

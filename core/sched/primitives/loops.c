@@ -34,7 +34,7 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
   return yes;
 }
 
-// True if parts * factor is proven to be the extent of the loop.
+// True if parts * factor is proven to be equal to the extent of the loop.
 static bool parts_cover(const nw_program *p, const nw_path *path, const nw_expr *parts, const nw_expr *factor) {
   nw_ranges r;
   nw_ranges_of(&r, p, path);
@@ -47,7 +47,7 @@ static nw_stmt *loop_like(nw_step *st, const char *name, const nw_expr *begin, c
   return nw_new_loop(st->p, nw_unique_loop_name(st->p, name), begin, extent);
 }
 
-// Returns the name of new loop i of n: i_o and i_i, or i_0, i_1, ... if there are more than two.
+// Returns the name of new loop i of n: i_o and i_i, or i_0, i_1, ... if there are more than two loops.
 static const char *piece_name(nw_step *st, const char *stem, int i, int n) {
   if (n == 2) return nw_arena_printf(st->scratch, "%s%s", stem, i ? "_i" : "_o");
   return nw_arena_printf(st->scratch, "%s_%d", stem, i);
@@ -183,9 +183,9 @@ enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL, SPLIT_FACTORS };
 
 static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard")); }
 
-// Splits with parts = n. The outer loop has n iterations and the inner loop has ceil(extent/n) iterations, so the last
-// outer iterations may be empty. With tail = "cut", the inner loop has floor(extent/n) iterations, and the tail has the
-// remaining ones.
+// Splits with parts = n. The outer loop has n iterations, and the inner loop has ceil(extent/n) iterations. Therefore
+// the last outer iterations may be empty. With tail = "cut", the inner loop has floor(extent/n) iterations, and the
+// tail has the remaining iterations.
 static bool split_parts(nw_step *st, nw_stmt *loop) {
   nw_pieces x;
   nw_path path;
@@ -252,7 +252,7 @@ bool nw_apply_split(void *step) {
 enum { TILE_LOOPS, TILE_FACTORS, TILE_TAIL };
 
 // Cuts all tails before any split. Each tail is a copy of the whole outermost loop, so that the main part stays a
-// perfect nest. Returns the index of the first loop whose iterations are all in the tail; n if there is none.
+// perfect nest. Returns the index of the first loop whose iterations are all in the tail, or n if there is none.
 static int cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor) {
   int all = 0;
   for (; all < n && !nw_all_tail(st, loop[all], factor[all]); all++) {
@@ -265,7 +265,7 @@ static int cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *f
   return all;
 }
 
-// Makes a tile that has no iterations: its loops exist only as names.
+// Makes a tile that has no iterations. Its loops exist only as names.
 static bool tile_off_all(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor, int all) {
   const char *name[NW_MAX_FACTORS];
   for (int i = 0; i < n; i++) name[i] = loop[i]->loop.var->name;

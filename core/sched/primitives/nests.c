@@ -5,10 +5,10 @@
 
 // ---- neighbours
 
-// One of the two statements that are made adjacent. The parting is the innermost statement around both of them.
+// Describes one of two statements that are made adjacent. The parting is the innermost statement around both of them.
 typedef struct side {
   nw_path path;
-  int top; // index on the path of the outermost statement below the parting that is not an allocation
+  int top; // index on the path of the outermost statement inside the parting that is not an allocation
 } side;
 
 static void find_side(nw_step *st, const nw_stmt *s, int parting, side *x) {
@@ -34,8 +34,8 @@ static bool refuse_nested(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return refuse_apart(st, a, b, "are nested", why);
 }
 
-// True if only allocations are between the parting and the statement, and the statement is the last one (or the first
-// one) inside each of them.
+// True if the statement path.at[top] is at the end (if `end` is true) or at the beginning (if `end` is false) of each
+// allocation between the parting and the statement.
 static bool at_edge(const side *x, int parting, bool end) {
   for (int i = parting + 2; i <= x->top; i++) {
     int at = x->path.pos[i], last = x->path.at[i - 1]->nkids - 1;

@@ -1,5 +1,6 @@
-// Padding makes the last block of a split complete, beyond the end of the old loop: the stage declares more instances,
-// and its temporary has more elements. A stage that only copies elements copies its last element again.
+// Padding extends the last block of a split beyond the end of the old loop, so that the block is complete. The stage
+// then declares more instances, and its temporary has more elements. A stage that only copies elements copies its last
+// element again.
 //
 // No instance of the old program reads the additional elements. The judge checks that the additional instances read
 // only existing elements, and that reductions get no additional contributions.
@@ -22,8 +23,8 @@ static void reach_open(reach *x, nw_step *st, const nw_stmt *block) {
     if (x->path.at[i]->kind == NW_LOOP) x->loop[x->nloops++] = x->path.at[i]->loop.var->name;
 }
 
-// Returns 1 plus the greatest value of e over all iterations of the loops number `first` and later, but at least
-// `least`.
+// Returns 1 plus the greatest value of e over all iterations of loop number `first` and of the loops inside it, but at
+// least `least`.
 static const nw_expr *end_of(const reach *x, const nw_expr *e, int first, const nw_expr *least) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *top = nw_upper_over(&x->r, nw_simplify(&x->r, e), x->nloops - first, x->loop + first);

@@ -12,7 +12,7 @@ static void fill(nw_loop_piece *piece, const nw_expr *const *point) {
   for (int i = 0; i < PARTS; i++) piece[i] = (nw_loop_piece){suffix[i], point[i], point[i + 1], 0};
 }
 
-// Removes the conditions that use the loop's variable, since they hold in all iterations of main.
+// Removes the conditions that use the loop's variable, because they hold in all iterations of main.
 static void drop_conditions(nw_step *st, nw_stmt *s, const char *var) {
   const nw_expr *term[NW_MAX_TERMS], *left = NULL;
   if (s->kind == NW_BLOCK && s->block.where) {
@@ -30,7 +30,7 @@ static bool can_ask(nw_step *st, const nw_stmt *loop) {
 }
 
 // Makes pieces for a loop that cannot be cut. If there are no conditions, main is the whole loop. If some condition
-// always fails, main is empty, and post is the whole loop. Thus, a trace with steps on main can be replayed for any
+// always fails, main is empty, and post is the whole loop. Therefore a trace with steps on main can be replayed for any
 // shape.
 static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loop_piece *piece) {
   const nw_expr *b = loop->loop.begin, *e = nw_add(st->p->pool, b, loop->loop.extent);
@@ -42,9 +42,9 @@ static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loo
     nw_step_note(st, "no condition inside depends on %s", name);
 }
 
-// Cuts the loop into three pieces by its conditions. The pieces make up the whole loop for any values of lo and hi. If
-// lo and hi need not be clamped, the bounds of main are exactly lo and hi, so that the conditions in main can be
-// proven.
+// Cuts the loop into three pieces. All conditions hold in the iterations from lo to hi. The cut points are clamped to
+// the range of the loop, so that the pieces make up the whole loop for any values of lo and hi. If lo and hi need no
+// clamping, they are the bounds of main, so that the conditions in main can be proven.
 static bool by_conditions(nw_step *st, const nw_stmt *loop, nw_loop_piece *piece) {
   nw_interval x;
   nw_path before;

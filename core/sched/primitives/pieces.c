@@ -1,14 +1,14 @@
 // cut: splits a loop into consecutive loops that are scheduled separately.
 //
 // One piece keeps the blocks, so that the name of the stage refers to this piece. The other pieces are copies. All
-// pieces, and the loops in them, are named by path. The init of a reduction stays in every piece, since it runs only
+// pieces, and the loops in them, are named by path. The init of a reduction stays in every piece, because it runs only
 // with the first reduce instance.
 #include "sched/primitives/pieces.h"
 #include "sched/empty.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
-// limit on the statements of a program, so that people can read it and proofs do not take too long
+// limit on the statements of a program, so that people can read the program and proofs do not take too long
 enum { MAX_STATEMENTS = 4000 };
 
 // ---- points
@@ -70,7 +70,8 @@ static bool collect_loop(void *env, nw_stmt *s) {
   return true;
 }
 
-// Finds the pieces that are proven empty. If all are empty, one of them is kept as a loop.
+// Finds the pieces that are proven empty. If piece *first is empty, sets *first to a piece that is not empty. If all
+// pieces are empty, piece *first is kept as a loop.
 static void find_empty(nw_step *st, const nw_stmt *loop, int n, const nw_loop_piece *piece, int *first, bool *empty) {
   nw_path path;
   nw_ranges r;
@@ -90,7 +91,7 @@ static void set_range(nw_step *st, nw_stmt *loop, const nw_loop_piece *piece) {
   loop->loop.fused = NULL;
 }
 
-// Records that the loops in the pieces replace every loop of the original.
+// Records that the loops in the pieces replace the loops of the original.
 static void say_where(nw_step *st, const char *verb, int n, const nw_vec *ids, const nw_vec *loops) {
   for (int k = 0; k < ids->n; k++) {
     nw_stmt *into[NW_MAX_PIECES];

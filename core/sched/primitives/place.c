@@ -1,4 +1,4 @@
-// compute_at, compute_root: move the computation of a stage.
+// compute_at and compute_root: move the computation of a stage.
 #include "sched/primitives/place.h"
 #include "ir/program/tags.h"
 #include "sched/box.h"
@@ -52,7 +52,8 @@ static const char *names_of_writers(nw_step *st, const char *buffer) {
   return names;
 }
 
-// Checks that no other stage writes the buffers of the block. If `pieces` is false, the stage itself must be one block.
+// Checks that no other stage writes the buffers of the block, and that each buffer has one allocation. If `pieces` is
+// false, the stage itself must be one block.
 static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
   for (int t = 0; t < block->block.ntargets; t++) {
     const char *buffer = block->block.target[t].buffer;
@@ -83,7 +84,8 @@ bool nw_can_move(nw_step *st, const nw_stmt *block) {
   return no_scan(st, block) && is_temporary(st, block) && written_by(st, block, false);
 }
 
-// Moving the whole stage merges its pieces into one nest.
+// Checks that the whole stage can be moved. The stage may have several pieces, because the move merges them into one
+// nest.
 static bool can_move_whole(nw_step *st, const nw_stmt *block) {
   return no_scan(st, block) && is_temporary(st, block) && written_by(st, block, true);
 }
@@ -109,7 +111,7 @@ void nw_note_mark(nw_step *st, const nw_stmt *loop) {
                  nw_loop_kind_name(loop->loop.mark));
 }
 
-// Removes the other pieces of the stage, since the new nest computes the whole stage.
+// Removes the other pieces of the stage, because the new nest computes the whole stage.
 static void drop_pieces(nw_step *st, const nw_stmt *block) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++) {
@@ -148,7 +150,7 @@ nw_stmt *nw_loop_around(const nw_path *path) {
 
 // ---- the nest
 
-// Returns the dimension of the output that a variable indexes, or -1.
+// Returns the dimension of the output that a variable indexes, or -1 if there is none.
 static int dim_of(const nw_stmt *block, int v) {
   const nw_block_target *t = &block->block.target[0];
   for (int d = 0; d < t->n; d++)
@@ -187,7 +189,7 @@ nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows) {
   return outer ? outer : block;
 }
 
-// Builds the nest for the box. If `box` is NULL, the nest runs over the whole domain, like a naive nest.
+// Builds the nest for the box. If `box` is NULL, the nest runs over the whole domain, like the naive nest.
 static nw_stmt *nest_for(nw_step *st, nw_lifted *stage, const nw_box *box) {
   nw_rows *rows = NW_NEW_N(st->scratch, nw_rows, stage->block->block.nvars + 1);
   for (int i = 0; box && i < stage->block->block.nvars; i++) {
@@ -225,7 +227,7 @@ static bool all_have(const nw_blocks *readers, const nw_stmt *block, const nw_ex
   return true;
 }
 
-// A search for a variable that is neither a size nor a loop of the path.
+// Holds the data for is_outside, which is true for an expression that uses only sizes and the loops of the path.
 typedef struct inside {
   const nw_program *p;
   const nw_path *outside;
@@ -241,8 +243,8 @@ static bool is_outside(void *env, const nw_expr *e) {
   return false;
 }
 
-// Returns the conditions on outer loops that all readers have. The producer gets these conditions, too: if no reader
-// runs, its result is not needed, and its own inputs may not exist.
+// Returns the conditions on outer loops that all readers have. The producer gets the same conditions. If no reader
+// runs, the result of the producer is not needed, and the inputs of the producer may not exist.
 static const nw_expr *common_guard(nw_step *st, const nw_stmt *block, const nw_path *outside) {
   nw_blocks readers = nw_blocks_below(st->scratch, outside->at[outside->n - 1]);
   const nw_expr *term[NW_MAX_TERMS], *guard = NULL;

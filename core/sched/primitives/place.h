@@ -2,22 +2,22 @@
 #pragma once
 #include "sched/sched.h"
 
-// A stage that is being moved: its block is not in the tree, and its buffers are not allocated.
+// Describes a stage that is being moved. Its block is not in the tree, and its buffers are not allocated.
 typedef struct nw_lifted {
   nw_stmt *block;
   nw_stmt **reuse; // for each variable, the old unsplit loop that bound it, or NULL; the new loop keeps its id and name
   int index; // number of the step's parameter that gives the position of the stage in the loop; 0 if there is none
 } nw_lifted;
 
-// Makes new loops for all variables of the block inside `loop`; NULL stands for the root. The new loops are placed at
-// the position that the step's parameter number stage->index gives; by default, before the first reader of the block's
-// buffers. Allocates storage around the nest and its readers. Inside a loop, only the box that one iteration reads is
-// computed.
+// Makes new loops for all variables of the block inside `loop`, or at the root if `loop` is NULL. The parameter number
+// stage->index of the step gives the position of the new loops. By default, they are before the first reader of the
+// block's buffers. Allocates storage around the nest and its readers. Inside a loop, only the box that one iteration
+// reads is computed.
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Removes the stage's nest. Loops that are not built again are recorded as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);
-void nw_note_mark(nw_step *st, const nw_stmt *loop); // notes a mark that the new loops do not have
-// The range over which one variable of the block runs in the new nest; its declared range if lo is NULL.
+void nw_note_mark(nw_step *st, const nw_stmt *loop); // adds a note if the loop has a mark, because the new loops do not have it
+// Describes the range of one variable of the block in the new nest. If lo is NULL, this is the declared range.
 typedef struct nw_rows {
   const nw_expr *lo, *extent;
 } nw_rows;
@@ -28,5 +28,5 @@ bool nw_is_piece(const nw_stmt *block, const nw_stmt *of); // true if both compu
 // makes a structural refusal.
 bool nw_can_move(nw_step *st, const nw_stmt *block);
 bool nw_one_nest(nw_step *st, const nw_stmt *block); // like nw_can_move, but the stage need not be a temporary
-// Returns the innermost loop around the block that does not belong to its own nest; NULL at the root.
+// Returns the innermost loop around the block that does not belong to the block's own nest, or NULL if there is none.
 nw_stmt *nw_loop_around(const nw_path *path);

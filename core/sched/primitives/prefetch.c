@@ -19,8 +19,8 @@ static bool offset_ok(nw_step *st, int64_t offset) {
   return nw_fail(st->ctx, NW_ERANGE, hint, "prefetch: offset = %lld is out of range", (long long)offset);
 }
 
-// Adds a note if one iteration prefetches many cache lines. The number of lines must be constant; rows are assumed to
-// begin at the start of a line.
+// Adds a note if one iteration prefetches many cache lines. Does nothing if the number of lines is not constant. Rows
+// are assumed to begin at the start of a line.
 static void note_lines(nw_step *st, const nw_buffer *b, const nw_box *box) {
   double lines = 1;
   int64_t n;

@@ -4,8 +4,8 @@
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 
-// The init is placed before the loop path.at[from]. It gets copies of this loop and of the loops inside it, except
-// reduction loops.
+// The init is placed before the loop path.at[from]. The init gets copies of this loop and of the loops inside it,
+// except reduction loops.
 typedef struct parting {
   nw_path path;
   int from;

@@ -17,7 +17,7 @@ const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *n
   return NULL;
 }
 
-// Refuses the step, and names the statement that makes the nest imperfect: "P is computed also inside i".
+// Refuses the step, and names the statement that makes the nest imperfect, for example: "P is computed also inside i".
 bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way) {
   nw_blocks b = nw_blocks_below(st->scratch, way);
   bool named = way->kind == NW_ALLOC || way->kind == NW_GUARD || !b.n;
@@ -30,8 +30,8 @@ bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner
 
 // ---- reorder
 
-// Sets `chain` to the loops of the path from the outermost to the innermost given one, in the new order. Loops that
-// were not given keep their positions.
+// Writes the loops of the path, from the outermost given loop to the innermost given loop, to `chain` in the new order.
+// Loops that were not given keep their positions. Returns the number of loops.
 static int new_chain(const nw_path *path, int first, int n, nw_stmt **given, nw_stmt **chain) {
   int m = 0, next = 0;
   for (int i = first; i < path->n; i++) {

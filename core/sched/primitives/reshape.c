@@ -1,5 +1,5 @@
-// storage_align, reorder_storage, transform_layout: change the memory layout of a temporary. Values do not change; the
-// judge checks that no two elements share a location.
+// storage_align, reorder_storage and transform_layout: change the memory layout of a temporary. Values do not change.
+// The judge checks that no two elements share a location.
 #include "ir/program/physical.h"
 #include "sched/primitives.h"
 #include "sched/primitives/storage.h"
@@ -81,7 +81,7 @@ static const nw_expr *dimension(nw_step *st, int d) {
   return nw_var(st->p->pool, nw_arena_printf(st->scratch, "_%d", d));
 }
 
-// True if `order` is a permutation of n dimensions.
+// True if `order` is a permutation of the dimensions that the buffer has in memory. Otherwise reports an error.
 static bool is_order(nw_step *st, const nw_buffer *b, const nw_arg *order) {
   int n = nw_physical_dims(b);
   const char *hint =
@@ -105,7 +105,7 @@ static void move_strides(nw_buffer *b, const nw_arg *order) {
       }
 }
 
-// Permutes the dimensions; aligned strides stay with their dimensions.
+// Permutes the dimensions of the buffer in memory. Aligned strides stay with their dimensions.
 bool nw_apply_reorder_storage(void *step) {
   nw_step *st = step;
   nw_buffer *b = nw_temp_arg(st, 0);
@@ -169,8 +169,8 @@ static bool is_layout(nw_step *st, const nw_buffer *b, int n, const nw_expr *con
   return false;
 }
 
-// Checks that the layout has at most sixteen times as many positions as the tensor has elements, plus 4096. A larger
-// layout is likely a mistake, and its size could overflow.
+// Checks that the layout has at most 16*n + 4096 positions, where n is the number of elements of the tensor. A larger
+// layout is probably a mistake, and its size could overflow.
 static bool is_compact(nw_step *st, const nw_buffer *b) {
   double room = 4096, used = 1;
   int64_t n;
@@ -224,7 +224,7 @@ static void suggest_reversed(nw_step *st) {
   if (n > 1) nw_step_suggest(st, "reorder_storage", args, 2);
 }
 
-// Suggests a layout in which the last index is split into pieces of four, with the number of the piece outermost.
+// Suggests a layout in which the last index is split into groups of four, with the number of the group outermost.
 static void suggest_panels(nw_step *st) {
   const nw_buffer *b = temp_of(st);
   nw_pool *pool = st->before->pool;

@@ -1,8 +1,9 @@
 // reverse_compute_at: moves a stage into a loop of a stage that it reads. Each iteration then computes the elements
 // whose inputs are complete.
 //
-// Let an iteration compute rows lo..hi of a producer. For its variable v, the stage may read several rows a*v + c; let
-// C be the greatest c. Then element v is ready in the iteration with lo <= a*v + C <= hi.
+// For element v, the stage reads the rows a*v + c of a producer, for one or several constants c. Let C be the greatest
+// of these constants, and let an iteration compute rows lo..hi of the producer. Then element v is ready in the
+// iteration with lo <= a*v + C <= hi.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -14,7 +15,7 @@ typedef struct reverse {
   nw_step *st;
   nw_stmt *block, *loop;
   nw_path at; // path of the loop
-  const nw_expr **lo, **hi; // for each variable of the block: the elements that are ready; NULL means all
+  const nw_expr **lo, **hi; // for each variable of the block: the first and the last ready element; NULL: all
   const nw_block_var *var; // the current variable
   int v; // its index
 } reverse;
@@ -27,7 +28,8 @@ static const nw_block_target *target_of(const nw_stmt *block, const char *buffer
   return &block->block.target[t];
 }
 
-// Finds the part of dimension d that the blocks below the loop write in one iteration. False if it is unknown.
+// Finds the part of dimension d that the blocks below the loop write in one iteration. Returns false if this part is
+// not known.
 static bool made(const reverse *x, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi) {
   nw_blocks b = nw_blocks_below(x->st->scratch, x->loop);
   *lo = *hi = NULL;
@@ -59,8 +61,8 @@ static bool moves(const reverse *x, const nw_expr *e) {
 
 // ---- when an instance is ready
 
-// For e = a*var + rest, finds `a` and the maximum of `rest` over the block's other variables. False if e does not have
-// this form.
+// For e = a*var + rest, finds `a` and the maximum of `rest` over the block's other variables. Returns false if e does
+// not have this form.
 static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr **most) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *rest;
@@ -80,7 +82,7 @@ static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr 
   return *most && !nw_uses_any(*most, n, others);
 }
 
-// Returns the smaller of a and b, or b if it is not known which one is smaller.
+// Returns a if a is proven to be at most b, otherwise b.
 static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr *b) {
   nw_ranges r;
   nw_ranges_of(&r, x->st->p, &x->at);
@@ -89,7 +91,7 @@ static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr 
   return first ? a : b;
 }
 
-// Handles one read. If the block has several reads, an element is ready when all of them are ready.
+// Handles one read. If the block has several reads, an element is ready when all elements that it reads are ready.
 static void see_index(reverse *x, const nw_expr *index, const nw_expr *lo, const nw_expr *hi) {
   nw_pool *pool = x->st->p->pool;
   int64_t a;
@@ -120,8 +122,8 @@ static void find_rows(reverse *x) {
 
 // ---- the nest
 
-// Returns the range of the new loop over variable v. If the number of ready elements varies, the loop has their maximal
-// number of iterations; instances that are not ready are skipped.
+// Returns the range of the new loop over variable v. If the number of ready elements varies, the loop has as many
+// iterations as the maximum of this number, and a guard skips the instances that are not ready.
 static nw_rows rows_of(const reverse *x, int v) {
   nw_pool *pool = x->st->p->pool;
   nw_rows rows = {NULL, NULL};

@@ -1,8 +1,8 @@
 // reverse_compute_inline: merges an elementwise stage into the only stage that it reads.
 //
 // The blocks of the producer take over the work of the consumer: they execute its instances and store its values. If
-// the producer is a reduction, the consumer must be a copy, since a function of an intermediate value is not an
-// intermediate value of the result.
+// the producer is a reduction, the consumer must be a copy, because another function cannot be applied to the partial
+// results of the reduction.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -69,7 +69,7 @@ static bool only_reader(const merge *x) {
   return true;
 }
 
-// True if the stage is elementwise: each of the block's variables is one index of the read.
+// True if the stage is elementwise: each of the block's variables is exactly one index of the read.
 static bool one_to_one(const merge *x) {
   const nw_stmt *b = x->block;
   bool fits = x->load->n == b->block.nvars;
@@ -147,7 +147,7 @@ static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
   return &b->block.var[v];
 }
 
-// Turns the block into a block of the consumer.
+// Turns block b of the producer into a block of the consumer.
 static void become(const merge *x, nw_stmt *b) {
   nw_program *p = x->st->p;
   const nw_stmt *c = x->block;
@@ -171,7 +171,7 @@ static void become(const merge *x, nw_stmt *b) {
   nw_guard_domain(x->st, b);
 }
 
-// Makes the block store to the location of the copy.
+// Makes block b of the producer store to the buffer of the copy.
 static void redirect(const merge *x, nw_stmt *b) {
   nw_program *p = x->st->p;
   nw_block_target *t = &b->block.target[0];
