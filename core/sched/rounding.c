@@ -61,9 +61,9 @@ static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *c
   return nw_prove(r, nw_lt(pool, nw_sub(pool, high, low), nw_sub(pool, next, low)));
 }
 
-// True if the terms of every element are added in the order of the definition. This is so if the loops are in the order
-// of the reduction variables that they bind, and no variable ever decreases. The judge can also prove this, but takes
-// seconds if the sizes are symbolic.
+// True if the terms of every element are added in the order of the definition. This is the case if the loops are in the
+// order of the reduction variables that they bind, and no variable ever decreases. The judge can also prove this, but
+// takes seconds if the sizes are symbolic.
 static bool ascending(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1], *loop[NW_MAX_DEPTH];
   int var[NW_MAX_DEPTH], n = 0;
@@ -102,12 +102,14 @@ typedef struct sums {
   const nw_program *p;
   nw_blocks was, is; // the blocks before the step, and after it
   bool *met; // true for the blocks that were already found in the new program
-  // `other`: a sum has other loops or blocks, or another order; `swapped`: loops or blocks of a sum were swapped
+  // `other`: a sum has other loops, blocks or another order than before; `swapped`: two loops or blocks of a sum were
+  // swapped
   bool other, swapped;
 } sums;
 
 // True if the step moved another piece of the same sum from a place after this block to a place before it. Blocks are
-// visited in the new order, so such a piece is visited before this block, although it comes later in the old program.
+// visited in the new order. Therefore that piece is visited before this block, although it comes after this block in
+// the old program.
 static bool overtaken(const sums *x, const nw_stmt *block) {
   int at = 0;
   while (at < x->was.n && x->was.at[at]->id != block->id) at++;
@@ -196,8 +198,8 @@ typedef struct products {
   const nw_step *st;
   const nw_program *p;
   const nw_stmt *block; // the block to find in the old program
-  int n; // number of its fmas
-  bool like, unlike; // `like`: some old block of the same origin has n fmas; `unlike`: some has another number
+  int n; // number of fmas of `block`
+  bool like, unlike; // like: an old block of the same origin has n fmas; unlike: an old block has another number
 } products;
 
 static bool see_before(void *env, const nw_path *path) {
@@ -208,8 +210,8 @@ static bool see_before(void *env, const nw_path *path) {
   return true;
 }
 
-// Checks one block. Every block is checked, even if the step did not change it, since an assumption about the sizes may
-// decide a condition in it.
+// Checks one block. Every block is checked, even if the step did not change it, because an assumption about the sizes
+// may decide a condition in the block.
 static bool see_product(void *env, const nw_path *path) {
   products *x = env;
   nw_path was;

@@ -4,12 +4,12 @@
 #include "ir/program/program.h"
 #include "te/te.h"
 
-// The record of a loop that a step replaced.
+// Records a loop that a step replaced.
 typedef struct nw_gone {
-  int id; // of the replaced loop
-  const char *how; // what the step did to it, for messages: "split"
+  int id; // id of the replaced loop
+  const char *how; // what the step did to the loop, for messages; for example "split"
   int n; // number of new loops
-  int *into; // their ids
+  int *into; // ids of the new loops
 } nw_gone;
 
 typedef struct nw_node {
@@ -19,9 +19,9 @@ typedef struct nw_node {
   nw_program *program; // holds a reference
   const nw_primitive *primitive;
   // a deep copy of the arguments, in the schedule's arena. Loops are given by name, and automatic choices are filled
-  // in; otherwise the arguments are as the user wrote them.
+  // in. All other arguments are as the user wrote them.
   nw_arg *args;
-  char *text; // s:split("i", 32)
+  char *text; // text of the step, for example s:split("i", 32)
   char *notes;
   char *name; // branch name, or NULL
   bool unsafe; // true if the step was taken without a proof that it keeps all values
@@ -59,9 +59,10 @@ struct nw_sched {
   int next_id;
 };
 
-// A step in progress. A primitive reads the arguments, edits `p`, which is an unfrozen clone of `before`, and returns
-// true. If the step is not possible, the primitive calls nw_fail or nw_refuse (kind STRUCTURE), and returns false. A
-// primitive does not check that the new program is correct: afterwards, step.c calls the judge (poly/poly.h).
+// Describes a step in progress. A primitive reads the arguments, edits `p` and returns true. `p` is an unfrozen clone
+// of `before`. If the step is not possible, the primitive calls nw_fail or nw_refuse (kind STRUCTURE), and returns
+// false. A primitive does not check that the new program is correct. Instead, step.c later calls the judge
+// (poly/poly.h).
 typedef struct nw_step {
   nw_ctx *ctx;
   nw_sched *sched;
@@ -79,11 +80,11 @@ typedef struct nw_step {
   nw_vec empty, empty_name;
   bool rounds; // true if the step may change how floats are rounded
   bool plain; // true if refusals get no picture
-  const char *idle; // name of the empty piece to which the step is applied, so that it has no effect; else NULL
+  const char *idle; // if the step has no effect because it is applied to an empty piece, the name of this piece
   nw_program *denied; // the program that the judge refused; holds a reference
 } nw_step;
 
-// A suggestion after a refusal: a step. If `then` is not NULL, the step `then` must work after it.
+// Describes a step that is suggested after a refusal. If `then` is not NULL, the step `then` must be legal after it.
 typedef struct nw_candidate {
   const nw_primitive *primitive;
   nw_arg *args;
@@ -98,26 +99,27 @@ nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path); // a stage, by bl
 nw_stmt *nw_step_stmt(nw_step *st, int param, nw_path *path); // a loop or a stage
 nw_stmt *nw_step_stmt_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
 const nw_expr *nw_step_expr(const nw_step *st, int param);
-// True if an argument uses only sizes and loops around the statement at the end of the path. `what` describes the
-// argument in the error.
+// True if an argument uses only sizes and loops around the statement at the end of the path. Otherwise reports an
+// error, in which `what` describes the argument.
 bool nw_expr_known_at(nw_step *st, const nw_expr *e, const char *what, const nw_path *path);
 int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);
 
-// Records that the n loops `into` replaced a loop, and how. With this record, the old id leads to the new loops.
+// Records that the n loops `into` replaced a loop. `how` says what the step did to the loop, for example "split". With
+// this record, the old id leads to the new loops.
 void nw_step_replaces(nw_step *st, int loop_id, int n, nw_stmt *const *into, const char *how, ...) NW_PRINTF(5, 6);
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
 void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // notes that the rounding of floats may change
 // Suggests the step `primitive` with these arguments. Each suggestion is tried before it is shown. A suggestion is
-// normally an alternative to the refused step. If it only prepares for the refused step, its `then` is the refused
-// step.
+// normally an alternative to the refused step. If a suggestion only prepares for the refused step, its `then` is the
+// refused step.
 nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
 nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args,
                                 int nargs); // makes a candidate for `then`; it is not suggested on its own
 nw_candidate *nw_step_again(nw_step *st); // the refused step, with loops identified by id instead of name
-// Makes a structural refusal, and returns false. `fmt` states what is wrong, for example "it is a scan". It is shown
-// after a text such as "cannot compute S at j: ". `why` gives the reason. `loop` is marked in the picture.
+// Makes a structural refusal, and returns false. `fmt` states what is wrong, for example "it is a scan". This text is
+// shown after a text such as "cannot compute S at j: ". `why` gives the reason. `loop` is marked in the picture.
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) NW_PRINTF(4, 5);

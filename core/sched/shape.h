@@ -1,23 +1,24 @@
-// Edits of loops that several primitives use. Private to sched/.
+// Declares edits of loops that several primitives use. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
-// How a split handles an extent that the factor does not divide: see tails.c.
+// Says how a split handles an extent that the factor does not divide (tails.c).
 typedef enum nw_tail { NW_TAIL_GUARD, NW_TAIL_CUT, NW_TAIL_SHIFT, NW_TAIL_PAD, NW_TAIL_PREDICATE } nw_tail;
 enum { NW_MAX_FACTORS = 8 }; // limit on the loops of a split, and on the dimensions of a tile
 typedef struct nw_pieces {
   int n;
   nw_stmt *loop[NW_MAX_FACTORS + 1]; // outermost first
   nw_stmt *tail; // the second nest of a cut, or NULL
-  bool divides;
-  bool aligned; // true if the loop is cut at multiples of the factor, since its begin varies
+  bool divides; // true if the factors are proven to divide the extent
+  bool aligned; // true if the loop is cut at multiples of the factor, because its begin varies
 } nw_pieces;
 
 // Splits a loop by n factors, outermost first. `outer` is the extent of the outer loop if the step has the option
-// `parts`; NULL if the extent follows from the factors. False, with a diagnostic, if the kind of tail is not possible.
+// `parts`. Otherwise `outer` is NULL, and the extent follows from the factors. Returns false, with a diagnostic, if the
+// kind of tail is not possible.
 bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
-// Like nw_split_loop, but performs the complete step, with its checks, notes and results.
+// Does the same as nw_split_loop, and also makes the checks, notes and results of the step.
 bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
 nw_tail nw_tail_of(const char *name);
@@ -28,29 +29,30 @@ void nw_note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail t
 void nw_guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond);
 // Checks that a loop can be vectorized, and marks it (marks.c).
 bool nw_vectorize_loop(nw_step *st, nw_stmt *loop);
-// Extends the declared instances of the blocks below the loops to all instances that the loops execute, and extends the
-// storage of their temporaries (pad.c).
+// Extends the declared instances of the blocks inside the loops to all instances that the loops execute, and extends
+// the storage of their temporaries (pad.c).
 bool nw_pad_below(nw_step *st, const nw_pieces *x);
-bool nw_can_split(nw_step *st, const nw_stmt *loop); // true if the loop is serial; else a structural refusal
+bool nw_can_split(nw_step *st, const nw_stmt *loop); // true if the loop is serial; otherwise makes a structural refusal
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
-// Checks a list of factors and returns the number of its entries; 0, with an error, if the list is invalid.
+// Checks a list of factors, and returns the number of its entries. Returns 0, with an error, if the list is invalid.
 int nw_step_factors(nw_step *st, int param, const nw_expr **out);
 
-// True if `factor` divides the extent of the loop at the end of the path.
+// True if `factor` is proven to divide the extent of the loop at the end of the path.
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor);
-// Cuts the loop after `rounds` groups of `factor` iterations; if `rounds` is NULL, after as many groups as fit. The
-// loop keeps these iterations. A copy of `whole`, which is the loop or a statement around it, runs the remaining
-// iterations. The names in the copy are paths (nw_copy_stmt_as). Returns the loop over the remaining iterations.
+// Cuts the loop after `rounds` groups of `factor` iterations. If `rounds` is NULL, the number of groups is as large as
+// possible. The loop keeps these iterations. A copy of `whole`, which is the loop or a statement around it, runs the
+// remaining iterations. The names in the copy are paths (nw_copy_stmt_as). Returns the loop over the remaining
+// iterations.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds);
-// True if the extent of a loop is proven to be less than `block`, so that a cut would leave no main part.
+// True if the extent of a loop is proven to be less than `block`, so that a cut leaves no main part.
 bool nw_all_tail(nw_step *st, const nw_stmt *loop, const nw_expr *block);
 // Turns `whole` into the tail of the loop, because the main part is empty. The old names of its loops stay valid as
 // names of empty pieces, except the names of the n loops `split`.
 void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *block, int n, nw_stmt *const *split);
 
-// Reorders loops of one perfect nest; `loop` has them in the new order.
+// Reorders loops of one perfect nest. `loop` lists the loops in the new order. Returns false after a failure.
 bool nw_reorder_loops(nw_step *st, int n, nw_stmt **loop);
-// Returns a statement that keeps `outer` and `inner` from being perfectly nested; NULL if they are perfectly nested.
-// *not_inside is set to true if `inner` is not inside `outer`.
+// Returns a statement because of which `outer` and `inner` are not perfectly nested, or NULL if there is none. Sets
+// *not_inside to true if `inner` is not inside `outer`.
 const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *not_inside);
 bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way);

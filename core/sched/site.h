@@ -1,30 +1,30 @@
-// The position of a nest in a loop, and the storage around the nest and its readers. Private to sched/.
+// Finds the position of a nest in a loop, and allocates storage around the nest and its readers. Private to sched/.
 #pragma once
 #include "sched/box.h"
 #include "sched/sched.h"
 
-// The position before in->kid[pos]. Positions in a loop are numbered from 0. An allocation has no number of its own:
-// instead, the positions inside it are numbered.
+// Represents the position before in->kid[pos]. The positions in a loop are numbered from 0. An allocation has no
+// number. Instead, the positions inside the allocation are numbered.
 typedef struct nw_spot {
   nw_stmt *in;
   int pos;
 } nw_spot;
 int nw_spot_count(const nw_stmt *in);
-nw_spot nw_spot_at(nw_stmt *in, int n); // if n is nw_spot_count(in), the position after the last statement
+nw_spot nw_spot_at(nw_stmt *in, int n); // position n; if n is nw_spot_count(in), the end of `in`
 
-// The next two functions find positions below `in` for a block that is not yet there. nw_spot_first returns the
+// The next two functions find positions inside `in` for a block that is not yet there. nw_spot_first returns the
 // earliest position after all statements that compute an input of the block. nw_spot_last returns the latest position
 // before all statements that read an output of the block.
 int nw_spot_first(const nw_stmt *in, const nw_stmt *block);
 int nw_spot_last(const nw_stmt *in, const nw_stmt *block);
-// Sets *out to the position that the option `param` specifies; to `fallback` if the option is not given, or if `param`
-// is 0. False, with an error, if the loop has no such position.
+// Sets *out to the position that the option `param` specifies, or to `fallback` if the option is not given or `param`
+// is 0. Returns false, with an error, if the loop does not have the specified position.
 bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, int fallback, int *out);
 
-// true if a statement at or below s writes a buffer that the block reads
+// True if s, or a statement inside s, writes a buffer that the block reads.
 bool nw_feeds(const nw_stmt *s, const nw_stmt *block);
 bool nw_reads_any(const nw_stmt *s, const nw_stmt *block); // true if s reads a buffer that the block writes
-// Allocates the buffers of the block around all statements below `in` that use them. If `box` is NULL, allocates the
+// Allocates the buffers of the block around all statements inside `in` that use them. If `box` is NULL, allocates the
 // whole buffers.
 void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box);
 

@@ -186,7 +186,7 @@ void nw_step_end(nw_step *st) {
   nw_arena_free(st->scratch);
 }
 
-// Maximal number of levels that one step adds: the loops of a new nest, and an allocation.
+// HEADROOM is the maximal number of levels that one step adds: the loops of a new nest, and an allocation.
 enum { HEADROOM = 24 };
 
 static bool fits(nw_step *st) {
@@ -223,7 +223,7 @@ bool nw_sched_unsafe(nw_sched *s, bool on) {
   return was;
 }
 
-// A step on a piece that was proven empty does not change the program.
+// Makes the program of a step. A step on a piece that was proven empty does not change the program.
 nw_program *nw_step_make(nw_step *st) {
   if (!nw_args_resolve(st)) return NULL;
   if (st->idle) {

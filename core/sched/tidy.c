@@ -1,10 +1,10 @@
-// Cleanup after a primitive has edited a program: simplifies bindings and guards in their context.
+// Simplifies the bindings, guards and bounds that a primitive has changed, with the ranges around them.
 #include "sched/tidy.h"
 #include "sched/tree.h"
 
 // ---- simplification (only of statements that this step changed; all other statements are simplified already)
 
-// Returns the condition without the conjuncts that always hold; NULL if none remains.
+// Returns the condition without the conjuncts that always hold, or NULL if no conjunct remains.
 static const nw_expr *needed(const nw_ranges *r, const nw_expr *where) {
   const nw_expr *term[NW_MAX_TERMS], *out = NULL;
   int n = nw_conjuncts(where, NW_MAX_TERMS, term);
@@ -28,7 +28,8 @@ static void tidy_alloc(const nw_ranges *r, nw_stmt *s) {
   }
 }
 
-// The bounds of a fused loop are not simplified, so that the extent stays the product of the loop's dimensions.
+// Simplifies the bounds of a loop. The bounds of a fused loop are not simplified, so that the extent stays the product
+// of the loop's dimensions.
 static void tidy_loop(const nw_program *p, const nw_path *path, nw_stmt *s) {
   if (s->loop.nfused) return;
   nw_ranges r;

@@ -1,7 +1,7 @@
-// Work that every step does after its primitive has edited the program. Private to sched/.
+// Declares the work that every step does after its primitive has edited the program. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
 void nw_tidy(nw_step *st); // simplifies changed expressions with the ranges around them
-// true if every temporary is allocated around all its uses; otherwise makes a structural refusal
+// True if every temporary is allocated around all its uses. Otherwise makes a structural refusal.
 bool nw_storage_holds(nw_step *st);

@@ -92,7 +92,7 @@ bool nw_sched_rounds(const nw_sched *s) {
 typedef struct replay {
   nw_sched *s;
   nw_arena *a;
-  int step; // 1, 2, ...
+  int step; // number of the step, counted from 1
   const nw_primitive *row;
 } replay;
 
@@ -168,8 +168,8 @@ static bool read_step(replay *r, const nw_json *j, nw_arg *args) {
   return true;
 }
 
-// Puts the number and the text of the failed step before the message. Suggestions are removed, since they apply to the
-// state in which the step failed and not to the schedule, which is unchanged.
+// Puts the number and the text of the failed step before the message. Suggestions are removed, because they apply to
+// the version at which the step failed, and the schedule goes back to its previous version.
 static void name_step(replay *r, const nw_arg *args) {
   nw_diag *d = &r->s->ctx->diag;
   nw_refusal *refusal = nw_refusal_edit(r->s->ctx);
@@ -201,7 +201,7 @@ static const nw_json *steps_of(nw_sched *s, nw_arena *a, const char *json) {
   return steps;
 }
 
-// Opens a recovery point, so that the schedule returns to its previous version even if a step is abandoned.
+// Runs the steps. If a step is aborted, a recovery point makes the schedule go back to its previous version.
 static bool run_steps(replay *r, const nw_json *steps, int was, bool unsafe) {
   nw_recovery recovery;
   nw_recovery_open(&recovery);
@@ -219,7 +219,8 @@ static bool run_steps(replay *r, const nw_json *steps, int was, bool unsafe) {
   return ok;
 }
 
-// A trace begins at the naive program: the replayed steps form a new branch. On failure the schedule is unchanged.
+// Replays a trace. The steps begin at the naive program and form a new branch. On failure, the schedule goes back to
+// its previous version.
 bool nw_sched_replay(nw_sched *s, const char *json) {
   if (!s || !json || nw_error(s->ctx)) return false;
   replay r = {.s = s, .a = nw_arena_scratch()};

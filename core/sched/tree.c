@@ -160,7 +160,7 @@ bool nw_is_allocated(const nw_path *path, const nw_program *p, const char *buffe
 // ---- conditions and bodies
 
 // Splits a condition into at most `cap` conjuncts. If the condition has more conjuncts, some of them stay together in
-// one entry.
+// one entry. Returns the number of entries.
 int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out) {
   if (!cond) return 0;
   if (cond->op != NW_OP_AND || cap == 1) return out[0] = cond, 1;
@@ -208,8 +208,8 @@ static bool count_op(void *env, const nw_expr *e) {
   return true;
 }
 
-// Returns the number of operations of one execution of the statement; a store or an update counts as one operation.
-// Negative if the number depends on a size.
+// Returns the number of operations of one execution of the statement. A store or an update counts as one operation.
+// Returns -1 if the number depends on a size.
 double nw_work_below(const nw_stmt *s) {
   double n = 0;
   int64_t extent = 1;

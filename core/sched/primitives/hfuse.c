@@ -13,7 +13,7 @@ typedef struct fused {
   nw_step *st;
   int n;
   nw_stmt *branch[MAX_BRANCHES];
-  const nw_expr *lo[MAX_BRANCHES + 1]; // first iteration of each branch in the fused loop, then the end of the last branch
+  const nw_expr *lo[MAX_BRANCHES + 1]; // first iteration of each branch in the fused loop, then the end of the loop
 } fused;
 
 // ---- independence

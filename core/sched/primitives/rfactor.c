@@ -2,10 +2,10 @@
 // reduction loop, and the second stage combines the partial results.
 //
 // The partial results have a new dimension, with one position for each iteration of the chosen loop. The old nest now
-// computes the partial results. The stage itself gets a new nest, which combines them: copies of its loops along the
-// output, and a loop over the new dimension. A guard may skip iterations of the reduction. It is replaced by a select
-// that adds the neutral element in these iterations, so that every partial result has its init and its full number of
-// updates.
+// computes the partial results. The stage itself gets a new nest, which combines them. The new nest consists of copies
+// of the stage's loops along the output, and of a loop over the new dimension. If a guard skips iterations of the
+// reduction, a select replaces the guard. The select gives the neutral element in these iterations, so that every
+// partial result has its init and its full number of updates.
 #include "sched/primitives/nest.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"
@@ -18,11 +18,11 @@ enum { RF_STAGE, RF_LOOP, RF_AXIS };
 typedef struct factoring {
   nw_path path;
   nw_stmt *block, *loop;
-  int top; // index of the outermost loop that belongs to the stage alone and contains the whole reduction
+  int top; // index on the path of the outermost loop that belongs only to the stage, or that the stage reduces along
   int axis; // position of the new dimension
   int nred; // number of reduction loops
   nw_stmt *red[NW_MAX_DEPTH]; // the reduction loops, outermost first
-  const nw_expr *var[NW_MAX_DEPTH]; // the block variable that each reduction loop becomes
+  const nw_expr *var[NW_MAX_DEPTH]; // the block variable that stands for each reduction loop
 } factoring;
 
 // ---- conditions
@@ -128,7 +128,8 @@ static void name_vars(nw_step *st, factoring *f) {
   }
 }
 
-// Replaces each reduction loop in e by its begin plus its block variable, since these block variables start at 0.
+// Replaces the variable of each reduction loop in e by the begin of the loop plus the block variable that stands for
+// the loop, because these block variables start at 0.
 static const nw_expr *in_vars(nw_step *st, const factoring *f, const nw_expr *e) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -145,7 +146,7 @@ static bool speaks_of_reduction(const factoring *f, const nw_expr *e) {
   return false;
 }
 
-// Returns the guards along the reduction, in terms of block variables; NULL if there are none.
+// Returns the guards along the reduction, in terms of block variables, or NULL if there are none.
 static const nw_expr *within(nw_step *st, const factoring *f) {
   const nw_expr *term[NW_MAX_TERMS], *cond = NULL;
   int n = nw_conjuncts(f->block->block.where, NW_MAX_TERMS, term);
@@ -187,7 +188,7 @@ static int factored(const factoring *f) {
   return i;
 }
 
-// Sets the block's variables: the spatial variables, the new one, and then the remaining reduce variables.
+// Sets the block's variables: the spatial variables, the new variable, and then the remaining reduce variables.
 static void set_vars(nw_step *st, const factoring *f, nw_stmt *b) {
   nw_block_var *var = NW_NEW_N(st->p->arena, nw_block_var, b->block.nvars + f->nred);
   int n = 0, at = factored(f);
@@ -207,7 +208,7 @@ static const nw_buffer *partial_buffer(nw_step *st, const factoring *f, const nw
 }
 
 // Turns the block into the block of the partial results, in place. If the reduction has only one loop, each partial
-// result is a single term, and the block simply stores it.
+// result is a single term, and the block stores this term.
 static void make_partial(nw_step *st, const factoring *f) {
   nw_stmt *b = f->block;
   const nw_expr *cond = within(st, f), *dim = f->var[factored(f)];

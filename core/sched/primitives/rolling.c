@@ -35,8 +35,8 @@ static bool can_roll(roll *x, const nw_path *path) {
   return true;
 }
 
-// Returns the number of rows of dimension d that one iteration reads; 0 if the number is not constant, or if the
-// iteration reads all stored rows.
+// Returns the number of rows of dimension d that one iteration reads. Returns 0 if the number is not constant, or if
+// the iteration reads all stored rows.
 static int64_t rows_in_use(const roll *x, int d) {
   int64_t rows, stored;
   if (!nw_is_int(x->window.extent[d], &rows)) return 0;
@@ -62,8 +62,8 @@ static int64_t power_of_two(int64_t n) {
   return p;
 }
 
-// Finds the number of rows to store. The default is a power of two, since a remainder by a power of two takes a single
-// instruction.
+// Finds the number of rows to store. The default is a power of two, because a remainder by a power of two takes a
+// single instruction.
 static bool find_size(const roll *x, int d, int64_t *out) {
   enum { MOST = 1 << 30 };
   nw_step *st = x->st;

@@ -1,5 +1,5 @@
-// Checks that every read and write of a temporary is inside an allocation of the temporary, also after a step has moved
-// them.
+// Checks that every read and write of a temporary is inside an allocation of the temporary. This is checked after each
+// step, because a step can move reads, writes and allocations.
 #include "sched/tidy.h"
 #include "sched/tree.h"
 

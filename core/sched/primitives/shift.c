@@ -3,8 +3,8 @@
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
-// Changes the begin of a loop: in its body, the new variable minus `by` replaces the old variable. A fused loop loses
-// its original dimensions, which are not valid after a shift.
+// Moves the begin of a loop by `by`. In the body, the variable minus `by` replaces the variable, so that the iterations
+// stay the same. A fused loop loses its original dimensions, which are not valid after a shift.
 static void move_begin(nw_step *st, nw_stmt *loop, const nw_expr *by) {
   nw_pool *pool = st->p->pool;
   const nw_expr *var = loop->loop.var;
@@ -39,7 +39,7 @@ bool nw_apply_skew(void *step) {
 
 enum { SHIFT_LOOP, SHIFT_BEGIN };
 
-// False for a number near the limits of 64 bits, since index arithmetic is assumed not to overflow.
+// False for a constant above 2^40 or below -2^40, because index arithmetic must not overflow 64 bits.
 static bool moderate(void *env, const nw_expr *e) {
   const int64_t limit = INT64_C(1) << 40;
   (void)env;

@@ -14,10 +14,10 @@ typedef struct slide {
   int top; // index on the path of the outermost loop of the stage's own nest
   int home; // index of the allocation on the path
   const nw_stmt *over; // the loop along which the rows slide: the innermost loop around the nest
-  int at; // index of that loop on the path
-  nw_block_var *var; // the variable whose range moves with that loop
-  nw_stmt *loop; // the stage's own loop along that variable
-  const nw_expr *lo, *hi; // range of that variable in one iteration
+  int at; // index of `over` on the path
+  nw_block_var *var; // the variable whose range moves with `over`
+  nw_stmt *loop; // the stage's own loop along `var`
+  const nw_expr *lo, *hi; // range of `var` in one iteration
   int before; // index on the path of the loop before which the first rows are computed
   const nw_expr *first, *next; // begin and end (exclusive) of the first rows
 } slide;
@@ -48,7 +48,7 @@ static bool moves(const slide *x, const nw_block_var *v) {
   return hi && nw_uses_var(hi, x->over->loop.var->name);
 }
 
-// Returns the stage's loop over only this variable; NULL if that loop was split or marked.
+// Returns the stage's loop over only this variable, or NULL if that loop was split or marked.
 static nw_stmt *loop_along(const slide *x, const nw_block_var *v) {
   nw_stmt *found = NULL;
   for (int i = x->top; i < x->path.n - 1; i++) {
@@ -129,8 +129,8 @@ static void find_first(slide *x, int keep) {
   }
 }
 
-// Makes the stage's own loop run over `rows` rows, shifted by `shift`. If their number is not constant, rows beyond the
-// end are skipped.
+// Makes the stage's own loop run over `rows` rows, shifted by `shift`. If `rows` is not constant, the loop has as many
+// iterations as the maximum of `rows`, and a guard skips the rows beyond the end.
 static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr *shift, const nw_expr *rows,
                      int depth) {
   nw_pool *pool = x->st->p->pool;

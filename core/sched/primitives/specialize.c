@@ -1,5 +1,5 @@
-// specialize makes two versions of a nest, one for sizes that satisfy a condition and one for the others. assume adds a
-// fact about the sizes to the whole program.
+// specialize: makes two versions of a nest, one that runs if a condition holds, and one that runs if the condition does
+// not hold. assume: adds a fact about the sizes to the whole program.
 #include "sched/empty.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"
@@ -39,7 +39,7 @@ static bool condition_ok(nw_step *st, const nw_expr *cond, const nw_path *around
 
 // ---- specialize: the statement
 
-// Finds the path to the statement that gets two versions; if the whole program gets two versions, this is the root.
+// Finds the path to the statement that gets two versions. If the whole program gets two versions, this is the root.
 static bool place(nw_step *st, nw_path *path) {
   bool loop = nw_step_given(st, SPECIALIZE_LOOP), stage = nw_step_given(st, SPECIALIZE_STAGE);
   if (loop && stage) {
@@ -55,7 +55,8 @@ static bool place(nw_step *st, nw_path *path) {
   return true;
 }
 
-// Puts the children of the root into one statement, to which a condition can be added.
+// Returns the statement that gets two versions. If this is the whole program, puts the children of the root into one
+// statement, to which a condition can be added.
 static nw_stmt *body_of(nw_step *st, nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (path->n > 1) return s;
@@ -83,7 +84,7 @@ static void give(nw_step *st, int then, int otherwise) {
 }
 
 // Makes two versions. If it is known whether the condition holds, only one version is made, but the names of the other
-// one stay valid.
+// version stay valid. `known` is the result of known_there.
 static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw_expr *cond, int known) {
   nw_pool *pool = st->p->pool;
   nw_vec old = {0}, now = {0}, other = {0};

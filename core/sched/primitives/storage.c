@@ -1,5 +1,5 @@
-// cache_read, set_scope: copy a tensor, and choose the memory of a buffer. Also has functions that other primitives use
-// to copy tensors.
+// cache_read and set_scope: copy a tensor, and choose the memory of a buffer. Also has functions that other primitives
+// use to copy tensors.
 #include "sched/primitives/storage.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -133,7 +133,7 @@ static int rename_readers(nw_step *st, const char *from, const char *to, const n
   return n;
 }
 
-// Names of the axes of a tensor: those of the stage that writes it, or of a reader that uses plain variables.
+// Holds names for the axes of a tensor: the variables with which a stage writes or reads the tensor.
 typedef struct axes {
   const char *buffer;
   const char **name;
@@ -168,8 +168,8 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
-// Returns distinct names for the axes, none of which is the name of a size: k, j, or ax0, ax1 if no better names are
-// known.
+// Returns names for the axes of a buffer, for example k and j, or ax0 and ax1 if no better names are known. The names
+// are distinct, and they are not names of sizes.
 static const char **axis_names(nw_step *st, const nw_buffer *b) {
   axes x = {b->name, NW_NEW_N(st->scratch, const char *, b->ndim + 1)};
   nw_walk_from(st->p->root, see_writer, &x);
@@ -196,7 +196,7 @@ static nw_stmt *copy_of(nw_step *st, const nw_buffer *from, const nw_buffer *to)
   return s;
 }
 
-// Returns the innermost loop around the storage of a temporary; NULL if the storage is outside all loops.
+// Returns the innermost loop around the storage of a temporary, or NULL if the storage is outside all loops.
 static nw_stmt *home_of(nw_step *st, const char *buffer) {
   const nw_stmt *a = nw_find_alloc(st->p, buffer);
   nw_path path;

@@ -1,4 +1,4 @@
-// New buffers and copy blocks, shared by cache_read and cache_write. Private to sched/.
+// Makes new buffers and copy blocks, and changes buffers. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
@@ -8,14 +8,14 @@ nw_buffer *nw_tensor_arg(nw_step *st, int param);
 nw_buffer *nw_temp_arg(nw_step *st, int param);
 void nw_touch_allocs(nw_step *st, const char *buffer); // marks the allocations as changed by this step
 bool nw_scope_of(nw_step *st, int param, nw_scope *out);
-// Makes a temporary of the same logical shape. `name` is the number of the parameter that gives the name of the
-// temporary. If this option is omitted, the name is that of `of` with the suffix.
+// Makes a temporary with the same shape as `of`. `name` is the number of the parameter that gives the name of the
+// temporary. If this option is omitted, the name is the name of `of`, followed by "_" and the suffix.
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix);
 // nw_set_layout gives the buffer the layout of an argument of kind EXPRS. It refuses a layout that may put two elements
-// at the same position. nw_put_layout does not check this.
+// at the same position. nw_put_layout sets a layout without this check.
 bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout);
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e);
-// Makes a block for to[index] = from[index] with the variables `var`; it is named after `to`.
+// Makes a block that computes to[index] = from[index] for all values of the variables `var`.
 nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
                        const nw_block_var *var, int n, const nw_expr *const *index);
 const char *nw_unique_origin(nw_step *st, const char *want);

@@ -1,10 +1,10 @@
-// stream_stores: makes the stores of a stage non-temporal. The judge decides whether this is possible; this file
+// stream_stores: makes the stores of a stage non-temporal. The judge decides whether this is possible. This file
 // estimates whether it pays off.
 #include "sched/primitives.h"
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
 
-// Returns the least number of bytes that the target stores; 0 if the number depends on a size.
+// Returns the number of bytes of the target's buffer, or 0 if the number is not a 64-bit constant.
 static int64_t bytes_of(const nw_program *p, const nw_block_target *t) {
   const nw_buffer *b = nw_find_buffer(p, t->buffer);
   int64_t bytes = nw_dtype_bytes(b->dtype), n;
@@ -21,7 +21,7 @@ static void note_size(nw_step *st, const nw_block_target *t) {
                  t->buffer, (long long)(bytes + 1023) / 1024, (long long)cache / 1024);
 }
 
-// Adds a note about a reader inside a loop of the stage, since such a reader must fetch from memory the data that was
+// Adds a note about a reader inside a loop of the stage, because this reader must fetch the data from memory that was
 // just stored.
 static void note_reader(nw_step *st, const nw_path *path, const nw_block_target *t) {
   for (int i = path->n - 2; i > 0; i--) {

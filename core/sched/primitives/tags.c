@@ -1,4 +1,5 @@
-// pragma and annotate: set properties of a loop or a stage, by the keys of ir/program/tags.h.
+// pragma and annotate: set properties of a loop or a stage. The file ir/program/tags.h has the keys of these
+// properties.
 #include "ir/program/tags.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"

@@ -30,13 +30,13 @@ bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr 
 
 // ---- notes about the cost
 
-// Descriptions of the excess iterations, and of the last block of iterations, for each kind of tail.
+// These texts describe the excess iterations, and the last block of iterations, for each kind of tail.
 static const char *const too_many[] = {"guarded away", "cut off", "done twice", "beyond the end", "masked away"};
 static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "extends beyond the end",
                                          "is masked"};
 
-// Notes how many iterations are in excess if `rounds` blocks of `factor` iterations handle n iterations. With `parts`,
-// some blocks may be empty.
+// Adds a note that says how many iterations are in excess if `rounds` blocks of `factor` iterations handle n
+// iterations. With `parts`, some blocks may be empty.
 static void note_rounds(nw_step *st, int64_t n, int64_t factor, int64_t rounds, nw_tail tail) {
   int64_t busy = (n + factor - 1) / factor, all = rounds * factor;
   if (busy < rounds)
@@ -77,9 +77,9 @@ static const nw_expr *main_part(nw_pool *pool, const nw_expr *extent, const nw_e
   return nw_mul(pool, rounds ? rounds : nw_floordiv(pool, extent, factor), factor);
 }
 
-// Every statement from `whole` down to `loop` must have exactly one child. If a reduction is cut, both parts keep the
-// init: it runs only in the part that has the first reduce instance. The bounds of the tail are taken from the copy of
-// the loop, so that they use the other loops of the copy.
+// Each statement around `loop`, from `whole` inwards, must contain exactly one statement. If a reduction is cut, both
+// parts keep the init, which runs only in the part that has the first reduce instance. The bounds of the tail are taken
+// from the copy of the loop, so that they use the other loops of the copy.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds) {
   nw_pool *pool = st->p->pool;
   nw_path at;

@@ -28,7 +28,7 @@ static bool unknown(nw_step *st, const char *name) {
   return false;
 }
 
-// Draws the nest with the expected and the found code.
+// Draws the nest, with a remark about the expected code at the statement that differs.
 static void draw(nw_step *st, const nw_stmt *nest, const nw_match *m) {
   nw_str remark = {0};
   nw_str_fmt(&remark, "expected %s", m->expected);
@@ -162,8 +162,8 @@ static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, 
   nw_suggest_unguarded(st, block, around, nest, then);
 }
 
-// First suggests steps that make the refused step possible. Then suggests other intrinsics for the nest, the latest
-// first, and other nests for the intrinsic.
+// First suggests steps that make the refused step possible. Then suggests other intrinsics for the nest, the last
+// registered intrinsic first, and other nests for the intrinsic.
 void nw_suggest_tensorize(void *step) {
   nw_step *st = step;
   nw_path path;

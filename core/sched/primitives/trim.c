@@ -1,7 +1,7 @@
 // trim: removes the iterations of a reduction loop that add nothing.
 //
 // A sum over select(condition, x, 0) changes only in iterations in which the condition holds. After the step, the loop
-// runs only from the first such iteration to the last one.
+// runs only from the first of these iterations to the last.
 #include "poly/poly.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"
@@ -12,7 +12,8 @@ static bool holds_init(void *env, nw_stmt *s) {
   return true;
 }
 
-// Checks that the loop can be trimmed. An init inside the loop would run in the first iteration, which may be removed.
+// Checks that the loop can be trimmed. An init must not be inside the loop, because it runs in the first iteration,
+// which may be removed.
 static bool can_trim(nw_step *st, nw_stmt *loop) {
   const nw_stmt *owner = NULL;
   const char *name = loop->loop.var->name;
