@@ -1,4 +1,4 @@
-// Instruction sets and their features. Generated code, costs and math functions depend on these features.
+// Declares instruction sets and their features. Generated code, costs and math functions depend on these features.
 #pragma once
 #include "base/base.h"
 

@@ -1,4 +1,4 @@
-// Declares the data that the operating system and the CPU report about this host. None of them is measured.
+// Declares the data that the operating system and the CPU report about this host. Nothing is measured.
 #pragma once
 #include "hw/features.h"
 

@@ -83,8 +83,8 @@ static bool no_field(nw_ctx *c, const nw_section *s) {
   return false;
 }
 
-// Fails because the path names no field. The hint suggests the most similar valid word, or lists all valid words. The
-// valid words are the fields of the section and, at the top level, also the names of the sections.
+// Fails because the path does not name a field. The hint suggests the most similar valid word, or lists all valid
+// words. The valid words are the fields of the section and, at the top level, also the names of the sections.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];
@@ -111,7 +111,7 @@ static const char *word_at(char *buf, size_t size, const char *text) {
 }
 
 // Returns the index of the section's element that the path names, or -1 on failure. The index after the last element
-// extends a list. Moves *rest to the name of the field. A section with a single element has the index 0.
+// extends a list. Moves *rest to the name of the field. Returns 0 for a section with a single element.
 static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char *path, const char **rest) {
   char word[48];
   if (!s || !s->stride) return 0;

@@ -102,7 +102,7 @@ typedef struct nw_machine_team { // overhead of a parallel loop with this number
 } nw_machine_team;
 
 typedef struct nw_machine_energy {
-  double op_pj[NW_CLASS_COUNT][NW_ENERGY_BITS]; // pJ of an operation on one number of that width
+  double op_pj[NW_CLASS_COUNT][NW_ENERGY_BITS]; // pJ of an operation of each class on one number of each width
   double instruction; // pJ for fetching, decoding and scheduling any instruction
   double static_watts; // static power of one core; for a GPU or an accelerator, of the whole device
 } nw_machine_energy;
@@ -158,7 +158,7 @@ struct nw_machine {
   int64_t cores; // number of logical CPUs that can run threads; a GPU or an accelerator has other fields for its units
   double clock; // GHz under load
   double clock_ratio; // core cycles per cycle of the time-stamp counter; 0: not measured
-  // cpu
+  // the next fields, up to `level`, are only for a CPU
   int isa; // nw_isa
   char cpu[40]; // LLVM's name of the CPU; "host": the CPU of this session
   int64_t vector_bytes, vector_registers;
@@ -203,7 +203,7 @@ typedef struct nw_field {
   size_t offset;
   int count; // number of array elements; for TEXT, number of bytes
   double least, most; // limits of the value, for REAL and WHOLE
-  // The default: a number, a word, or the name of a field of the same section. NULL if the field is required.
+  // The default is a number, a word, or the name of a field of the same section. It is NULL if the field is required.
   const char *otherwise;
   const char *words; // for WORD: the possible words, for example "max ecm"
   const char *doc;
@@ -238,8 +238,8 @@ typedef struct nw_value {
 NW_API void nw_machine_init(nw_machine *m); // makes all fields unset
 void nw_machine_limits(nw_machine *m); // sets the default limits of programs, and all other fields to 0
 // Sets the field with this path, for example "clock", "ops.fma.per_cycle[1]" or "caches[2].bytes". Indices count from
-// 1. The index after the last one extends a list. Returns false on failure. The diagnostic then names the field and its
-// unit. If the field is unknown, the diagnostic suggests the most similar name.
+// 1. The index after the last element extends a list. Returns false on failure. The diagnostic then names the field and
+// its unit. If the field is unknown, the diagnostic suggests the most similar name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
 // Sets the source of the value of a field, or of the values of all fields whose paths begin with `path`. Returns false
 // on failure.
@@ -253,8 +253,7 @@ NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
                                     const char *path); // source of the value of the field; NULL if none is given
 
-// Returns effective_bytes divided by the bytes of a way, rounded down, but at least 1. The bytes of a way are one line
-// for each set.
+// Returns effective_bytes divided by the bytes of a way, rounded down, but at least 1. A way has one line for each set.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no such class

@@ -85,7 +85,7 @@ typedef struct nwi_program {
   const nw_program *p;
   const nw_exec *exec; // the lowered program; NULL if a scheduled program runs
   nw_arena *arena;
-  nw_pool *pool; // for the combining expressions of reductions
+  nw_pool *pool; // holds the expressions that combine the terms of reductions
   nwi_scope loops; // names of loops and sizes
   nwi_buffer *buffer; // in the order of p
   int nslots;

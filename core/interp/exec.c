@@ -28,8 +28,8 @@ static void run_iteration(nwi_program *x, nwi_code *c, int64_t at, kids_of kids)
   kids(x, c);
 }
 
-// Runs those of the iterations lo..hi that are needed. Halves the range until it contains no needed iteration, or has
-// only one iteration.
+// Runs the needed iterations of the range lo..hi. Halves the range until it contains no needed iteration, or has only
+// one iteration.
 static void run_part(nwi_program *x, nwi_code *c, int64_t lo, int64_t hi, kids_of kids) {
   if (nwi_stop(&x->run) || !wanted(x, c, lo, hi)) return;
   if (lo == hi) return run_iteration(x, c, lo, kids);

@@ -37,8 +37,8 @@ typedef struct nw_interp_opts {
   // These functions are used only for scheduled programs, and may be NULL. Iterations and blocks that are not needed
   // are skipped.
   //
-  //  * `enters` returns true if some of the iterations lo..hi of a loop are needed. The interpreter first calls it for
-  //    all iterations of the loop, and then halves the range again and again, down to single iterations.
+  //  * `enters` returns true if some of the iterations lo..hi of a loop are needed. The interpreter first calls this
+  //    function for all iterations of the loop, and then halves the range again and again, down to single iterations.
   //  * `runs` returns true if a block is needed for the current values of its loops.
   //  * `backwards` returns true if a loop must run from its last iteration to its first.
   //  * `drop` returns true if a store must not change its buffer.

@@ -120,7 +120,8 @@ const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes) 
   return best;
 }
 
-// `out` must have space for `lanes` entries. Lanes that remain after the smallest vector form are computed one by one.
+// `out` must have space for `lanes` entries. If the remaining lanes do not fill any vector form, they are computed one
+// by one.
 int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **out) {
   int n = 0;
   while (lanes > 0) {

@@ -1,5 +1,5 @@
-// Reads and writes the elements of buffers. An access outside its buffer is an error, and so is a read of an element
-// that was never written.
+// Reads and writes the elements of buffers. An access outside its buffer is an error. A read of an element that was
+// never written is also an error.
 #include "interp/code.h"
 
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
@@ -153,8 +153,8 @@ static void load_logical(nwi_run *r, nwi_node *n) {
   if (readable(x, b, at)) nwi_read(b->dtype, b->data, home(b, at), n->v);
 }
 
-// True if every lane is enabled and accesses the element after that of the previous lane. The lanes are then reported
-// as one access.
+// True if every lane is enabled and accesses the element after the element of the previous lane. The lanes are then
+// reported as one access.
 static bool consecutive(const nwi_cell *at, const nwi_cell *mask, int lanes) {
   for (int l = 0; l < lanes; l++)
     if ((mask && !mask[l].i) || at[l].i != at[0].i + l) return false;

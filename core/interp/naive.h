@@ -27,7 +27,7 @@ typedef struct nwi_naive {
 nwi_op *nwi_op_of(nwi_naive *x, const nw_teop *op); // NULL on failure
 // Computes all outputs of the element at the current axes, rounded to their dtypes.
 bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out);
-// Computes whole arrays for o and, unless x->points is set, for everything that o reads.
+// Computes whole arrays for o. If x->points is false, also computes whole arrays for everything that o reads.
 bool nwi_whole(nwi_naive *x, nwi_op *o);
 // Returns the values of all outputs at this position, or NULL on failure. Computes the values if they are not known
 // yet.

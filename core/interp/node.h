@@ -67,7 +67,7 @@ bool nwi_stop(nwi_run *r); // counts a step; returns true if the run must end
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
-  nw_features features; // features of the CPU, by which math functions are selected
+  nw_features features; // features of the CPU; the math functions depend on them
   nw_vec name; // const char *, innermost last
   nw_vec slot; // slots of the names, each an intptr_t
   // sets the fields `eval` and `buffer` of a LOAD whose arguments already have nodes

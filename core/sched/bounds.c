@@ -26,7 +26,7 @@ bool nw_begin_varies(const nw_path *path) {
 
 // Represents the inequality coef[0]*var[0] + coef[1]*var[1] + ... + rest >= 0.
 typedef struct row {
-  int64_t coef[NW_MAX_DEPTH]; // one for each loop, in the old order
+  int64_t coef[NW_MAX_DEPTH]; // one coefficient for each loop, in the old order
   const nw_expr *rest;
 } row;
 
@@ -170,7 +170,7 @@ static const nw_expr *others(const bounds_system *x, const row *r, int v) {
   return sum;
 }
 
-// Returns the bound of the variable v that a row implies. For positive a and b, and the other terms e:
+// Returns the bound of the variable v that a row implies. Let a and b be positive, and let e be the other terms:
 // * a*v + e >= 0 means that v >= ceil(-e/a);
 // * e - b*v >= 0 means that v <= floor(e/b).
 static const nw_expr *end_of_row(const bounds_system *x, const row *r, int v) {

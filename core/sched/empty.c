@@ -1,4 +1,4 @@
-// Keeps the names of pieces of loops that were proven empty, and makes the results of steps on such pieces.
+// Keeps the names of pieces of loops that were proven empty, and makes the results of steps on these pieces.
 #include "sched/empty.h"
 #include "sched/history.h"
 #include "sched/primitives/pieces.h"

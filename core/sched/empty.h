@@ -10,7 +10,7 @@ int nw_empty_piece(nw_step *st, const nw_stmt *loop, const nw_stmt *whole, const
 // Adds the names of an empty version of a statement. For the path "else", these are else/i for each loop i in `whole`,
 // and else/C for each block C in `whole`. Returns the id of the first loop.
 int nw_empty_version(nw_step *st, const nw_stmt *whole, const char *path);
-// Adds the name of a loop that a split removed because its main part is empty. If `id` is not 0, handles with that id
+// Adds the name of a loop that a split removed because the main part is empty. If `id` is not 0, handles with that id
 // also stay valid. Returns the id of the loop.
 int nw_empty_named(nw_step *st, int id, const char *name);
 int nw_empty_loop(const nw_sched *s, const char *name); // the id of the empty loop of that name; 0 if there is none

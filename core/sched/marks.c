@@ -16,7 +16,7 @@ static bool unmarked(nw_step *st, const nw_stmt *loop) {
                         nw_loop_kind_name(loop->loop.mark));
 }
 
-// Checks that a mark is not inside, or around, another mark with which it cannot be combined.
+// Checks that no loop around or inside this loop has the mark `other`. `why` is the reason for the refusal.
 static bool not_with(nw_step *st, const nw_stmt *loop, const nw_path *path, nw_loop_kind other, const char *why) {
   const nw_stmt *outside = nw_path_marked(path, other), *inside = nw_tree_marked(loop, other);
   const nw_stmt *with = outside ? outside : inside;

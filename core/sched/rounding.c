@@ -102,14 +102,14 @@ typedef struct sums {
   const nw_program *p;
   nw_blocks was, is; // the blocks before the step, and after it
   bool *met; // true for the blocks that were already found in the new program
-  // `other`: a sum has other loops, blocks or another order than before; `swapped`: two loops or blocks of a sum were
-  // swapped
+  // `other`: a sum has other loops, other blocks or another order than before; `swapped`: two loops or blocks of a sum
+  // were swapped
   bool other, swapped;
 } sums;
 
 // True if the step moved another piece of the same sum from a place after this block to a place before it. Blocks are
 // visited in the new order. Therefore that piece is visited before this block, although it comes after this block in
-// the old program.
+// the old program. Also records this block in x->met.
 static bool overtaken(const sums *x, const nw_stmt *block) {
   int at = 0;
   while (at < x->was.n && x->was.at[at]->id != block->id) at++;

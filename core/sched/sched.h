@@ -18,7 +18,7 @@ typedef struct nw_node {
   int last_child; // the version to which redo goes, or -1
   nw_program *program; // holds a reference
   const nw_primitive *primitive;
-  // a deep copy of the arguments, in the schedule's arena. Loops are given by name, and automatic choices are filled
+  // A deep copy of the arguments, in the schedule's arena. Loops are given by name, and automatic choices are filled
   // in. All other arguments are as the user wrote them.
   nw_arg *args;
   char *text; // text of the step, for example s:split("i", 32)
@@ -84,7 +84,8 @@ typedef struct nw_step {
   nw_program *denied; // the program that the judge refused; holds a reference
 } nw_step;
 
-// Describes a step that is suggested after a refusal. If `then` is not NULL, the step `then` must be legal after it.
+// Describes a step that is suggested after a refusal. If `then` is not NULL, the step `then` must be legal after this
+// step.
 typedef struct nw_candidate {
   const nw_primitive *primitive;
   nw_arg *args;

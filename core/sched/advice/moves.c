@@ -44,7 +44,7 @@ static bool try_step(moves *m, const nw_primitive *row, const nw_arg *args, char
 }
 
 // Tries several variants of the arguments. Reports the first variant that is accepted. If no variant is accepted,
-// reports the first variant that is undecided. If all variants are refused, reports why the first one was refused.
+// reports the first variant that is undecided. If all variants are refused, reports why the first variant was refused.
 static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   *out = (nw_move){.primitive = row->name};

@@ -177,7 +177,7 @@ static void try_back(nw_step *st, nw_refusal *r) {
   }
 }
 
-// Tries candidates, and adds those that work to the refusal. The diagnostic is removed during the trials, and then
+// Tries candidates, and adds the legal candidates to the refusal. The diagnostic is removed during the trials, and then
 // restored. An interrupt ends the search.
 static void find_ways(nw_step *st) {
   nw_refusal r = nw_refusal_copy(st->scratch, nw_refusal_edit(st->ctx));

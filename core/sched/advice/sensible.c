@@ -14,8 +14,8 @@ static nw_arg loop_at(const nw_sensible *m, int at) {
 }
 
 // Returns loop argument number n of a step. A step with two loops gets the loop `m->loop` and the next loop inside it.
-// If `m->turned` is set, it gets the loop around `m->loop`, and then `m->loop`. For a step that takes the outer loop
-// last, the order is reversed.
+// If `m->turned` is set, the step gets the loop around `m->loop`, and then `m->loop`. For a step that takes the outer
+// loop last, the order is reversed.
 static nw_arg some_loop(const nw_sensible *m, int n, int of) {
   int other = of > 1 && m->turned;
   return m->outward ? loop_at(m, m->at + other - n) : loop_at(m, m->at - other + n);
@@ -149,8 +149,8 @@ static const nw_stmt *beside(const nw_sensible *m, int by) {
 }
 
 // Returns a statement for a parameter. A step with two statements gets the loop and the statement after the loop. If
-// `m->turned` is set, it gets the statement before the loop, and the loop. An option gets the first statement inside
-// the loop.
+// `m->turned` is set, the step gets the statement before the loop, and then the loop. An option gets the first
+// statement inside the loop.
 static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   int by = nth - (m->turned && !param->option);
   const nw_stmt *s = param->option ? first_in(m->loop->kid[0]) : by ? beside(m, by) : m->loop;
@@ -158,7 +158,7 @@ static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   return (nw_arg){.kind = NW_ARG_STMT, .name = s->kind == NW_LOOP ? s->loop.var->name : s->block.name};
 }
 
-// Returns a value for a key. If the value is not a number, this is the last choice, because the first choice is the
+// Returns a value for a key. If the key has choices, the value is the last choice, because the first choice is the
 // default.
 static nw_arg some_tag(const char *key) {
   const nw_tag_row *row = nw_tag_row_find(key);

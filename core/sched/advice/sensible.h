@@ -14,8 +14,8 @@ typedef struct nw_sensible {
   // `n`: number of loops in `nest`, the loops around the first block inside `loop`; `at`: index of `loop` in `nest`
   int n, at;
   nw_stmt *nest[NW_MAX_DEPTH];
-  // names of the first stage in the loop, of the stages that the loop reads, of its other stages, and of other tensors
-  // that the loop reads
+  // names of the first stage in the loop, of the stages that the loop reads, of the other stages in the loop, and of
+  // other tensors that the loop reads
   nw_vec stage;
   int variant; // number of the sensible value to use; number 0 is the value that a user would try first
   // for a step on two loops or statements: true if the second loop or statement is before or around `loop`, false if it

@@ -1,5 +1,5 @@
-// Suggests steps after a refusal: alternatives to the refused step, and steps that make it possible. A suggestion is
-// shown to the user only if it was tried and is legal (refuse.c).
+// Suggests steps after a refusal: alternatives to the refused step, and steps that make the refused step possible. A
+// suggestion is shown to the user only if it was tried and is legal (refuse.c).
 #include "poly/poly.h"
 #include "sched/args.h"
 #include "sched/advice/suggest.h"
@@ -197,7 +197,8 @@ static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64
   first2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
 }
 
-// Suggests the split without the option `tail`, because the default, a guard, is always possible.
+// Suggests a fact that makes the tail possible. Also suggests the split without the option `tail`, because the default,
+// a guard, is always possible.
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -250,8 +251,8 @@ void nw_suggest_specialize(void *step) {
 }
 
 // Suggests partitioning the enclosing loops that the condition of a block uses: first each loop alone, then all of
-// them, outermost first. The step `then` follows. It can refer to the main part, because the main part keeps the name
-// of the stage and the names of its loops.
+// them, outermost first. The step `then` follows. This step can refer to the main part, because the main part keeps the
+// name of the stage and the names of its loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then) {
   nw_stmt *asked[NW_MAX_DEPTH];
   int nasked = 0;

@@ -47,7 +47,7 @@ static nw_stmt *loop_like(nw_step *st, const char *name, const nw_expr *begin, c
   return nw_new_loop(st->p, nw_unique_loop_name(st->p, name), begin, extent);
 }
 
-// Returns the name of new loop i of n: i_o and i_i, or i_0, i_1, ... if there are more than two loops.
+// Returns the name of new loop number i of n new loops: i_o and i_i, or i_0, i_1, ... if there are more than two loops.
 static const char *piece_name(nw_step *st, const char *stem, int i, int n) {
   if (n == 2) return nw_arena_printf(st->scratch, "%s%s", stem, i ? "_i" : "_o");
   return nw_arena_printf(st->scratch, "%s_%d", stem, i);

@@ -12,8 +12,8 @@ typedef struct nw_loop_piece {
 // Makes the consecutive pieces of a loop. Piece number `first` keeps the blocks and the name of the stage if it is not
 // empty. `verb` describes the step, for example "cut". Returns false, with a diagnostic, if the program gets too large.
 bool nw_make_pieces(nw_step *st, nw_stmt *loop, const char *verb, int n, nw_loop_piece *piece, int first);
-// Writes the begin of a loop, the n points `at` at which it is cut, and its end to `out`, which has n + 2 entries. Each
-// point is clamped, so that the points are in the range of the loop and in ascending order.
+// Writes the begin of a loop, the n points `at` at which it is cut, and the end of the loop to `out`, which has n + 2
+// entries. Each point is clamped, so that the points are in the range of the loop and in ascending order.
 void nw_cut_points(const nw_program *p, const nw_stmt *loop, int n, const nw_expr *const *at, const nw_expr **out);
 const char *nw_piece_suffix(nw_step *st, int i, int n); // suffix of piece i of the n pieces of a cut
 // True if the program is not too large with n copies of a statement. Otherwise reports an error.

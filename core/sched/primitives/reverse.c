@@ -1,8 +1,8 @@
 // reverse_compute_at: moves a stage into a loop of a stage that it reads. Each iteration then computes the elements
 // whose inputs are complete.
 //
-// For element v, the stage reads the rows a*v + c of a producer, for one or several constants c. Let C be the greatest
-// of these constants, and let an iteration compute rows lo..hi of the producer. Then element v is ready in the
+// For its element v, the stage reads the rows a*v + c of a producer, for one or several constants c. Let C be the
+// greatest of these constants, and let an iteration compute rows lo..hi of the producer. Then element v is ready in the
 // iteration with lo <= a*v + C <= hi.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -17,7 +17,7 @@ typedef struct reverse {
   nw_path at; // path of the loop
   const nw_expr **lo, **hi; // for each variable of the block: the first and the last ready element; NULL: all
   const nw_block_var *var; // the current variable
-  int v; // its index
+  int v; // index of the current variable
 } reverse;
 
 // ---- the elements that an iteration computes

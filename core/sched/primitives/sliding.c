@@ -154,8 +154,8 @@ static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr
 // ---- the two nests
 
 // Makes a copy of the nest. The copy runs before the loop, and computes the first rows. The variables of the loops that
-// are not around the copy are replaced by their first values. This begins with the innermost loop, because the first
-// value of a loop may depend on outer loops.
+// are not around the copy are replaced by their first values. The replacement begins with the innermost loop, because
+// the first value of a loop may depend on outer loops.
 static nw_stmt *first_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_stmt *top = x->path.at[x->top];

@@ -9,7 +9,7 @@ nw_buffer *nw_temp_arg(nw_step *st, int param);
 void nw_touch_allocs(nw_step *st, const char *buffer); // marks the allocations as changed by this step
 bool nw_scope_of(nw_step *st, int param, nw_scope *out);
 // Makes a temporary with the same shape as `of`. `name` is the number of the parameter that gives the name of the
-// temporary. If this option is omitted, the name is the name of `of`, followed by "_" and the suffix.
+// temporary. If this parameter is not given, the name is the name of `of`, followed by "_" and the suffix.
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix);
 // nw_set_layout gives the buffer the layout of an argument of kind EXPRS. It refuses a layout that may put two elements
 // at the same position. nw_put_layout sets a layout without this check.

@@ -21,8 +21,7 @@ static void note_size(nw_step *st, const nw_block_target *t) {
                  t->buffer, (long long)(bytes + 1023) / 1024, (long long)cache / 1024);
 }
 
-// Adds a note about a reader inside a loop of the stage, because this reader must fetch the data from memory that was
-// just stored.
+// Adds a note about a reader inside a loop of the stage, because this reader must fetch the stored data from memory.
 static void note_reader(nw_step *st, const nw_path *path, const nw_block_target *t) {
   for (int i = path->n - 2; i > 0; i--) {
     const nw_stmt *loop = path->at[i], *reader = loop->kind == NW_LOOP ? nw_tree_reader(loop, t->buffer) : NULL;
