@@ -44,7 +44,7 @@ static int execute(lua_State *L) {
   if (!command) return lua_pushboolean(L, true), 1;
   lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host.state");
   const nwh *h = lua_touserdata(L, -1);
-  fflush(NULL); // so that earlier output appears before that of the child
+  fflush(NULL); // earlier output must appear before the output of the child
   if (!start(&pid, command)) return luaL_fileresult(L, 0, "sh");
   int status = wait_for(h, pid);
   errno = 0; // luaL_execresult would report an old value as the reason of a failure

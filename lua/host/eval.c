@@ -24,7 +24,8 @@ static void push_frame(lua_State *L, const lua_Debug *ar) {
   lua_remove(L, -2);
 }
 
-// Adds the line on top of the stack to the text below it, unless it repeats the last line.
+// Pops the line on top of the stack and appends it to the text at the stack index `text`. If the text already ends with
+// the same line, nothing is appended, and the function returns false.
 static bool add_frame(lua_State *L, int text) {
   size_t n, m;
   const char *line = lua_tolstring(L, -1, &n), *so_far = lua_tolstring(L, text, &m);
@@ -39,7 +40,8 @@ static bool add_frame(lua_State *L, int text) {
   return true;
 }
 
-// Stores the traceback: one line for each frame of the user's code. Stores nothing if there is only one frame.
+// Stores the traceback, which has one line for each stack frame of the user's code. Stores NULL if there would be fewer
+// than two lines.
 static void keep_traceback(nwh *h, lua_State *L) {
   lua_Debug ar;
   int frames = 0;
@@ -118,11 +120,11 @@ static bool load_joined(lua_State *L, const char *before, const char *code, cons
   return loaded;
 }
 
-// A `return` of a call would be a tail call, and the frame with the line of an error would be lost. A to-be-closed
-// variable prevents tail calls.
+// If a chunk were `return f()`, the call would be a tail call, and a traceback would lack the chunk's stack frame. A
+// to-be-closed variable prevents tail calls.
 #define RETURN "local nestwright_result <close> = nil return "
 
-// Loads the chunk as an expression. If it is not an expression, pushes nothing and returns false.
+// Loads the chunk as an expression. If the chunk is not an expression, pushes nothing and returns false.
 static bool load_expression(lua_State *L, const char *code, const char *name) {
   return load_joined(L, RETURN, code, name);
 }
@@ -146,8 +148,8 @@ static bool stands_alone(lua_State *L, const char *before, const char *last) {
   return ok;
 }
 
-// True if the text `last` is an expression. It is parsed as the argument of a call, without the code before it. If it
-// were parsed after that code and `return`, the text `end` would also be valid, because it could close a block.
+// True if the text `last` is an expression. The text is parsed as the argument of a call, without the code before it.
+// With the code before it, the text `end` would also be valid, because it could close a block.
 static bool is_expression(lua_State *L, const char *last) {
   bool ok = loads(L, lua_pushfstring(L, "return nothing(%s\n", last), ")");
   lua_pop(L, 1);
@@ -186,14 +188,15 @@ static void push_trimmed(lua_State *L, const char *code, bool *quiet) {
   lua_pushlstring(L, code, *quiet ? n - 1 : n);
 }
 
-// Skips a leading "=". Leading blank lines stay, since line numbers must match the input.
+// Returns the code after a leading "=". Without a leading "=", returns all of the code, with its leading blank lines,
+// because line numbers must match the input.
 static const char *skip_equals(const char *code) {
   const char *p = code;
   while (*p == ' ' || *p == '\t') p++;
   return *p == '=' ? p + 1 : code;
 }
 
-// Moves the chunk on top to the stack index `at`, removes the values above it, and returns LUA_OK.
+// Moves the chunk on top of the stack to the stack index `at`, removes the values above it, and returns LUA_OK.
 static int keep_top(lua_State *L, int at) {
   lua_replace(L, at);
   lua_settop(L, at);
@@ -208,7 +211,7 @@ static int load_chunk(lua_State *L, const char *code, const char *name, bool *qu
   if (*trimmed && load_expression(L, trimmed, name)) return keep_top(L, at);
   code = skip_equals(code);
   int status = load(L, code, strlen(code), name);
-  const char *blank = code + strspn(code, " \t\r\n"); // blank lines stay, so that line numbers match the input
+  const char *blank = code + strspn(code, " \t\r\n"); // blank lines are kept, so that line numbers match the input
   lua_pushlstring(L, code, (size_t)(blank - code));
   lua_pushfstring(L, "%s%s", lua_tostring(L, -1), trimmed);
   if (load_last_part(L, lua_tostring(L, -1), name, status == LUA_OK)) return keep_top(L, at);
@@ -224,8 +227,8 @@ bool nwh_incomplete(nwh *h, const char *code) {
   return more;
 }
 
-// Stores the source of the chunk. So an error can show the source line, and an error about nil can name the undefined
-// variable.
+// Stores the source of a chunk of the prompt or of a cell. Errors show lines of it, and the message about a nil result
+// names the variable without a value.
 static void keep_source(lua_State *L, const char *name, const char *code) {
   if (*name != '=') return;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -327,7 +330,7 @@ static char *plain_error(lua_State *L) {
   return copy;
 }
 
-// If the library cannot be loaded or fails, the error is still shown, as plain text.
+// If the library cannot be loaded or fails, returns the error as plain text.
 char *nwh_error_text(nwh *h, bool colour) {
   lua_State *L = h->L;
   char *traceback = h->traceback;

@@ -17,8 +17,8 @@
 // machine.
 enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
 
-// Stores a message about a refused request for memory, and returns NULL. The message says how much memory is left. It
-// is made here, because much of the memory is free again when the error is shown.
+// Stores a message about a refused request for memory, and returns NULL. The message says how much memory is left. The
+// message is made here, because much of the memory is free again when the error is shown.
 static void *refuse(nwh *h, size_t more) {
   char limit[160] = "Lua may use three quarters of the memory of this machine";
   if (h->used + (int64_t)more <= h->limit) nw_say_limit(limit, sizeof limit);
@@ -88,7 +88,8 @@ static int64_t memory_limit(void) {
 
 // An installation has PREFIX/bin/nestwright, PREFIX/share/lua/5.4/nestwright and PREFIX/lib/lua/5.4/nestwright/core.so.
 // A build tree has BUILD/bin/nestwright, BUILD/lib/lua/nestwright/core.so and SOURCES/lua/nestwright. SOURCES is the
-// first directory above the program that has the library, or else the source directory at build time.
+// innermost directory above the program that contains the library. If there is none, SOURCES is the source directory of
+// the build.
 
 static bool has_library(const char *dir) {
   char path[PATH_MAX + 64];

@@ -11,12 +11,12 @@ typedef struct nwh nwh;
 
 typedef enum nwh_status {
   NWH_OK,
-  NWH_ERROR, // the error is on top of the stack
-  NWH_INTERRUPTED, // stopped by the user
+  NWH_ERROR, // the code failed; the error is on top of the stack
+  NWH_INTERRUPTED, // the user interrupted the code; an error is on top of the stack
 } nwh_status;
 
 // ---- the state (host.c)
-nwh *nwh_open(void); // opens a state with Nestwright's libraries and search paths; NULL: no memory
+nwh *nwh_open(void); // opens a state with Nestwright's libraries and search paths; NULL if memory is lacking
 void nwh_close(nwh *h);
 lua_State *nwh_lua(nwh *h);
 // Pops the error on top of the stack and returns its text for the user; heap.
@@ -24,8 +24,8 @@ char *nwh_error_text(nwh *h, bool colour);
 
 // ---- evaluation (eval.c)
 
-// Runs a chunk: as an expression if it is one, otherwise as statements. Leaves its results on the stack and sets
-// *results to their number. Sets *quiet if the chunk ended in ";".
+// Runs a chunk. The chunk is an expression, or statements, or statements with an expression after them. Leaves the
+// results on the stack and sets *results to their number. Sets *quiet if the chunk ended in ";".
 nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet);
 bool nwh_incomplete(nwh *h, const char *code); // true if more lines could complete the chunk
 // Calls the function that lies on the stack below its `nargs` arguments. Errors get a traceback, and Ctrl-C interrupts
@@ -36,10 +36,10 @@ bool nwh_push_function(nwh *h, const char *module, const char *name);
 // Pops n values from the stack and formats them as the prompt does; heap. Returns NULL if there is nothing to show.
 char *nwh_display(nwh *h, int n, bool colour);
 // Returns the completions at `cursor`: a NULL-terminated heap list of heap strings, or NULL if there are none. A
-// completion replaces the text in [*start, cursor). *files (files may be NULL) is true if the name of a
-// file may be there too.
+// completion replaces the text in [*start, cursor). Sets *files to true if the name of a
+// file may be there too; `files` may be NULL.
 char **nwh_complete(nwh *h, const char *text, int cursor, int *start, bool *files);
-char *nwh_inspect(nwh *h, const char *text); // help for a name or an expression; heap; NULL if it is unknown
+char *nwh_inspect(nwh *h, const char *text); // help for a name; heap; NULL if the library fails
 char *nwh_notes(nwh *h); // notes of the steps since the last call; heap; NULL if there are none
 
 bool nwh_is_question(const char *code); // true for ?name or name?, which request help

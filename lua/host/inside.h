@@ -14,7 +14,8 @@ bool nwh_is_ours(const nwh *h, const lua_Debug *ar); // eval.c: true for a frame
 
 struct nwh {
   lua_State *L;
-  // The binding sets `ctx` when nestwright is loaded. The signal handler reads it, and the fields up to `main`.
+  // The binding sets `ctx` when nestwright is loaded. The signal handler reads this field and the fields from `chain`
+  // to `main`.
   nw_ctx *volatile ctx;
   // The main state and the running coroutines, innermost last. An interrupt sets a hook on each of them.
   lua_State *volatile chain[NWH_MAX_CHAIN];
@@ -23,8 +24,8 @@ struct nwh {
   volatile sig_atomic_t pending; // number of interrupts since nwh_run_begin
   void (*idle)(void);
   pthread_t main;
-  int64_t used, limit; // bytes that Lua uses, and that it may use
-  void *reserve; // freed when Lua runs out of memory, so that the error can be shown; NULL while freed
+  int64_t used, limit; // the number of bytes that Lua uses, and the largest number that it may use
+  void *reserve; // memory that is freed when Lua runs out of memory, to show the error; then NULL
   int64_t grace; // while the reserve is freed: the bytes that Lua may use without a check; otherwise 0
   char refused[256]; // message about Lua's last failed request
   char *library; // directory of the Lua library, with a slash at its end

@@ -13,8 +13,8 @@
 
 static nwh *volatile active;
 
-// Raises the error. Its message names a line of the user's code, if the stack has such a line; a line of the library
-// would not help.
+// Raises the error. Its message names the innermost line of the user's code on the stack, because a line of the library
+// would not help. If the stack has no line of the user's code, the message names no line.
 static void raise_here(const nwh *h, lua_State *L) {
   lua_Debug ar;
   for (int level = 0; level < 5000 && lua_getstack(L, level, &ar); level++) {
@@ -46,7 +46,7 @@ static void notice(const char *text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
-// Handles repeated interrupts. A C function of Lua's library or a compilation cannot be interrupted: the second Ctrl-C
+// Handles repeated interrupts. A C function of Lua's library or a compilation cannot be interrupted. The second Ctrl-C
 // prints a notice about this, and the third ends the process.
 static void patience(int asked) {
   if (asked == 2) notice("\nstill in a call that cannot be interrupted; press Ctrl-C again to end the session\n");
@@ -113,8 +113,8 @@ static lua_State *coroutine_arg(lua_State *L) {
   return co;
 }
 
-// Registers the coroutine with the signal handler. If this is possible, returns true, and the caller must unregister
-// the coroutine later.
+// Registers the coroutine with the signal handler. Returns true if this is possible; then the caller must unregister
+// the coroutine later. Returns false if too many coroutines are running.
 static bool track(nwh *h, lua_State *co) {
   if (!h || h->depth + 1 >= NWH_MAX_CHAIN) return false;
   h->chain[h->depth + 1] = co;
@@ -131,7 +131,8 @@ static int resume_tracked(lua_State *L, lua_State *co, int narg, int *nres) {
   return status;
 }
 
-// Closes a coroutine. The coroutine is registered meanwhile, because its __close handlers are code of the user, too.
+// Closes a coroutine. While it is being closed, it is registered with the signal handler, because its __close handlers
+// are code of the user, too.
 static int reset_tracked(lua_State *co) {
   nwh *h = active;
   bool tracked = track(h, co);

@@ -1,5 +1,5 @@
---- Makes assembly readable: each block of instructions has one comment that names the loops around it, outermost first. LLVM's
---- comments give these loops as labels and depths, over many lines.
+--- Makes assembly readable. Each block of instructions gets one comment that names the loops around the block, outermost first.
+--- LLVM's comments give these loops as labels and depths, over many lines.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
@@ -66,7 +66,7 @@ local function with_loops(text)
   return table.concat(out, "\n")
 end
 
--- Returns the result of with_loops, in which comments begin as usual for the instruction set.
+-- Returns the result of with_loops with the usual comment mark of the instruction set.
 local function shown(text)
   local remarked = with_loops(text)
   return is_arm(text) and (remarked:gsub("# ", "// ")) or remarked
@@ -74,7 +74,7 @@ end
 
 -- ---- one loop
 
--- Returns the loop of the program from which LLVM made a loop with this label. LLVM adds numbers and suffixes such as ".us" to the
+-- Returns the name of the program's loop from which LLVM made the loop `label`. LLVM adds numbers and suffixes such as ".us" to the
 -- names of copies. names: the names of the program's loops, as keys.
 local function source_of(label, names)
   local base = label:match "^[^.]+" or label
@@ -82,7 +82,7 @@ local function source_of(label, names)
   return not names[base] and names[stem] and stem or base
 end
 
--- Returns an instruction with aligned operands. Of LLVM's comments, only those on spills are kept.
+-- Returns an instruction with aligned operands. Comments about spills are kept, other comments of LLVM are removed.
 local function tidy(line)
   local code, remark = line:match "^(.-)%s+#%s+(.*)$"
   local name, operands = (code or line):match "^%s*(%S+)%s*(.-)%s*$"
@@ -92,8 +92,9 @@ end
 
 local function is_instruction(line) return line:find "^%s+%l" ~= nil end
 
---- Returns the blocks of a loop, with those of the loops in it, as lines of text without directives; and the names of all loops of
---- the code, outermost first. text: the assembly of a kernel; wanted: the loop's name; names: as in source_of.
+--- Returns two lists. The first has the lines of the blocks of a loop, including the loops in it, without directives. The second
+--- has the names of all loops of the code; outer loops come before the loops in them. text: the assembly of a kernel; wanted: the
+--- loop's name; names: as in source_of.
 local function of_loop(text, wanted, names)
   local lines, found, inside = {}, {}, false
   for line in with_loops(text):gmatch "[^\n]+" do
@@ -114,7 +115,8 @@ local function of_loop(text, wanted, names)
   return lines, found
 end
 
--- Returns the assembly of a kernel, for code that can only parse x86_64 instructions.
+-- Returns the assembly of a kernel, for code that can only parse x86_64 instructions. Raises an error if the kernel is for another
+-- machine with other instructions.
 local function of_x86_64(what, kernel)
   local target = core.kernel_target(kernel)
   if not target.here and target.machine.isa ~= "x86_64" then

@@ -12,7 +12,8 @@ local seconds, percent = written.seconds, written.percent
 
 -- ---- one run
 
--- Returns, for one thread, the seconds in parts of loops, the seconds of waiting inside of loops, and its iterations.
+-- Returns a record of one thread: busy (seconds in parts of loops), idle (seconds of waiting in parallel loops), cpu (seconds of
+-- CPU time), rounds (number of iterations) and parts (number of parts of loops). within: the seconds in parallel loops.
 local function thread_of(log, t, within)
   local r = {thread = t, busy = 0, cpu = 0, rounds = 0, parts = 0}
   for _, s in ipairs(log.spans) do
@@ -86,7 +87,8 @@ end
 
 local function rounds_text(s) return s.first == s.last and ("%d"):format(s.first) or ("%d-%d"):format(s.first, s.last) end
 
--- Adds records for the time outside of parallel loops, where only the calling thread runs.
+-- Adds records for the times outside of parallel loops, in which only the calling thread runs. Times under 0.2 % of the run are
+-- left out.
 local function serial_records(log, out)
   local at = 0
   for n = 1, #log.regions + 1 do
@@ -113,7 +115,7 @@ local function records_of(log)
   return out
 end
 
--- Other processes may use the core of a thread during a fraction of the thread's busy time. Returns the largest such fraction.
+-- Returns the largest fraction of a thread's busy time in which other processes used the thread's core.
 local function taken(threads)
   local most = 0
   for _, t in ipairs(threads) do

@@ -13,7 +13,7 @@ local FORMAT = 2 -- the version of the file's format
 local HEADER = {"cpu", "model", "cores", "vector_bytes"} -- fields that must be equal to those of the host
 
 local kept_at -- the file that the calibration was read from or written to
-local known -- the calibration that this process measured or read; false if it found none
+local known -- the calibration that this process measured or read; false if there is none; nil before the first search
 local why_not -- the reason why there is no calibration
 
 -- ---- the file
@@ -58,13 +58,14 @@ function calibration.read(path)
   return good, why and ("%s: %s"):format(path:match "[^/]*$", why)
 end
 
--- True if the file must not be used because it belongs to another user. Such a file must not be replaced either.
+-- Returns the reason if the file must not be used, for example because it belongs to another user. Such a file must not be replaced
+-- either. Otherwise, returns nil.
 local function is_foreign(path)
   local text, why = core.read_own(path)
   return not text and why
 end
 
---- Writes a calibration; returns nil and the reason on failure.
+--- Writes a calibration and returns true. On failure, returns nil and the reason.
 function calibration.write(path, t)
   if not path then return nil, "there is no home directory" end
   local foreign = is_foreign(path)
@@ -91,10 +92,11 @@ function calibration.known()
   return known or nil, why_not
 end
 
---- Discards the calibration, for example because it cannot be used, until the machine is measured again.
+--- Discards the calibration until the machine is measured again. why: the reason, for example that it cannot be used.
 function calibration.forget(why) known, why_not = false, why end
 
--- Removes the figures of all teams if one of them is missing, because a record describes each team completely.
+-- Removes all figures that are in doubt. If a figure of a team is in doubt, removes the figures of all teams, because a record
+-- describes each team completely.
 local function drop_incomplete_teams(t)
   local missing
   for path in pairs(t.doubts) do missing = missing or path:find "^teams" and path end
@@ -106,8 +108,8 @@ local function drop_incomplete_teams(t)
   for path in pairs(t.doubts) do t.figures[path], t.intervals[path] = nil, nil end
 end
 
---- Measures this machine. This takes some seconds; progress is reported. Besides the figures, keeps the intervals of those that
---- depend on other programs, and the reason for each figure that cannot be used.
+--- Measures this machine. This takes some seconds; progress is reported. Returns the calibration, which has figures, intervals (of
+--- the figures that depend on other programs) and doubts (the reason for each figure that cannot be used).
 function calibration.measure()
   local h = core.machine_host()
   local _, dispatch = require "nestwright.hw.host".family()
@@ -136,7 +138,7 @@ function calibration.keep_roofs(threads, roofs)
   calibration.write(kept_at, known)
 end
 
--- Says which figures were not accepted, and that the record's own values are used instead.
+-- Returns a text that says which figures were not accepted, and that the values of the CPU family are used for them.
 local function doubted(t)
   local lines, measured = {}, 0
   for path, why in pairs(t.doubts) do lines[#lines + 1] = ("  %s: %s"):format(path, why) end

@@ -1,12 +1,12 @@
---- The conditions of a measurement: where its arrays lie in memory, whether the caches are empty before each call, and on which
---- CPUs its threads run. Each of them can change a time, so each time says under which conditions it was measured.
+--- Reads and describes the conditions of a measurement: where its arrays lie in memory, whether the caches are empty before each
+--- call, and on which CPUs its threads run. Conditions change times, so each time record states its conditions.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local written = require "nestwright.show.written"
 
 local conditions = {}
 
---- The names of the options; their types and their meaning, for the help.
+--- The names of the options are in OPTIONS. Their types and their meaning, for the help, are in TYPES and HELP.
 conditions.OPTIONS = {"align", "offset", "cold", "cpu", "pin", "pages"}
 conditions.TYPES = "align?: integer, offset?: integer, cold?: boolean|string, cpu?: integer, pin?: integer[], pages?: string"
 conditions.HELP = "align, offset: each array begins offset bytes after an address that is a multiple of align (a power of two), "
@@ -33,7 +33,7 @@ local function place_of(what, o)
     huge = o.pages == "huge"}
 end
 
--- Returns how the caches are emptied before each call: "flush", "sweep" or nil.
+-- Returns how the caches are emptied before each call: "flush" or "sweep", or nil if they are not emptied.
 local function chill_of(what, cold)
   if cold == nil or cold == false then return nil end
   if cold == true then return core.can_flush() and "flush" or "sweep" end
@@ -46,7 +46,7 @@ local function chill_of(what, cold)
   return cold
 end
 
--- Returns the CPUs of the threads, or nil.
+-- Returns the numbers of the threads' CPUs, or nil if no CPUs are requested.
 local function pin_of(what, o)
   if o.pin ~= nil and o.cpu ~= nil then errors.fail("invalid", nil, "%s: cpu and pin exclude each other", what) end
   if o.cpu ~= nil then return {whole(what, "cpu", o.cpu)} end
@@ -55,13 +55,13 @@ local function pin_of(what, o)
   return o.pin
 end
 
---- Returns the conditions that options state. what: the function, for errors.
+--- Returns the conditions that the options state. what: the name of the function, for errors.
 function conditions.of(what, o)
   local place = place_of(what, o)
   return {place = place, offset = place and place.offset, chill = chill_of(what, o.cold), pin = pin_of(what, o)}
 end
 
---- Returns the arrays to measure: these, or copies at the place that was asked for.
+--- Returns the arrays to measure. They are the given arrays, or copies at the requested place.
 function conditions.placed(how, arrays)
   local place, out = how.place, {}
   if not place then return arrays end
@@ -95,8 +95,8 @@ local function text_of(t, huge)
   return table.concat(out, ", ")
 end
 
---- Adds the conditions to a record of the core: align, offset, cold, clock, cpus, huge_bytes of mapped_bytes, and all of them as
---- text (conditions). arrays: those that were measured.
+--- Adds conditions to a time record of the core, which has align and clock: offset, cold, cpus, huge_bytes, mapped_bytes, and
+--- conditions, which is a text about all of them. arrays: the measured arrays.
 function conditions.note(t, how, arrays)
   local huge = how.place and how.place.huge
   t.offset = how.offset and how.offset > 0 and how.offset or nil
@@ -105,7 +105,7 @@ function conditions.note(t, how, arrays)
   t.conditions = text_of(t, huge)
 end
 
---- Returns the conditions that all measured records share, as text. Returns nil if they differ, or are unknown.
+--- Returns the conditions that all measured records share, as text. Returns nil if the conditions differ or are unknown.
 function conditions.shared(list)
   local text
   for _, t in ipairs(list) do

@@ -4,7 +4,7 @@ local errors = require "nestwright.language.errors"
 local guard = require "nestwright.language.guard"
 local rows = require "nestwright.language.rows"
 
--- Returns the shape of nested tables, which their first entries determine. All other entries must have the same shape.
+-- Returns the shape of nested tables. The first entry at each depth determines the shape; `flatten` checks the other entries.
 local function shape_of(value)
   local shape, seen = {}, {}
   while type(value) == "table" do
@@ -58,8 +58,8 @@ end
 
 local EDGE = 3
 
--- Returns the positions of a dimension that are shown: all positions if there are few, else those at both ends, with a 0 between
--- them that stands for the gap.
+-- Returns the positions of a dimension that are shown. If there are few, all positions are shown. Otherwise, the positions at both
+-- ends are shown, and a 0 between them stands for the gap.
 local function shown(n)
   local at = {}
   if n <= 2 * EDGE + 1 then
@@ -79,7 +79,7 @@ local function number(v)
   return ("%.5g"):format(v)
 end
 
--- Returns the matrix (or row) that starts at flat position `base`, as rows of texts.
+-- Returns the elements of a matrix (or of one row) as rows of texts. base: the number of elements of the array before the matrix.
 local function grid(array, base, nrows, ncols)
   local cells = {}
   for _, r in ipairs(shown(nrows)) do
@@ -92,7 +92,7 @@ local function grid(array, base, nrows, ncols)
   return cells
 end
 
--- Returns the same matrix as lines with aligned columns.
+-- Returns the text of a matrix: one line for each row, with aligned columns.
 local function matrix(array, base, nrows, ncols)
   local cells, width, out = grid(array, base, nrows, ncols), 1, {}
   for _, line in ipairs(cells) do
@@ -107,7 +107,8 @@ end
 
 local function head_of(array, shape) return ("%s[%s]"):format(array.dtype, table.concat(shape, ", ")) end
 
--- Returns the cells of an HTML table: the first matrix, with a number at each row and column.
+-- Returns an HTML table in the form that html.table takes. It has the first matrix of the array, with a number at each row and
+-- column.
 local function cells(array)
   local shape = array:shape()
   local ncols, nrows = shape[#shape] or 1, #shape > 1 and shape[#shape - 1] or 1

@@ -1,11 +1,11 @@
---- Counts the compiled instructions of a schedule by the resource that they use, weighted by executions. The instructions are read
---- from the assembly. Only x86 instructions are classified; for other CPUs, only their number is known.
+--- Counts the compiled instructions of a schedule by the resource that they use, weighted by the number of executions. The
+--- instructions are read from the assembly. Only x86 instructions are classified; for other CPUs, only their number is known.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 
 local emitted = {}
 
--- The kinds of instructions, each with patterns of names; the first match determines the kind.
+-- Each row has a kind of instructions and patterns of their names. The first pattern that matches determines the kind.
 local KINDS = {
   {"gathers", "gather"}, {"scatters", "scatter"}, {"branches", "^j", "^call", "^ret"}, {"masks", "^k"},
   {"moves", "^v?mov", "^lea", "^push", "^pop", "^v?p?broadcast"},
@@ -30,15 +30,15 @@ local function kind_of(name)
   end
 end
 
--- Returns the width class, from 1 to 4: one number, or 16, 32 or 64 bytes.
+-- Returns the width class of an instruction: 1 for one number, 2 for 16 bytes, 3 for 32 bytes, 4 for 64 bytes.
 local function width_of(name, operands)
   if operands:find("%zmm", 1, true) then return 4 end
   if operands:find("%ymm", 1, true) then return 3 end
   return operands:find("%xmm", 1, true) and not name:find "s[sd]$" and 2 or 1
 end
 
--- Returns the lanes of a gather or scatter with a register of this width. Lanes have four bytes; if the indices have eight bytes,
--- there are half as many lanes.
+-- Returns the number of lanes of a gather or scatter with a register of this width class. A lane has four bytes. With indices of
+-- eight bytes, the number of lanes is halved.
 local function lanes_of(name, width) return (name:find "erq" and 1 or 2) * 2 ^ (width - 1) end
 
 --- Returns the instruction of a line, {kind, width, lanes (of gathers and scatters), load, store, masked, stack, spill}, or nil.
@@ -102,7 +102,8 @@ local function add_cycles(t, i, machine)
   if i.store then add(t, "store", (i.lanes or 1) / rate_of(machine, "store", width)) end
 end
 
--- Returns the loops, {times, counts, cycles}. `counts` and `cycles` are per iteration; they are sums over the blocks of the loop.
+-- Returns the loops, {times, counts, cycles}. `counts` (instructions by kind) and `cycles` (by resource) are per iteration. They
+-- are sums over the blocks of the loop.
 local function loops_of(blocks, machine)
   local by, list = {}, {}
   for _, block in ipairs(blocks) do

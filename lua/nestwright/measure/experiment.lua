@@ -1,5 +1,5 @@
---- Runs experiments: one measurement per combination of parameters. They are kept in a file, so that an interrupted sweep can
---- continue.
+--- Runs experiments: one measurement per combination of parameters. The results are kept in a file, so that an interrupted sweep
+--- can continue.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -14,7 +14,7 @@ local sweep_methods = {}
 
 -- ---- one point
 
--- Sets a column of a row; raises an error if the column already has another value.
+-- Sets a column of a row. Raises an error if the column already has another value.
 local function put(row, name, value)
   if row[name] ~= nil and row[name] ~= value then
     errors.fail("invalid", "rename one of them", "sweep: the result of run has two values for the column '%s'", name)
@@ -29,7 +29,7 @@ local function time_columns(t)
     conditions = t.conditions, unsafe = t.unsafe, disturbed = t.disturbed}
 end
 
--- Sets the columns of a named time record. Their names say which statistic they have.
+-- Sets the columns of a named time record. The name of a column ends with its statistic, as in "tiled_median".
 local function put_time(row, name, t)
   local q1, q3 = times.half(t)
   put(row, name .. "_median", t.median)
@@ -73,7 +73,8 @@ local function flatten(value, point)
   return row
 end
 
--- Runs a point. A refusal is a result of the point; an interrupt or an error in the script is raised again.
+-- Runs a point. An error of the library, such as a refusal, is a result of the point. An interrupt or an error in the script is
+-- raised again.
 local function run_point(o, point)
   local copy = {}
   for k, v in pairs(point) do copy[k] = v end
@@ -118,13 +119,14 @@ local function cell(value, kind)
   return value == nil and "" or points.form_of(value)
 end
 
--- True for columns with the conditions of times.
+-- True if the column has the conditions of times.
 local function tells_conditions(name, all)
   local time = name:match "^(.*)_conditions$"
   return name == "conditions" and all.median or time and all[time .. "_median"]
 end
 
--- False for columns that are written to the files but not printed: the machine of the times, and other data for plots.
+-- False if the column is written to the files but not printed. These columns have the machine, the quartiles of times, and
+-- conditions that all times share.
 local function is_shown(name, all, shared)
   local time = name:match "^(.*)_q[13]$"
   return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_median"])
@@ -180,7 +182,7 @@ local function to_string(list)
   return table.concat(out, "\n")
 end
 
--- Checks the options about files; csv and json must not be the same file.
+-- Checks the options about files. csv and json must not be the same file.
 local function check_files(o)
   for _, kind in ipairs {"csv", "json"} do
     if o[kind] ~= nil then errors.expect("sweep: " .. kind, o[kind], "string") end

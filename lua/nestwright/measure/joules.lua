@@ -28,7 +28,7 @@ local function text_of(r)
     written.quantity(r.watts, "W"))
 end
 
---- Runs f until enough time has passed; returns the energy of one run.
+--- Runs f repeatedly until `least` seconds have passed. Returns a report on the energy of one run.
 function joules.of(f, least, root)
   local before, start, runs = core.energy_zones(root), core.now(), 0
   repeat

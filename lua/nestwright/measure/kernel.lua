@@ -1,4 +1,4 @@
---- Running schedules: kernels, the interpreter, the evaluation of definitions, and times.
+--- Runs and times kernels, runs schedules in the interpreter, and evaluates definitions.
 local assembly = require "nestwright.measure.assembly"
 local conditions = require "nestwright.measure.conditions"
 local core = require "nestwright.core"
@@ -13,7 +13,7 @@ local inside = require "nestwright.inside"
 local ARRAY, TENSOR = core.classes.array, core.classes.tensor
 local built = setmetatable({}, {__mode = "k"}) -- kernel -> {threads, inputs, loops (their names, as keys)}
 
--- Splits trailing options from tensors: f:time(a, b, {reps = 10}).
+-- Returns the tensors and the options of a call such as f:time(a, b, {reps = 10}). Without options, the second result is nil.
 local function split_options(...)
   local args = table.pack(...)
   local last = args[args.n]
@@ -39,8 +39,8 @@ local function bind_sizes(inputs, arrays)
   return sizes
 end
 
--- Returns the arguments of a run: the given inputs, followed by the outputs, which are given or new. of: a schedule, or the outputs
--- of a definition.
+-- Returns the arguments of a run, which are the given inputs and then the outputs. Outputs that are not given are new arrays. The
+-- second result is the list of the outputs. of: a schedule, or the outputs of a definition.
 local function complete(what, of, arrays)
   local signature = inside.signature(of)
   local nin, nout = #signature.inputs, #signature.outputs
@@ -66,7 +66,7 @@ local function random_array(n, input)
   return core.array(inside.known(input.dims), input.dtype):fill_random(n, 0, narrow and 1 or 9)
 end
 
--- Returns random inputs for a computation whose shapes are constant.
+-- Returns random inputs for a computation with constant shapes. Raises an error if a size is symbolic.
 local function make_inputs(what, inputs)
   local arrays = {}
   for n, input in ipairs(inputs) do
@@ -126,7 +126,7 @@ local function kernel_signature(kernel)
   return ("(%s -> %s)"):format(table.concat(ins, ", "), table.concat(outs, ", "))
 end
 
--- Returns names of options, followed by those of the conditions.
+-- Returns a list of names of options, after appending the options that state conditions.
 local function with_conditions(names) return table.move(conditions.OPTIONS, 1, #conditions.OPTIONS, #names + 1, names) end
 
 local TIME = with_conditions {"reps", "min_seconds", "warmup"}
@@ -146,7 +146,8 @@ end
 
 local function is_kernel(value) return debug.getmetatable(value) == core.classes.kernel end
 
--- Returns the values of a table that are conditions. A kernel or a time may have the name of a condition: {cold = f, warm = g}.
+-- Returns the values of a table that are conditions. A kernel or a time with the name of a condition, as in {cold = f, warm = g},
+-- is not a condition.
 local function conditions_in(list)
   local out = {}
   for _, name in ipairs(conditions.OPTIONS) do
@@ -183,7 +184,8 @@ local function are_alike(a, b)
   return true
 end
 
--- Returns the arrays of one of the runs that are like these, or these.
+-- Returns the arrays of a run that have the same types and shapes as the given arrays. If there is no such run, returns the given
+-- arrays.
 local function shared(runs, arrays)
   for _, run in ipairs(runs) do
     if are_alike(run[2], arrays) then return run[2] end
@@ -191,7 +193,7 @@ local function shared(runs, arrays)
   return arrays
 end
 
--- Returns the kernels with their arguments, after one run of each, and their entries. Kernels whose arrays
+-- Runs each kernel once. Returns a list of the kernels with their arguments, and a list of their entries. Kernels whose arrays
 -- have the same types and shapes get the same arrays, because the places of arrays in memory affect times.
 local function runs_of(found, given, how)
   local runs, of = {}, {}

@@ -9,11 +9,11 @@ local written = require "nestwright.show.written"
 
 local loop_times = {}
 
-local APART = 0.05 -- a greater difference between the code with clocks and the code without clocks is mentioned
+local APART = 0.05 -- a share; a greater difference between the times with and without clocks is mentioned
 local seconds, percent = written.seconds, written.percent
 
--- Returns the loops of a measurement by the id of their statement. The copies of a loop, such as its main part and its rest, have
--- the same id; their times are added.
+-- Returns the loops of a measurement by the id of their statement. The copies of a loop, such as its main part and its tail, have
+-- the same id. Their times are added.
 local function by_id(loops)
   local out = {}
   for _, l in ipairs(loops) do
@@ -28,8 +28,8 @@ local function by_id(loops)
   return out
 end
 
---- Measures the loops of a schedule. arrays: inputs and outputs, or nothing for random inputs; o: threads, opt, reps, sizes.
---- Returns the record of core.loop_times, with by_id.
+--- Measures the loops of a schedule. arrays: inputs and outputs, or an empty list for random inputs; o: threads, opt, reps, sizes.
+--- Returns the record of core.loop_times, with the additional fields by_id and machine.
 function loop_times.measure(what, s, arrays, o)
   arrays = #arrays > 0 and inside.complete(what, s, arrays) or inside.sized_arrays(s, o.sizes or {})
   local r = core.loop_times(s, arrays, o.threads, o.opt, o.reps)
@@ -38,7 +38,7 @@ function loop_times.measure(what, s, arrays, o)
   return r
 end
 
---- Returns the measured time of a loop as text. r: a measurement; id: of the loop's statement.
+--- Returns the measured time of a loop as text. r: a measurement; id: the id of the loop's statement.
 function loop_times.words(r, id)
   local l = r.by_id[id]
   if not l then return "" end

@@ -1,5 +1,6 @@
---- Runs llvm-mca on the instructions of the innermost loop. This is a second estimate of the core's cycles. It is only as good as
---- LLVM's model of the CPU, so the report names the CPU and the model, and says where the model contradicts the machine record.
+--- Runs llvm-mca on the instructions of the innermost loop. This is a second estimate of the cycles of a CPU core. The estimate
+--- depends on LLVM's model of the CPU. So the report names the CPU and the model, and says where the model contradicts the machine
+--- record.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -32,7 +33,7 @@ local function loops_of(asm)
   return loops
 end
 
--- Returns the deepest loop; if several are equally deep, the longest.
+-- Returns the deepest loop. If several loops are equally deep, returns the loop with the most instructions.
 local function innermost(loops)
   local best
   for _, loop in ipairs(loops) do
@@ -41,8 +42,8 @@ local function innermost(loops)
   return best
 end
 
--- LLVM's models of CPUs: how the names of a model's resources begin, and the CPU that the model was made for. LLVM uses the model
--- of an older CPU for a CPU that has none.
+-- The keys are the beginnings of the names of a model's resources. The values are the CPUs that LLVM's models were made for. If
+-- LLVM has no model of a CPU, it uses the model of an older CPU.
 local MODELS = {SB = "sandybridge", HW = "haswell", BW = "broadwell", SKL = "skylake", SKX = "skylake-avx512",
   ICX = "icelake-server", ADLP = "alderlake", SPR = "sapphirerapids", Zn = "znver1", Zn2 = "znver2", Zn3 = "znver3",
   Zn4 = "znver4", Zn5 = "znver5"}
@@ -60,7 +61,8 @@ local function run(lines, cpu)
   return nil, why
 end
 
--- Reads an output: {cycles (per iteration), bound (the cycles by throughput alone), model (the CPU of LLVM's model)}.
+-- Returns the data in an output of llvm-mca: {cycles (per iteration), bound (cycles per iteration by throughput alone), model (the
+-- CPU of LLVM's model)}.
 local function read(out)
   local model
   for resource in out:gmatch "%[[%d.]+%]%s+%- (%w+)" do
@@ -73,7 +75,7 @@ end
 -- ---- the multiply-adds of the model
 
 local WIDTHS = {{"%zmm", 4, 64}, {"%ymm", 3, 32}, {"%xmm", 2, 16}} -- register, number of the width in a record, bytes
-local INDEPENDENT = 12 -- multiply-adds of the probe, which wait for nothing
+local INDEPENDENT = 12 -- the number of multiply-adds of the probe; they do not depend on each other
 
 -- Returns the row of WIDTHS for the widest vector multiply-adds, or nil if there are none.
 local function width_of(lines)
@@ -84,8 +86,8 @@ local function width_of(lines)
   end
 end
 
--- Says how many multiply-adds the model can do per cycle, if the record of the machine has another number. A model with half as
--- many units gives twice the cycles.
+-- Returns a sentence that says how many multiply-adds the model can do per cycle. Returns nil if the record of the machine has
+-- about the same number. A model with half as many units gives twice the cycles.
 local function contradiction(lines, cpu, record)
   local width, probe = width_of(lines), {}
   if not width then return nil end

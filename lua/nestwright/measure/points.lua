@@ -27,7 +27,7 @@ function points.key_of(value)
   return json.encode(plain(value))
 end
 
---- Returns the text of a value in a CSV file, which is the same for the text "1" and the number 1.
+--- Returns the text of a value in a CSV file. The text "1" and the number 1 have the same text.
 function points.form_of(value) return type(value) == "string" and value or points.key_of(value) end
 
 -- Returns the text of a value in older CSV files, whose numbers have 14 digits.
@@ -131,7 +131,8 @@ local function check_list(name, list, in_file)
   end
 end
 
---- Returns the values of a parameter by their CSV text; two values with the same text are an error.
+--- Returns the values of a parameter by their CSV text. If `in_csv` is true, raises an error if different values have the same
+--- text.
 function points.by_form(name, list, in_csv)
   local values = {}
   for _, value in ipairs(list) do
@@ -160,7 +161,7 @@ local function count(lists)
   return n
 end
 
--- Checks that there is enough memory for all rows, which stay in memory.
+-- Raises an error if there is not enough memory for all rows, because all rows stay in memory.
 local function check_room(names, lists, n)
   local parts = {}
   for k, name in ipairs(names) do parts[k] = ("%s (%s)"):format(name, written.plural(#lists[k], "value")) end
@@ -174,7 +175,7 @@ local function check_room(names, lists, n)
 end
 
 --- Returns the names of the parameters in alphabetical order, their lists in this order, and the number of points. in_file: true if
---- the points are kept in a file, where their values must be distinguishable.
+--- the points are kept in a file, which cannot hold infinite values.
 function points.of(params, in_file)
   errors.expect("sweep: params", params, "table")
   local names, lists = {}, {}
@@ -193,7 +194,8 @@ function points.of(params, in_file)
   return names, lists, n
 end
 
---- Iterates over all combinations and their numbers; the last parameter varies fastest.
+--- Returns an iterator over all combinations. It returns the number of a combination and its point. The last parameter varies
+--- fastest.
 function points.each(names, lists, count_of_all)
   local at, number = {}, 0
   for k = 1, #names do at[k] = 1 end

@@ -7,7 +7,7 @@ local result_text = {}
 
 local raw = setmetatable({}, {__mode = "k"})
 
---- The fields of each row from CSV, as they are written in the file.
+--- raw[row] has the fields of a row from CSV, as they are written in the file.
 result_text.raw = raw
 
 -- Returns the keys of a table as texts, in alphabetical order.
@@ -22,7 +22,7 @@ end
 
 local NOT_FINITE = {inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0}
 
---- Returns the value that a CSV field looks like: a number, a boolean or a text.
+--- Returns the value that a CSV field looks like: a number, a boolean or a text. Returns nil for an empty field.
 function result_text.typed(text)
   if text == "" then return nil end
   if text == "true" then return true end
@@ -104,8 +104,8 @@ local function row_of(head, record)
   return row
 end
 
--- Returns the rows of a text, the last row if it is incomplete, and the columns; or nil and the reason why the text is invalid. An
--- incomplete last line is omitted if it ends before the end of the last parameter, or in it.
+-- Returns the rows of a text, the last row if it is incomplete (otherwise nil), and the columns. If the text is invalid, returns
+-- nil and the reason. An incomplete last line is omitted if the values of its parameters may be incomplete.
 local function read_csv(text, names)
   local records, whole = parse_csv(text)
   if not records then return nil, ("record %d is not CSV"):format(whole) end
@@ -207,7 +207,7 @@ local function to_json(rows)
   return "[\n" .. table.concat(lines, ",\n") .. "\n]\n"
 end
 
---- The file formats, each with functions that read the rows of a text and write rows.
+--- Each file format has a function that reads rows from a text, and a function that returns the text of rows.
 result_text.kinds = {csv = {read = read_csv, write = to_csv}, json = {read = read_json, write = to_json}}
 
 return result_text

@@ -38,7 +38,7 @@ local function difference(self, fields, row)
   end
 end
 
--- Merges the row of a file with the same row from another file.
+-- Merges a row of the file at `path` into `known`, which is the row of the same point from another file.
 local function add_to(self, path, known, row)
   local fields = raw[row]
   local column = fields and not self.open and difference(self, fields, known)
@@ -97,7 +97,7 @@ local function note_forms(self, path, row)
 end
 
 -- Keeps each row once. Two different rows with the same parameters come from a sweep over more parameters, so the file is refused.
--- In older CSV files, 8 and 8.0 were two points, so such a file may have both.
+-- In older CSV files, 8 and 8.0 were two points, so an older file may have a row for each of them.
 local function take(self, path, rows, cut)
   local own = {}
   for _, row in ipairs(rows) do
@@ -158,7 +158,7 @@ function results.open(o, names, lists)
   return self
 end
 
---- Returns the row of a point, or nil.
+--- Returns the complete row of a point, or nil if there is none.
 function files:done(point)
   local row = self.by_key[points.key(point, self.names)]
   if not row or self.cut[row] then return nil end
@@ -189,8 +189,8 @@ local function to_write(self, kind)
   return rows
 end
 
---- Writes the files that are out of date; rows that other programs have added in the meantime are kept. last: true to wait until
---- the files are on the disk.
+--- Writes the files that are out of date. Rows that other programs have added in the meantime are kept. If `last` is true, waits
+--- until the files are on the disk.
 function files:write(last)
   look_at_all(self)
   for _, kind in ipairs {"csv", "json"} do

@@ -9,7 +9,7 @@ function rng.new(seed)
   return self
 end
 
---- Returns the next 63 random bits (xorshift64).
+--- Returns the next 63 random bits (xorshift64, with a multiplication of the output).
 function rng:next()
   local x = self.state
   x = x ~ (x << 13)

@@ -10,15 +10,15 @@ local written = require "nestwright.show.written"
 local roofs = {}
 
 local LOOPS = {"read", "copy", "triad"}
-local TRIES = 3 -- the most measurements of a roof that other work disturbs
+local TRIES = 3 -- the largest number of measurements of a roof that other work disturbs
 local PATIENCE = 20 -- seconds after which no roof is measured again
-local SHARED = 1.2 -- a second thread adds nothing if two threads reach less than this times the peak of one
+local SHARED = 1.2 -- several threads are called no faster if they reach less than this times the peak of one thread
 local MOST = 1 << 30 -- the largest number of bytes that memory is measured with, unless twice the last cache is larger
 
 -- ---- measuring
 
--- Returns the best sample, the median, the spread, which is the interquartile range over the median, and whether other work
--- disturbed most of the samples.
+-- Returns a summary of samples: the best, the median, the spread, the number of samples, and whether other work disturbed most of
+-- them. The spread is the interquartile range divided by the median.
 local function summary(samples)
   table.sort(samples)
   local n = #samples
@@ -27,16 +27,17 @@ local function summary(samples)
   return {best = samples[n], median = median, spread = (hi - lo) / median, samples = n, disturbed = samples.disturbed or nil}
 end
 
--- Returns the better of two summaries: an undisturbed one, or the one with the higher rate.
+-- Returns the better of two summaries; `a` may be nil. If only one summary is undisturbed, it is better. Otherwise, the summary
+-- with the higher rate is better.
 local function better(a, b)
   if not a or a.disturbed and not b.disturbed then return b end
   if b.disturbed and not a.disturbed then return a end
   return b.best > a.best and b or a
 end
 
-local began = 0 -- when the current measurement of roofs began
+local began = 0 -- the time in seconds at which the current measurement of roofs began
 
--- Measures again what other work disturbed, and keeps the best of all.
+-- Repeats a measurement, at most TRIES times, while other work disturbs it. Returns the best summary.
 local function undisturbed(measure_once)
   local best
   for _ = 1, TRIES do
@@ -63,7 +64,7 @@ local function bandwidth(name, bytes, threads, step)
   return best
 end
 
--- Measures a bandwidth; as long as there is not enough memory, tries half of the bytes.
+-- Returns a bandwidth. As long as there is not enough memory, the number of bytes is halved.
 local function bandwidth_that_fits(size, threads, step)
   local over = size.over
   while true do
@@ -131,7 +132,7 @@ local function text_of(r)
   return table.concat(out, "\n")
 end
 
-local known = {} -- by number of threads, for the life of the process
+local known = {} -- the roofs by number of threads, for the life of the process
 
 -- Returns the roofs that are kept with the calibration of this machine, or nil if none can be read.
 local function kept(threads)
@@ -146,7 +147,8 @@ local function is_disturbed(r)
   return any
 end
 
--- States that more threads are not faster than one, with the peak of one thread measured at the same time.
+-- Returns a sentence if the threads together are not faster than one thread, otherwise nil. For this, the peak of one thread is
+-- measured.
 local function remark_of(r)
   if r.threads == 1 then return nil end
   local one = undisturbed(function() return summary((select(2, core.peak_flops(1, "f32")))) end)
@@ -163,8 +165,8 @@ local function measured_now(threads)
   return report.new(r, text_of(r))
 end
 
---- Returns the roofs for this number of threads. They are measured once per process. If nw.calibrate keeps a file, they are kept
---- there and not measured again.
+--- Returns the roofs for this number of threads. They are measured once per process. If nw.calibrate has written a file, they are
+--- kept in it and not measured again. If `fresh` is true, they are measured in any case.
 function roofs.of(threads, fresh)
   if fresh or not known[threads] then known[threads] = not fresh and kept(threads) or measured_now(threads) end
   return known[threads]

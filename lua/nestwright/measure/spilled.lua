@@ -10,8 +10,8 @@ local function is_vector(line) return line:find "%%[xyz]mm%d" ~= nil or line:fin
 
 local function is_spill(line) return line:find("Spill", 1, true) ~= nil or line:find("Reload", 1, true) ~= nil end
 
---- Counts the executed spills of vector registers and of other registers in a result of assembly.with_loops. loops: the loops of a
---- cost record.
+--- Returns the numbers of executed spills of vector registers and of other registers in a result of assembly.with_loops. loops: the
+--- loops of a cost record.
 function spilled.count(text, loops)
   local vectors, others = 0, 0
   for _, block in ipairs(emitted.blocks(text, loops)) do
@@ -23,7 +23,7 @@ function spilled.count(text, loops)
   return vectors, others
 end
 
---- Counts the executed spills of a kernel.
+--- Returns these two numbers for a kernel.
 function spilled.of(kernel, loops) return spilled.count(assembly.with_loops(core.kernel_text(kernel, "asm")), loops) end
 
 return spilled

@@ -17,8 +17,9 @@ function statistics.ranks(list)
   return ranks
 end
 
---- Returns the numbers of pairs of entries of five kinds: those in the same order in both lists, in opposite orders, equal only in
---- `a`, equal only in `b`, and equal in both.
+--- Returns the numbers of pairs of entries of five kinds. `same` counts the pairs with the same order in both lists, and `opposite`
+--- the pairs with opposite orders. `equal_a` counts the pairs that are equal only in `a`, `equal_b` those only in `b`, and `equal`
+--- those in both.
 function statistics.pairs_of(a, b)
   local p = {same = 0, opposite = 0, equal_a = 0, equal_b = 0, equal = 0}
   for i = 2, #a do
@@ -77,7 +78,7 @@ function statistics.median(list)
   if n > 0 then return (sorted[(n + 1) // 2] + sorted[n // 2 + 1]) / 2 end
 end
 
---- Returns the median of |guess - truth| / truth.
+--- Returns the median of the relative errors |guess - truth| / truth.
 function statistics.median_error(guess, truth)
   local errors = {}
   for n = 1, #guess do errors[n] = math.abs(guess[n] - truth[n]) / truth[n] end

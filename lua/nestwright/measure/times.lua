@@ -1,5 +1,5 @@
---- Time records, and comparisons of several records. A comparison states the speed-up of each record, or that the record is not
---- distinguishable from the base.
+--- Makes time records, and comparisons of several records. A comparison states the speed-up of each record, or that the record is
+--- not distinguishable from the base.
 local conditions = require "nestwright.measure.conditions"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -22,10 +22,11 @@ local function min_text(t) return t.min and seconds(t.min) or "unknown" end
 local function median_text(t) return t.fastest_alone and "unknown" or seconds(t.median) end
 local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
 
--- What a reader must know before using the numbers.
+-- Returns what a reader must know before using the numbers.
 local function remarks(t) return (t.unsafe and ", unsafe" or "") .. (t.disturbed and ", disturbed by other work" or "") end
 
---- Returns the marks of a time in a picture: steps of its schedule were not judged, or other work disturbed its measurement.
+--- Returns the marks of a time in a picture. "(unsafe)" means that steps of the schedule were not judged. "(disturbed)" means that
+--- other work disturbed the measurement.
 function times.marks(t) return (t.unsafe and " (unsafe)" or "") .. (t.disturbed and " (disturbed)" or "") end
 
 function time_meta.__tostring(t)
@@ -83,13 +84,13 @@ function times.half(t)
   if t.samples and #t.samples > 1 then return times.quartiles(t.samples) end
 end
 
-local CHANCE, EFFECT = 0.001, 1.03 -- for a verdict on times that were measured in turn
-local ROUNDS = 10 -- the least number of such rounds; with fewer, times are compared as if they were measured separately
+local CHANCE, EFFECT = 0.001, 1.03 -- the limits of probability and speed-up for a verdict on times that were measured in turn
+local ROUNDS = 10 -- the least number of rounds for this verdict; with fewer, times are compared as if they were measured separately
 
--- Returns the probability that one of two equal kernels is faster in at least k of n rounds, which is twice the tail of a binomial
+-- Returns the probability that one of two equal kernels is faster in at least k of n rounds. This is twice the tail of a binomial
 -- distribution (the sign test).
 local function chance(k, n)
-  local tail, ways = 0, 1 -- ways: n over i, divided by 2^n at the end
+  local tail, ways = 0, 1 -- ways: the number of ways to choose i of n rounds
   for i = 0, n - k do
     tail = tail + ways
     ways = ways * (n - i) / (i + 1)
@@ -97,9 +98,9 @@ local function chance(k, n)
   return 2 * tail / 2.0 ^ n
 end
 
--- True if two kernels that were measured in turn differ: the median of the ratios of their times differs from 1 by more than
--- EFFECT, and one is faster in more rounds than is likely by chance (CHANCE). What changes the speed of the machine for some time
--- changes both times of a round, but not their ratio.
+-- True if two kernels that were measured in turn differ. The median of the ratios of their times must exceed EFFECT (or be less
+-- than 1 / EFFECT), and one kernel must be faster in more rounds than is likely by chance (CHANCE). Ratios are used because a
+-- change of the machine's speed changes both times of a round, but not their ratio.
 local function differs_in_turn(a, b)
   local ratios, below, n = {}, 0, math.min(#a.samples, 1000)
   for k = 1, n do
@@ -113,7 +114,7 @@ local function differs_in_turn(a, b)
 end
 
 --- True if two records are distinguishable. If they were measured in turn for at least ten rounds, this means that the median of
---- the ratios differs from 1 by more than 3 %, and that equal kernels would give so one-sided a result in at most one of 1,000
+--- the ratios differs from 1 by more than 3 %, and that chance alone gives such a result for equal kernels in at most one of 1,000
 --- comparisons (sign test). Otherwise, it means that the middle halves of their times do not overlap. Returns nil if one of the
 --- middle halves is unknown, or if other work disturbed one of the measurements.
 function times.distinguishable(a, b)
@@ -125,7 +126,7 @@ function times.distinguishable(a, b)
   return ahi < blo or bhi < alo
 end
 
---- Raises an error unless the value is a plain table without a metatable.
+--- Returns the value if it is a table without a metatable. Otherwise, raises an error.
 function times.plain(what, value)
   if type(value) == "table" and getmetatable(value) == nil then return value end
   errors.fail("invalid", nil, "%s: expected a table, got %s", what,
@@ -165,7 +166,7 @@ local function summarise(t)
   t.reps, t.spread = t.reps or #t.samples, t.spread or lo and (hi - lo) / t.median
 end
 
---- Returns a record of given numbers, in seconds: {min, median, samples}, of which at least one is required.
+--- Returns a time record of given numbers in seconds. At least one of the fields min, median and samples is required.
 function times.given(what, value)
   if times.is_record(value) then return value end
   local o, t = errors.options(what, times.plain(what, value), FIELDS), {elsewhere = true}
@@ -190,9 +191,9 @@ local function is_named(value)
   return type(value) == "table" and getmetatable(value) == nil and type(value[1]) == "string" and value[2] ~= nil
 end
 
---- Returns the entries of {f, {"name", g}, name = h} with their labels: first those of the list, in its order, then those with a
---- key, in the order of their keys, since Lua does not keep the order in which keys are written. options: keys that are not
---- entries; what: the argument, for errors.
+--- Returns the entries of a table such as {f, {"name", g}, name = h} with their labels. The entries of the list come first, in its
+--- order. The entries with a key come after them, in alphabetical order, because Lua does not keep the order in which keys are
+--- written. options: the keys that are not entries; what: the name of the argument, for errors.
 function times.entries(what, list, options)
   local found, names = {}, {}
   for n, value in ipairs(list) do
@@ -209,7 +210,7 @@ function times.entries(what, list, options)
   return found
 end
 
---- Two verdicts: the spread of one of the times is unknown; other work disturbed one of them.
+--- The verdict is UNKNOWN if the spread of one of the times is unknown. It is DISTURBED if other work disturbed one of the times.
 times.UNKNOWN, times.DISTURBED = "no verdict: spread unknown", "no verdict: disturbed by other work"
 
 local function verdict(t, base)
@@ -230,7 +231,7 @@ local function name_of(list, base)
   errors.fail("invalid", nil, "base: there is no '%s'", tostring(base))
 end
 
--- Sets the verdicts of all entries. By default, the first measured entry is the base.
+-- Sets the verdicts of all entries. The base is the first entry that was measured.
 local function judge(list)
   for _, t in ipairs(list) do
     if not t.refused then list.base = t break end
@@ -238,8 +239,8 @@ local function judge(list)
   for _, t in ipairs(list) do t.verdict = verdict(t, list.base) end
 end
 
---- Makes a comparison of labelled records. fields: rounds (nil if measured separately), base (the label of the base), style (of the
---- plot).
+--- Makes a comparison of labelled records. fields: rounds (the number of rounds, or nil if the records were measured separately),
+--- base (the label of the base), style (of the plot).
 function times.comparison(list, fields)
   if fields.base then table.insert(list, 1, table.remove(list, name_of(list, fields.base))) end
   judge(list)
@@ -249,7 +250,7 @@ end
 
 local LABEL = 60 -- the most characters of a label in a table
 
--- What a reader must know about one time in a list. own: true if its conditions are not those of the whole list.
+-- Returns what a reader must know about one time in a list. own: true if the times of the list have different conditions.
 local function tail_of(t, own)
   return (t.unsafe and ", unsafe" or "") .. (own and t.conditions and ", " .. t.conditions or "")
 end
@@ -302,8 +303,7 @@ rows.define(comparison_methods, "comparison", "timing", "plot",
     return require "nestwright.plots.times".make(c, errors.options("plot", options, {"style", "title"}))
   end)
 
---- Returns a record with the label and the times of an entry. The record is a copy, so that a comparison that changes the record
---- does not change the entry.
+--- Returns a record with the label and the times of an entry. The record is a copy, because a comparison changes its records.
 function times.labelled(what, entry)
   local given, t = times.given(("%s: %s"):format(what, entry.label), entry.value), {}
   for key, value in pairs(given) do t[key] = value end

@@ -1,15 +1,15 @@
 --- Measures kernels for a choice between them. A time that other work disturbed gives no verdict, so it is measured again while
---- there is time for this. If it stays disturbed, the caller must not choose by it, and must not keep it.
+--- there is time for this. If the time stays disturbed, the caller must not use it for the choice, and must not keep it.
 local core = require "nestwright.core"
 
 local undisturbed = {}
 
 local PATIENCE = 10 -- seconds that all disturbed measurements for one choice may take together
 
---- Returns the budget of a choice.
+--- Returns the budget of a choice, which has the seconds that are left for measuring again.
 function undisturbed.budget() return {left = PATIENCE} end
 
---- Returns a time as core.kernel_time does; its field `disturbed` says whether it stayed disturbed.
+--- Returns a time as core.kernel_time does. Its field `disturbed` is true if it stayed disturbed.
 function undisturbed.time(budget, kernel, arguments, reps, min_seconds)
   while true do
     local began = core.now()

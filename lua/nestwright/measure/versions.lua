@@ -28,7 +28,7 @@ end
 
 -- ---- measuring
 
--- Returns the reason why a program is not measured. Interrupts and internal errors are raised again.
+-- Returns the reason why a program is not measured. Interrupts, and errors that do not come from the library, are raised again.
 local function reason(problem)
   if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
   return problem.message
@@ -98,7 +98,7 @@ function versions.check(what, options, more)
   return o
 end
 
---- Returns the rows of the log to measure: those that o.versions lists or, by default, all.
+--- Returns the rows of the log to measure: those of the versions in o.versions or, by default, all rows.
 function versions.line(what, s, o)
   local line, at = s:log(), {}
   if not o.versions then return table.move(line, 1, #line, 1, {}) end

@@ -7,7 +7,7 @@ local workloads, make = {}, {}
 
 local function library() return require "nestwright" end
 
---- Matrix product: C[i, j] is the sum of A[i, k]*B[k, j] over k.
+--- Makes a matrix product: C[i, j] is the sum of A[i, k]*B[k, j] over k.
 function make.gemm(m, n, depth)
   local nw = library()
   local A, B = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({depth, n}, "f32", "B")
@@ -15,7 +15,7 @@ function make.gemm(m, n, depth)
   return nw.compute({m, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
 end
 
---- Convolution in one dimension: C[i] is the sum of A[i - t]*W[t] over all taps t, where A is zero outside of its bounds.
+--- Makes a convolution in one dimension: C[i] is the sum of A[i - t]*W[t] over all taps t, where A is zero outside of its bounds.
 function make.conv1d(n, taps)
   local nw = library()
   local A, W = nw.placeholder({n}, "f32", "A"), nw.placeholder({taps}, "f32", "W")
@@ -26,7 +26,8 @@ function make.conv1d(n, taps)
   return nw.compute({n + taps - 1}, function(i) return nw.sum(P(i + taps - 1 - t) * W(t), t) end, "C")
 end
 
---- Depthwise convolution: each channel has its own 3x3 kernel. The input is padded, so the output has the input's size.
+--- Makes a depthwise convolution, in which each channel has its own 3x3 filter. The input is padded, so the output has the input's
+--- size.
 function make.depthwise(c, h, w)
   local nw = library()
   local A, K = nw.placeholder({c, h, w}, "f32", "A"), nw.placeholder({c, 3, 3}, "f32", "K")
@@ -37,7 +38,7 @@ function make.depthwise(c, h, w)
   return nw.compute({c, h, w}, function(ch, y, x) return nw.sum(P(ch, y + dy, x + dx) * K(ch, dy, dx), {dy, dx}) end, "D")
 end
 
---- Blur: the mean of three neighbours along rows, and then along columns.
+--- Makes a blur: the mean of three neighbours along rows, and then along columns.
 function make.blur(h, w)
   local nw = library()
   local A = nw.placeholder({h + 2, w + 2}, "f32", "A")
@@ -46,7 +47,7 @@ function make.blur(h, w)
   return nw.compute({h, w}, function(y, x) return mean(X(y, x), X(y + 1, x), X(y + 2, x)) end, "Y")
 end
 
---- A fully connected layer: R[i, j] = max(S[i, j] + b[j], 0), where S[i, j] is the sum of A[i, k]*W[j, k] over k.
+--- Makes a fully connected layer: R[i, j] = max(S[i, j] + b[j], 0), where S[i, j] is the sum of A[i, k]*W[j, k] over k.
 function make.dense(m, n, depth)
   local nw = library()
   local A, W = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({n, depth}, "f32", "W")
@@ -55,7 +56,7 @@ function make.dense(m, n, depth)
   return nw.compute({m, n}, function(i, j) return nw.max(S(i, j) + b(j), 0) end, "R")
 end
 
---- A convolution: each of o outputs sums 3x3 windows of all c inputs, without padding.
+--- Makes a convolution without padding: each of o output channels is a sum over 3x3 windows of all c input channels.
 function make.conv2d(o, c, h, w)
   local nw = library()
   local A, K = nw.placeholder({c, h + 2, w + 2}, "f32", "A"), nw.placeholder({o, c, 3, 3}, "f32", "K")
@@ -63,7 +64,7 @@ function make.conv2d(o, c, h, w)
   return nw.compute({o, h, w}, function(f, y, x) return nw.sum(A(q, y + dy, x + dx) * K(f, q, dy, dx), {q, dy, dx}) end, "F")
 end
 
---- Max pooling: the largest element of each 3x3 window, with zeros as padding and stride 2.
+--- Makes a max pooling: the largest element of each 3x3 window, with stride 2 and zeros as padding.
 function make.pool(c, h, w)
   local nw = library()
   local A = nw.placeholder({c, 2 * h, 2 * w}, "f32", "A")
@@ -74,7 +75,7 @@ function make.pool(c, h, w)
   return nw.compute({c, h, w}, function(ch, y, x) return nw.max(P(ch, 2 * y + dy, 2 * x + dx), {dy, dx}) end, "M")
 end
 
---- The gradient of an image: differences along rows and columns, and their magnitude.
+--- Makes the magnitude of the gradient of an image, from differences along rows and along columns.
 function make.sobel(h, w)
   local nw = library()
   local A = nw.placeholder({h + 2, w + 2}, "f32", "A")
@@ -88,7 +89,7 @@ function make.sobel(h, w)
   return nw.compute({h, w}, function(y, x) return nw.sqrt(V(y, x) * V(y, x) + H(y, x) * H(y, x)) end, "G")
 end
 
---- A step of the heat equation in three dimensions.
+--- Makes one time step of the heat equation in three dimensions.
 function make.heat(d, h, w)
   local nw = library()
   local A = nw.placeholder({d + 2, h + 2, w + 2}, "f32", "A")
@@ -99,14 +100,14 @@ function make.heat(d, h, w)
   end, "U")
 end
 
---- The sum of A and B transposed.
+--- Makes the sum of A and the transpose of B.
 function make.transpose(n)
   local nw = library()
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
   return nw.compute({n, n}, function(i, j) return A(i, j) + B(j, i) end, "T")
 end
 
---- Subtracts from each row its mean.
+--- Makes the difference of a matrix and the means of its rows.
 function make.center(m, n)
   local nw = library()
   local A, k = nw.placeholder({m, n}, "f32", "A"), nw.reduce_axis(n, "k")
@@ -124,7 +125,7 @@ for name in pairs(make) do list[#list + 1] = name end
 table.sort(list)
 workloads.list, workloads.names = list, table.concat(list, ", ")
 
---- Returns the computation of this name, with its default sizes unless others are given.
+--- Returns the computation of this name, with the given sizes. If no sizes are given, the default sizes are used.
 function workloads.make(what, name, ...)
   if make[name] then return make[name](table.unpack(select("#", ...) > 0 and {...} or SIZES[name])) end
   local near = core.nearest(name, list)

@@ -34,7 +34,8 @@ function comms.new_id()
   return ("nestwright-%x-%x-%d"):format(os.time(), math.random(0, 0xffffff), number)
 end
 
---- Opens a channel to `target`; on_message(data) receives its messages.
+--- Opens a channel to the front end's objects with the name `target`, and returns it. on_message(data) is called for each message
+--- that arrives.
 function comms.open(target, data, on_message, metadata, id)
   local comm = setmetatable({id = id or comms.new_id(), target = target, on_message = on_message, metadata = metadata}, meta)
   open[comm.id] = comm
@@ -42,7 +43,7 @@ function comms.open(target, data, on_message, metadata, id)
   return comm
 end
 
---- Accepts channels that front ends open to `target`: on_open(comm, data).
+--- Accepts the channels that front ends open to the name `target`. on_open(comm, data) is called for each of them.
 function comms.register(target, on_open) targets[target] = on_open end
 
 function comms.list(target)

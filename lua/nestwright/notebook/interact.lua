@@ -59,7 +59,7 @@ local function control(name, value)
   return list(name, value)
 end
 
--- Reads names that are given in order, as in {"tile", {8, 16}}, and the function.
+-- Returns the controls of the arguments that are given in order, as in {"tile", {8, 16}}, and the function.
 local function placed(spec)
   local out, f = {}, nil
   for _, item in ipairs(spec) do
@@ -74,7 +74,8 @@ local function placed(spec)
   return out, f or fail("nw.interact{tile = {8, 16, 32}, function(tile) ... end}", "spec: there is no function")
 end
 
--- Returns the arguments. Names that are not given in order are matched with the parameters of the function.
+-- Returns the controls of all arguments, and the function. Arguments that are not given in order are matched by name with the
+-- parameters of the function.
 local function arguments_of(spec)
   local found, f = placed(spec)
   local named, left, names = {}, 0, {}
@@ -120,7 +121,7 @@ local function heading(controls)
 end
 
 -- Calls the function. Returns a list of items: {text} for text that the function printed, and {value} for values that it showed or
--- returned. show(items): displays the items so far, if possible.
+-- returned. show(items) displays the items so far; `show` may be nil.
 local function call(f, controls, show)
   local arguments = {}
   for n, c in ipairs(controls) do arguments[n] = c.value end
@@ -147,7 +148,7 @@ local function call(f, controls, show)
   return items
 end
 
--- Combines all results in one output. So the page does not jump if the number of results changes.
+-- Combines all results in one output, because the page would jump if the number of outputs changed.
 local function together(head, items)
   local pieces, texts = {"<p><b>" .. html.escape(head) .. "</b></p>"}, {head}
   for _, item in ipairs(items) do
@@ -213,8 +214,8 @@ function MODEL.list(c, live)
   return live.choice(c.slider and "SelectionSlider" or "Dropdown", c.labels, c.index, state, function(n) set(c.values[n]) end)
 end
 
--- Calls the function, and returns the items from `call`. Sets live.release if the function is slow or measures times: it is then
--- called only after the mouse button is released. The option `release` overrides this.
+-- Calls the function, and returns the items from `call`. Sets live.release if the function is slow or measures times. The function
+-- is then called only after the mouse button is released. The option `release` overrides this.
 local function watched(f, controls, live, show)
   local made, from = times.made, core.now()
   local items = call(f, controls, show)
@@ -234,7 +235,7 @@ local function in_notebook(controls, f, o)
   local output, below
   local function page(items) return together(heading(controls), items) end
   local function press() return page {{text = "press " .. o.label}} end
-  -- After the page is reloaded, its outputs have no ids, so they are shown again.
+  -- After the page is reloaded, its outputs cannot be updated, because they have no ids. They are replaced by new outputs.
   local function put(result, lower)
     if live.reloaded then
       live.reloaded = false
@@ -272,7 +273,7 @@ local function in_notebook(controls, f, o)
 end
 
 -- Reads the option `button`. Sets o.label to the label of the button. Sets o.run to the function that the button calls: the given
--- one, or `f` if only a label is given. Returns the function that is called when a control changes, or nil if there is none.
+-- function, or `f` if only a label is given. Returns the function that is called when a control changes, or nil if there is none.
 local function button_of(o, f)
   local b = o.button
   if b == nil then return f end

@@ -1,5 +1,5 @@
---- Makes the HTML of loop nests for notebooks from the HTML of the core. Loops can be folded, tooltips show the steps that made a
---- loop and the strides of an access, and two versions can be shown side by side.
+--- Makes the HTML of loop nests for notebooks from the HTML of the core. Loops can be folded. Tooltips show the steps that made a
+--- loop and the strides of an access. Two versions can be shown side by side.
 local core = require "nestwright.core"
 local html = require "nestwright.show.html"
 local written = require "nestwright.show.written"
@@ -30,8 +30,8 @@ local function plain(line) return (line:gsub("<[^>]*>", ""):gsub("&%l+;", UNESCA
 
 -- ---- lines
 
--- Returns the lines of the core's HTML. The fields of a line are html (wrapped to a number of columns), text, gutter (the change
--- mark " ", "+" or "-", or none) and indent. `gutters` is true if each line begins with a change mark.
+-- Returns the lines of the core's HTML. The fields of a line are html (wrapped at `columns`), text, gutter (the change mark " ",
+-- "+" or "-", or "" without change marks) and indent. `gutters` is true if each line begins with a change mark.
 local function lines_of(raw, gutters, columns)
   local out = {}
   for line in raw:match '^<pre class="nw">(.*)</pre>%s*$':gmatch "([^\n]*)\n" do
@@ -59,7 +59,8 @@ local function steps_text(moves)
   return table.concat(out, "; ")
 end
 
--- Returns the loops around a line with the strides of its accesses to a tensor, innermost first.
+-- Returns the strides {loop, bytes} of a line's access to a tensor, for the loops around the line, innermost first. For a
+-- vectorized or unrolled loop, the list also has an entry {loop, mark}.
 local function moves_of(tensor, around, sweeps)
   local found = {}
   for at = #around, 1, -1 do
@@ -91,7 +92,7 @@ end
 
 local known = setmetatable({}, {__mode = "k"}) -- schedule -> {version, cache results by tensor}
 
---- Keeps the result of a cache simulation for the current version of a schedule.
+--- Keeps the L1 misses of each tensor from a cache simulation of the current version of a schedule, for the tooltips.
 function nests.learn(s, by_tensor)
   local of = {}
   for _, row in ipairs(by_tensor) do
@@ -116,8 +117,8 @@ end
 
 local DOTTED = "border-bottom:1px dotted #999999"
 
--- Marks each access `name[...]` of a line with a tooltip. A name without an index, such as that of a loop, is not an access, and
--- neither is a number.
+-- Adds a tooltip to each access `name[...]` of a line. A number is not an access. A name without an index, such as the name of a
+-- loop, is not an access either.
 local function with_accesses(line, say)
   return (line:gsub("(%f[%w_][%a_][%w_.]*)(%b[])", function(name, index)
     local words = say(name)
@@ -137,7 +138,7 @@ end
 
 local MARKS = {vectorize = true, unroll = true}
 
--- Calls f(line, number, loops around it) for the lines of a nest.
+-- Calls f(line, number of the line, loops around the line) for each line of a nest.
 local function each(lines, f)
   local around = {}
   for n, line in ipairs(lines) do
@@ -171,7 +172,8 @@ local function line_html(line)
   return text .. "\n"
 end
 
--- Adds the lines from `at` on that are indented by more than `outside`. Returns the number of the next line.
+-- Adds the lines from number `at` on, up to the first line that is indented by at most `outside`. Returns the number of that line.
+-- Lines that are indented more than the line above them can be folded.
 local function folded(lines, at, outside, out)
   while lines[at] and lines[at].indent > outside do
     local line, inner = lines[at], lines[at + 1]
@@ -210,14 +212,14 @@ end
 
 -- ---- two versions
 
-local COLUMNS = 56 -- columns per side, so that both fit on the screen
+local COLUMNS = 56 -- the number of columns of a side; both sides must fit on the screen
 
--- Adds the rows of a line, or one empty row, to a side.
+-- Adds the rows of a wrapped line to a side. If `line` is nil, adds one empty row.
 local function put(side, line)
   for row in ((line and looking(line.html) or "") .. "\n"):gmatch "(.-)\n" do side[#side + 1] = row end
 end
 
--- Makes both sides equally long, so that removed and added lines are side by side; the shorter side is filled with empty lines.
+-- Adds empty rows to the shorter side, so that the next lines are side by side.
 local function level(left, right)
   while #left < #right do put(left) end
   while #right < #left do put(right) end
@@ -228,7 +230,8 @@ local function cell(lines)
     .. table.concat(lines, "\n") .. "\n</pre>") .. "</td>"
 end
 
---- Returns a diff, which the core made, as a table with two columns.
+--- Returns the HTML of a diff as a table with two columns. `raw` is the core's HTML of the diff. `before` and `after` are the
+--- headings.
 function nests.beside(raw, before, after)
   local left, right = {}, {}
   for _, line in ipairs(lines_of(raw, true, COLUMNS)) do

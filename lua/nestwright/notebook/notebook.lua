@@ -1,4 +1,4 @@
---- The functions that the Jupyter kernel calls to answer requests and to make the output of cells. Arguments and results are JSON
+--- The Jupyter kernel calls these functions to answer requests and to make the output of cells. Requests and answers are JSON
 --- texts.
 local notebook = {}
 
@@ -27,8 +27,8 @@ end
 
 local function plain(...) return prompt.text(false, ...) end
 
---- Returns the results of a cell as {data, metadata}, or nil if there are no results. They may contain several pictures and tables.
---- The first result is assigned to the global `_`.
+--- Returns the results of a cell as {data, metadata}, or nil if there is nothing to show. The data may contain several pictures and
+--- tables. The first result is assigned to the global `_`.
 function notebook.shown(...)
   local n, first = select("#", ...), ...
   if n == 1 and first == nil then
@@ -58,7 +58,7 @@ end
 
 local function first_line(text) return text:gsub("\27%[[%d;]*m", ""):match "^[^\n]*" end
 
--- Shows the picture of a conflict, before the text.
+-- Shows the picture of the conflict of a refused step. The text of the error appears after it.
 local function show_refusal(err)
   local picture = mime.refusal(err)
   local bundle, metadata = mime.of(picture or "", tostring)
@@ -66,7 +66,8 @@ local function show_refusal(err)
   front.publish("display_data", json.encode {data = bundle, metadata = metadata, transient = {}})
 end
 
---- Returns ename, evalue and traceback of an error. argument: {text, interrupted, shown}, where text is what the prompt would show.
+--- Returns ename, evalue and traceback of an error. argument: {text, interrupted, shown}. `text` is the text of the error at the
+--- prompt. If `shown` is true, the picture of the conflict is shown, too.
 function notebook.failure(argument, err)
   local given = json.decode(argument)
   if given.shown then pcall(show_refusal, err) end -- if the picture cannot be drawn, the text remains
@@ -77,14 +78,14 @@ end
 
 -- ---- code
 
---- Returns help for a name, by MIME type; detail 1 adds the source of a function.
+--- Returns help for a name, by MIME type, or nil if the name is not known. With detail = 1, the help has the source of a function.
 function notebook.inspected(argument)
   local given = json.decode(argument)
   local text, known = prompt.inspect(given.name, given.detail == 1)
   return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 
-local MOST_WORDS = 1 << 15 -- longer code is not searched for keywords, because the search is quadratic for unclosed long comments
+local MOST_WORDS = 1 << 15 -- longer code is not searched for keywords; an unclosed comment makes the search quadratic
 
 -- The number of blocks that each keyword or bracket opens and closes in an unfinished chunk.
 local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},
@@ -99,10 +100,10 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local MOST_PARTS, MOST_READ = 100, 8 << 20 -- limits: the divisions of a cell that are tried, and the bytes parsed in total
+local MOST_PARTS, MOST_READ = 100, 8 << 20 -- the largest numbers of divisions that are tried, and of parsed bytes
 
--- True if the host accepts the code: an expression, statements, or statements followed by an expression after a semicolon or in the
--- last lines.
+-- True if the host accepts the code. The host accepts an expression, or statements, or statements with an expression after them.
+-- This expression begins after a semicolon or at the start of a line.
 local function loads(code)
   if load("return " .. code, "=input", "t") or load(code, "=input", "t") then return true end
   local at = #code

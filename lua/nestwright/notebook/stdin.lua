@@ -1,5 +1,5 @@
---- Implements standard input in a notebook. When code reads it, the front end asks the user for a line. Reading works as in Lua: if
---- a part of an answer was not read, the next read in the same cell gets it, unless it is only the line end.
+--- Implements standard input in a notebook. When code reads it, the front end asks the user for a line. Reading works as in Lua. If
+--- a part of an answer was not read, the next read in the same cell returns this part. A part that is only the line end is dropped.
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
 
@@ -7,7 +7,7 @@ local stdin = {}
 
 local rest -- the part of the last answer that was not read, with its line end; nil if there is none
 
--- Asks for a line if there is no unread input, so that there is at least one character.
+-- Asks for a line if there is no unread input. Afterwards, there is at least one unread character.
 local function ask() rest = rest or display.ask("read", "", false) .. "\n" end
 
 local function take(n)
@@ -70,8 +70,8 @@ local function read(...)
   return table.unpack(out, 1, formats.n)
 end
 
---- Changes `lib`, the io library of cells, and the methods of its files: they ask the front end instead of reading standard input.
---- Other files, and files set by io.input, are read normally. Unread input is discarded at the end of the cell.
+--- Changes `lib`, the io library of cells, and the methods of its files: the changed functions ask the front end instead of reading
+--- standard input. Other files, and files set by io.input, are read normally. Unread input is discarded at the end of the cell.
 function stdin.install(lib)
   local input, terminal, files = io.input, io.stdin, getmetatable(io.stdin).__index
   local read_file, lines_of, lines = files.read, files.lines, io.lines

@@ -8,7 +8,7 @@ local json = require "nestwright.show.json"
 
 local widgets = {}
 
--- A range of versions that fits front ends of ipywidgets 7 and 8.
+-- These ranges of versions fit front ends of ipywidgets 7 and 8.
 local BASE, CONTROLS = {"@jupyter-widgets/base", "^1.2.0 || ^2.0.0"}, {"@jupyter-widgets/controls", "^1.5.0 || ^2.0.0"}
 local SIX = {"jupyter-js-widgets", "~2.1.4"}
 
@@ -53,7 +53,7 @@ local function control_opened(comm)
   end
 end
 
---- Starts to listen to front ends. Called when the kernel starts, because a front end sends the first message.
+--- Starts to listen to front ends. This function is called when the kernel starts, because a front end sends the first message.
 function widgets.listen()
   comms.register("jupyter.widget.version", version_asked)
   comms.register("jupyter.widget.control", control_opened)
@@ -106,8 +106,8 @@ function methods:reference() return "IPY_MODEL_" .. self.comm.id end
 
 local STYLED = {IntSlider = "SliderStyle", FloatSlider = "SliderStyle", Button = "ButtonStyle"}
 
---- Returns a new control. name: its name in ipywidgets, such as "IntSlider"; on_change(changed) returns false for invalid values;
---- on_event(content) receives other messages.
+--- Returns a new control. name: the control's name in ipywidgets, such as "IntSlider". on_change(changed) receives new values and
+--- returns false if they are invalid. on_event(content) receives other messages.
 function widgets.new(name, state, on_change, on_event)
   state.layout = open(named({}, "Layout", true, BASE)):reference()
   if STYLED[name] then
@@ -120,7 +120,8 @@ function widgets.new(name, state, on_change, on_event)
   return model
 end
 
---- Returns a control that selects one of several labels; the index starts at 1.
+--- Returns a control that selects one of several labels. `index` is the index of the selected label, counted from 1. on_index(n) is
+--- called when label n is selected.
 function widgets.choice(name, labels, index, state, on_index)
   state._options_labels = labels
   local at = {}
@@ -136,8 +137,8 @@ end
 --- True if the controls of a cell stay when its output is cleared. They stay in ipywidgets 6, which shows them beside the output.
 function widgets.apart() return widgets.form() == 6 end
 
---- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. It is not sent to
---- front ends of ipywidgets 6. They show the model because of the message "display", and would show the text as well.
+--- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. The text is not sent to
+--- front ends of ipywidgets 6. These front ends show the model because of the message "display", and would also show the text.
 function widgets.show(model, words)
   local data = {["application/vnd.jupyter.widget-view+json"] = {model_id = model.comm.id, version_major = 2, version_minor = 0}}
   if widgets.form() == 6 then model.comm:send {method = "display"} else data["text/plain"] = words end

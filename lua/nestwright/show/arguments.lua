@@ -1,5 +1,6 @@
---- Finds the words that an argument or an option of a call may be, for completion. They come from the types in the rows. Where a
---- type does not list them, they come from the schedule, or from the name of the parameter.
+--- Finds the words that completion offers for an argument or an option of a call. The words come from the type of the parameter in
+--- the row of the function. For types that do not list their words, the words come from the schedule or follow from the parameter's
+--- name.
 local blanks = require "nestwright.show.blanks"
 local calls = require "nestwright.show.calls"
 local core = require "nestwright.core"
@@ -23,7 +24,7 @@ local function each(t, f)
   if t.kind == "list" then each(t.item, f) end
 end
 
--- Returns the alternatives of a type, of which a list is one with the alternatives of its items.
+-- Returns the alternatives of a type. The alternatives of a list type are the alternatives of its items.
 local function alternatives(t, out)
   out = out or {}
   if t.kind == "list" then return alternatives(t.item, out) end
@@ -48,7 +49,8 @@ local function add_branches(found, s)
   end
 end
 
--- The words for types and for names of parameters. s: the schedule, or nil; stage: the name of the stage s[C], or nil.
+-- These functions add the words for a type or for the name of a parameter. s: the schedule, or nil. stage: the name of the stage if
+-- a method of a stage s[C] is called, otherwise nil.
 local OF_TYPE = {
   ["nw.loop"] = function(found, s, stage) if s then add_loops(found, s, stage) end end,
   ["nw.stage"] = function(found, s) if s then add(found, core.schedule_stages(s)) end end,
@@ -65,7 +67,7 @@ local OF_NAME = {
 }
 OF_NAME.versions = OF_NAME.version
 
--- The words for methods whose parameters do not show them.
+-- These functions add words for methods whose parameters do not determine the words.
 local OF_METHOD = {loop = add_loops, diff = add_branches}
 
 -- ---- the parameter at the cursor
@@ -81,14 +83,15 @@ local function rows_of(call)
   return row and {row} or rows.named(call.name)
 end
 
--- True if the parameter is a stage, which a method of s[C] does not take.
+-- True if the parameter may be a stage but not a loop. A method of a stage s[C] does not take such a parameter.
 local function is_stage(param)
   local stage, loop = false, false
   for _, t in ipairs(alternatives(param.type)) do stage, loop = stage or t.name == "nw.stage", loop or t.name == "nw.loop" end
   return stage and not loop
 end
 
--- Returns the parameters as they are written in the call, without those before the colon.
+-- Returns the parameters that are written between the parentheses of the call. `self` is left out if the call has a colon. The
+-- stage is left out if a method of a stage s[C] is called.
 local function written(row, call, stage)
   local list = signature.parameters(row.signature)
   if call.method and list[1] and list[1].name == "self" then table.remove(list, 1) end
@@ -96,7 +99,7 @@ local function written(row, call, stage)
   return list
 end
 
--- Returns the option with this name in a list of parameters.
+-- Returns the option with this name in a list of parameters, or nil.
 local function option(params, name)
   local found
   for _, param in ipairs(params) do
@@ -117,8 +120,8 @@ end
 
 local PATHS = {path = true, file = true, csv = true, json = true, library = true} -- the parameters that are names of files
 
---- Returns the set of the words that may be in a string at the end of the text `before`, which is an argument or an option of a
---- call. The second result is true if the name of a file may be there.
+--- Returns the set of the words that may be in a string that follows the text `before`. The string is an argument or an option of
+--- `call`. The second result is true if the string may be the name of a file.
 function arguments.words(call, before)
   local found, known, files = {}, false, false
   if call.name == "help" then add(found, help.words()) end

@@ -6,9 +6,9 @@ local html = require "nestwright.show.html"
 local rows = require "nestwright.language.rows"
 local view = require "nestwright.show.view"
 
-local MOST_SVG = 40000 -- bytes of an SVG; a larger picture is shown as a bitmap
-local COLUMNS = 112 -- columns of text for all values in a row
-local GAP = 3 -- columns of text between two values
+local MOST_SVG = 40000 -- the largest number of bytes of an SVG; a larger picture is shown as a bitmap
+local COLUMNS = 112 -- the number of columns of text for all values in a row
+local GAP = 3 -- the number of columns of text between two values
 
 local function plain(value) return require "nestwright.show.prompt".text(false, value) end
 
@@ -17,7 +17,8 @@ local function kind_of(value)
   return type(meta) == "table" and type(value) ~= "string" and rawget(meta, "__name") or type(value)
 end
 
--- Returns a picture as SVG or as a bitmap, whichever is smaller, or its text if it cannot be drawn.
+-- Returns the HTML of a picture. It contains an SVG if the SVG is small and smaller than the bitmap, otherwise the bitmap. If the
+-- picture cannot be drawn, it contains the picture's text.
 local function drawn(plot)
   local bundle = plot:bundle()
   local png, picture = bundle["image/png"], bundle["image/svg+xml"]
@@ -27,7 +28,8 @@ local function drawn(plot)
   return html.image("png", png, size, plot.caption)
 end
 
--- Returns a text of several lines, such as loops, wrapped so that the columns fit side by side.
+-- Returns the HTML of a text of several lines, such as loops. Lines are wrapped at `most` characters, so that the columns fit side
+-- by side.
 local function folded(text, most)
   local lines = {}
   for line in (text .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = html.hanging(html.escape(line), most) end
@@ -43,7 +45,7 @@ local function piece_of(value, most)
   return (require "nestwright.show.mime".piece(value, plain))
 end
 
--- Returns the columns from `first` to `last` as rows of a table.
+-- Returns an HTML table with the columns from `first` to `last`. `most` is the largest number of columns in a table.
 local function table_of(columns, first, last, most)
   local out, deepest = {"<table>"}, 0
   for n = first, last do deepest = math.max(deepest, #columns[n]) end
@@ -74,7 +76,7 @@ end
 
 local function width_of(line) return utf8.len(line) or #line end
 
--- Returns texts side by side, or one below the other if they are too wide.
+-- Returns a text that shows the texts side by side, or one below the other if they are too wide.
 local function lined_up(texts)
   local columns, width, total, deepest = {}, {}, GAP * (#texts - 1), 0
   for n, text in ipairs(texts) do

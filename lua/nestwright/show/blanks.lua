@@ -1,11 +1,12 @@
---- Removes blanks at the ends of texts. Matching a pattern such as "%s*$" takes time that is quadratic in the number of adjacent
---- blanks, and cannot be interrupted. So a line with a megabyte of blanks would block a session for an hour.
+--- Removes blanks at the ends of texts. A match with a pattern such as "%s*$" takes a time that is quadratic in the number of
+--- adjacent blanks, and it cannot be interrupted. Such a match would block a session for an hour if a line had a megabyte of
+--- blanks.
 local blanks = {}
 
---- Removes blanks at the end.
+--- Returns the text without the blanks at its end.
 function blanks.right(text) return text:match "^(.*%S)" or "" end
 
---- Removes blanks at both ends.
+--- Returns the text without the blanks at both ends.
 function blanks.trim(text) return blanks.right(text:match "^%s*(.*)$") end
 
 return blanks

@@ -1,12 +1,14 @@
---- Finds the call around the end of a text, for completion.
+--- Finds the call around the end of a text, for completion. It is the function call whose arguments are still incomplete at the end
+--- of the text.
 local blanks = require "nestwright.show.blanks"
 
 local calls = {}
 
 local MOST_NAME = 200 -- the largest number of bytes of a name
-local MOST_NESTED = 40 -- the deepest nesting of quotes and brackets around the cursor
+local MOST_NESTED = 40 -- the deepest nesting of quotes and brackets that is examined
 
---- Returns the position of the quote or brace that is open at the end of the text, and its kind, which is "[" for a long string.
+--- Returns the position of the innermost quote, brace or parenthesis that is open at the end of the text, and its character. The
+--- character is "[" for a long string. Returns nil if nothing is open.
 function calls.open_at(text)
   local stack, at = {}, 1
   while at <= #text do
@@ -36,7 +38,8 @@ function calls.open_at(text)
   return top, top and text:sub(top, top)
 end
 
--- Returns the receiver and the method (or function) of the call around the end of a text, both as text.
+-- Returns the text of the receiver and the name of the method of the call around the end of a text. For the call of a function,
+-- returns nil and the text of the function. Returns nil if there is no call.
 local function callee(before)
   local head = blanks.right(before)
   for _ = 1, MOST_NESTED do

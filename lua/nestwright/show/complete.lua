@@ -1,5 +1,5 @@
---- Implements completion and inspection. No user code runs here: names are looked up by raw access and in __index tables only. The
---- members of this library's objects are found in their rows.
+--- Implements completion and inspection. A name is looked up by raw access and in __index tables only, so that the look-up runs no
+--- code of the user. The members of this library's objects are found in their rows.
 local complete = {}
 
 local MOST_TEXT = 1 << 13 -- the largest number of bytes before the cursor that are examined, because completion must be fast
@@ -35,7 +35,7 @@ local function raw_index(value, key)
   end
 end
 
--- Returns the stage s[C] of a schedule s, where C is a tensor or a name.
+-- Returns the stage s[C] of a schedule s, where C is a tensor or a name. Returns nil if s is not a schedule.
 local function stage_of(schedule, key)
   local meta = debug.getmetatable(schedule)
   if meta ~= core.classes.schedule then return nil end
@@ -138,7 +138,8 @@ local function in_names(text)
   return sorted(members(value, separator == ":"), partial, path .. separator), start
 end
 
--- Returns the completions after a question mark, which are the user's names and the names of rows.
+-- Returns the completions of a question such as `?spl`, and the position of the word that they replace. The completions are names
+-- of the user, topics of the help and names of rows.
 local function in_question(text)
   local list, start = in_names(text)
   local word = text:sub(start)
@@ -175,7 +176,8 @@ end
 local CLASS_OF = {}
 for name, meta in pairs(core.classes) do CLASS_OF[meta] = name end
 
--- Returns the class of a value. For tables of this library, it is the name of the metatable, if the metatable has methods.
+-- Returns the class of a value. The class of a table of this library is the name of the table's metatable, if the metatable has
+-- methods. Returns nil for a value without a class.
 local function class_of(value)
   local meta = debug.getmetatable(value)
   if CLASS_OF[meta] or type(meta) ~= "table" or not rawget(meta, "__methods") then return CLASS_OF[meta] end
@@ -198,7 +200,7 @@ local function text_of_file(path)
   return readable and text or nil
 end
 
--- Returns the source lines of a function from the prompt, a cell, or a file.
+-- Returns the source lines of a function from the prompt, a cell, or a file. Returns nil if they are not known.
 local function source_of(value)
   local info = type(value) == "function" and debug.getinfo(rows.written(value), "S")
   if not info or info.what == "C" then return nil end
@@ -221,8 +223,9 @@ local function explained(text, value)
   return help.text(text), help.knows(text)
 end
 
---- Returns help for a name such as "split", "nw.sum" or "s:split", or for a variable, and true if the name is known. For unknown
---- names, the text has similar names. Two question marks, or `detail`, add the source of a function.
+--- Returns help for a name such as "split", "nw.sum" or "s:split", or for a variable. The second result is true if the name is
+--- known. The help for an unknown name gives similar names. If the text has two question marks, or `detail` is true, the help
+--- contains the source of a function.
 function complete.inspect(text, detail)
   detail = detail or text:find "^%s*%?%?" or blanks.right(text):find "%?%?$"
   text = text:match "^[%s?]*([^%s?].*)$" or ""

@@ -1,6 +1,6 @@
 --- Collects the data for the picture of a refused step. An instance is a stage at given values of its axes. A refusal has two
---- conflicting instances, source and sink, of which source must come first. The picture shows them among neighbouring instances, in
---- the order in which the program visits them before and after the step.
+--- conflicting instances, source and sink; the source must run first. The picture shows them among neighbouring instances. It shows
+--- the order in which the program visits the instances before the step, and the order after the step.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local instances = require "nestwright.language.instances"
@@ -52,7 +52,7 @@ local function stage_named(list, name)
   for _, stage in ipairs(list) do if stage.name == name then return stage end end
 end
 
--- Returns at most two axes, in the order of the stage, preferably those in which the instances differ.
+-- Returns the set of the names of the shown axes, which are at most two. Axes on which the instances differ are chosen first.
 local function shown_axes(axes, found)
   local chosen, n = {}, 0
   for _, differ in ipairs {true, false} do
@@ -73,8 +73,9 @@ local function sorted(set)
   return list
 end
 
--- Returns the values of a shown axis: all values of a short axis; otherwise the values around the instances, and the values between
--- them if these are few. If an instance is outside of the domain, the edge of the domain is included.
+-- Returns the shown values of a shown axis. On a short axis, all values are shown. On a longer axis, the values near the instances
+-- are shown, and also the values between the instances if there are few. If an instance is outside of the domain, the values at the
+-- edge of the domain are shown, too.
 local function window(axis, at)
   local lo, hi, set = axis.lo, axis.lo + axis.extent - 1, {}
   local least, most = math.min(table.unpack(at)), math.max(table.unpack(at))
@@ -90,7 +91,7 @@ local function window(axis, at)
   return sorted(set)
 end
 
--- Returns the shown axes of a stage, and the values of all axes.
+-- Returns a part of the picture: a stage, its shown axes, its other axes, and the values of all its axes.
 local function part_of(stage, found)
   local part = {stage = stage, shown = {}, fixed = {}, values = {}, found = found}
   local is_shown = shown_axes(stage.axes, found)
@@ -124,8 +125,8 @@ end
 
 -- ---- the visits
 
--- Returns the visit of the instance x in a list of visits, or nil. After the step, this is the visit with the loop values of x.
--- Before the step, the loops may differ, so this is the first visit with the axis values of x.
+-- Returns the visit of the instance x in a list of visits, or nil. After the step, returns the visit with the loop values of x.
+-- Before the step, the loops may differ, so the function returns the first visit with the axis values of x.
 local function visit_of(list, x, after)
   for _, visit in ipairs(list) do
     local is = after and visit.block == x.block and visit.loops == x.loops or not after and instances.same(x.at, visit.at)

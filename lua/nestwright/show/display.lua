@@ -1,4 +1,4 @@
---- Shows values while a cell or script is running. In a notebook they are rich output, elsewhere text.
+--- Shows values while a cell or script is running. In a notebook, they are shown as HTML or as pictures, elsewhere as text.
 local comms = require "nestwright.notebook.comms"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -12,7 +12,7 @@ local display = {}
 
 local front -- the kernel's interface; nil outside of a notebook
 
-local work -- the listener for progress of the core
+local work -- the function that makes the listener for progress of the core
 
 --- Connects the Jupyter kernel, which calls this function with its interface.
 function display.connect(kernel)
@@ -34,8 +34,8 @@ local function plain(value) return require "nestwright.show.prompt".text(false, 
 
 -- ---- outputs that can change
 --
--- The metatable of an output's handle has the field __quiet. So if the handle is the value of a cell, nothing is shown for it: the
--- output is already on the page.
+-- The metatable of an output's handle has the field __quiet. Therefore nothing is shown for a handle that is the value of a cell,
+-- because its output is already on the page.
 
 local methods = {}
 local meta = {__index = methods, __name = "nestwright.output", __quiet = true}
@@ -63,7 +63,7 @@ rows.define(methods, "output", "notebook", "update", "(self: nw.output, value: a
     return output
   end)
 
--- Adds all output that has been written so far to the collected items, so that it comes before what is shown next.
+-- Adds the text that has been written so far to the collected items. This must be done before the next value is added.
 local function take_text()
   local text, all = core.held_output()
   if text and not all then text = text .. "\n[output beyond 4 MB is not shown]" end
@@ -73,8 +73,9 @@ end
 display.unfinished = nil -- a function that receives the output that was collected by an interrupted call
 display.partly = nil -- a function that receives the output that has been collected so far, while the call continues
 
---- Ends the collection of output. The code that catches the end of a run calls this, because functions cannot clean up after an
---- interrupt. Returns true if collected output was shown, with a note that the call was interrupted.
+--- Ends the collection of output. The code that runs at the end of a line or of a cell calls this function, because an interrupted
+--- function cannot clean up. Output that was collected is passed to display.unfinished. If display.unfinished is nil, the output is
+--- printed. Returns true if display.unfinished was called and did not fail.
 function display.release()
   local list, take = caught, display.unfinished
   if list then take_text() end
@@ -86,8 +87,8 @@ function display.release()
   return false
 end
 
---- Calls f and collects, in order, what f shows, and what f, C code and child processes write in the meantime. Returns the list of
---- {value = ...} and {text = ...}, followed by the results of pcall.
+--- Calls f with the arguments. Collects, in order, the values that f shows and the text that f, C code and child processes write
+--- during the call. Returns the list of these items, each {value = ...} or {text = ...}, and after it the results of pcall.
 function display.caught(f, ...)
   local before, list = caught, {}
   if before then take_text() else core.hold_output() end
@@ -170,7 +171,8 @@ end
 
 display.on_end = nil -- a function that is also called at the end of a cell
 
---- Updates the progress bars on the page. This is called at the end of a line of the prompt or of a cell, also after an error.
+--- Calls display.on_end and updates the progress bars on the page. This function is called at the end of a line of the prompt or of
+--- a cell, also after an error.
 function display.settle()
   if display.on_end then display.on_end() end
   if not next(behind) then return end
@@ -198,8 +200,8 @@ end
 rows.define(progress_methods, "progress", "notebook", "step", "(self: nw.progress, n?: integer, note?: nw.label): nw.progress",
   "Advances the bar by one, or by n, up to the total. note: a short text about the current state.", step)
 
--- Returns a function that shows the progress of the core in an output. A front end cannot remove an output, and an empty one would
--- leave a blank, so at the end the output says how long the work took.
+-- Returns a function that shows the progress of the core in an output. At the end, the output says how long the work took. The
+-- output is not removed, because front ends cannot do this, and it is not empty, because an empty output would leave a blank.
 function work()
   local output, last
   return function(what, part, seconds)
@@ -221,7 +223,8 @@ local function progress(total, title)
   return p
 end
 
---- Asks the user of the front end for a line. what: the function that asks, for errors.
+--- Asks the user of the front end for a line and returns it. Raises an error if the user interrupts. what: the name of the calling
+--- function, for errors.
 function display.ask(what, prompt, password)
   local text, why = front.ask(prompt, password)
   return text or errors.fail(why == "interrupted" and "interrupt" or "io", nil, "%s: %s", what, why)

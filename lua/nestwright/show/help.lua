@@ -31,7 +31,7 @@ local LONGEST = 200 -- the largest number of letters of a name; pattern matching
 
 local help = {titles = TITLES, modules = MODULES}
 
---- Wraps text between words to lines of this many characters. Each line is indented.
+--- Returns the text, wrapped between words into lines of at most `width` characters. Each line begins with `indent`.
 function help.wrap(text, width, indent)
   local out, line = {}, indent
   for word in text:gmatch "%S+" do
@@ -45,7 +45,7 @@ function help.wrap(text, width, indent)
   return table.concat(out, "\n")
 end
 
---- Returns the usage of a row: s:split(...), nw.sum(...), loop.name.
+--- Returns the usage of a row, such as "schedule:split(...): nw.schedule" or "loop.name: string".
 function help.usage(row)
   if MODULES[row.class] then return MODULES[row.class] .. row.name .. row.signature end
   if row.field then return ("%s.%s: %s"):format(row.class, row.name, row.signature) end
@@ -53,7 +53,7 @@ function help.usage(row)
   return ("%s:%s%s"):format(row.class, row.name, arguments)
 end
 
---- Returns the signature and the doc of a row.
+--- Returns the usage and the description of a row.
 function help.describe(row) return help.usage(row) .. "\n" .. help.wrap(row.doc, 100, "  ") end
 
 -- Returns the topics of all rows, sorted by name, and the rows of each topic.
@@ -70,7 +70,7 @@ local function topics()
   return list, of
 end
 
--- Returns the name of a row as one writes it, without arguments: nw.sum, schedule:split, loop.name.
+-- Returns the name of a row with its class, such as nw.sum, schedule:split or loop.name.
 local function written(row)
   if MODULES[row.class] then return MODULES[row.class] .. row.name end
   return row.class .. (row.field and "." or ":") .. row.name
@@ -78,14 +78,14 @@ end
 
 local LINE = 132 -- the largest number of letters of a line about a row
 
--- Returns the first sentence of a text. It is cut if it has more letters than `most`.
+-- Returns the first sentence of a text. The sentence is cut if it has more than `most` letters.
 local function sentence(text, most)
   local first = (text .. " "):match "^(.-[^.]%.)%s" or text
   if #first <= most then return first end
   return first:sub(1, most - 3):match "^(.*)%s" .. " ..."
 end
 
--- Returns a line about each row of a topic.
+-- Returns a text with one line about each row of a topic.
 local function about(list)
   local lines, width = {}, 0
   for _, row in ipairs(list) do width = math.max(width, #written(row)) end
@@ -114,7 +114,8 @@ local function overview()
   return table.concat(out, "\n")
 end
 
--- Returns the rows whose name or doc contains the word. It is called if no name is equal to the word.
+-- Returns the usages of the rows whose name or description contains the word. The function is called if no name is equal to the
+-- word.
 local function search(word)
   local found = {}
   for _, row in ipairs(rows.all()) do
@@ -144,7 +145,7 @@ local function rows_of(class)
   return out
 end
 
--- Returns the class of an object, or of a table of functions such as nw.cost.
+-- Returns the class of an object, or of a table of functions such as nw.cost. Returns nil for other values.
 local function class_of(what)
   for class in pairs(MODULES) do
     if type(what) == "table" and rawequal(package.loaded.nestwright[class], what) then return class end
@@ -196,7 +197,7 @@ function help.text(what)
   return #mentioned == 0 and text or ("%s\nthese mention it:\n  %s"):format(text, table.concat(mentioned, "\n  "))
 end
 
---- Adds nw.help; called by init.
+--- Adds nw.help. init.lua calls this function.
 local function install(nw)
   rows.define(nw, "nw", "notebook", "help", "(what?: any): nw.view",
     "nw.help() lists everything; nw.help \"timing\" lists the functions of a topic with one line each; nw.help \"split\" or "

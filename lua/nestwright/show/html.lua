@@ -1,5 +1,5 @@
---- Makes HTML for notebooks. Important properties are set by elements and attributes, which are kept in untrusted notebooks, while
---- styles are removed there. There are no scripts.
+--- Makes HTML for notebooks. Important properties are set by elements and attributes, because front ends remove styles from
+--- untrusted notebooks. There are no scripts.
 local html = {}
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\n"] = "&#10;"}
@@ -13,22 +13,24 @@ function html.attribute(text) return '"' .. text:gsub("[&<>\"\n]", ESCAPES) .. '
 
 local HANG = 4 -- extra indentation of a continuation line
 
--- Returns the piece of a line of HTML at a position: a tag, an entity or a character.
+-- Returns the tag, the entity or the character at a position in a line of HTML.
 local function piece_at(line, at)
   return line:match("^<[^>]*>", at) or line:match("^&#?%w+;", at) or line:match("^" .. utf8.charpattern, at) or line:sub(at, at)
 end
 
 local DEEPER = {["("] = 1, ["["] = 1, ["{"] = 1, [")"] = -1, ["]"] = -1, ["}"] = -1}
 
--- Returns the quality of a line break after a piece. The best place is after two spaces, because a comment follows them. The second
--- best is outside of brackets, after `*` or after a space that no operator follows; the third is any other space.
+-- Returns the quality of a line break after a piece, from 0 (no break is possible) to 3 (best). The quality is 3 after two spaces,
+-- because a comment follows them. Outside of brackets, it is 2 after `*` and after a space that no operator follows. After any
+-- other space, it is 1.
 local function rank(piece, before, after, depth)
   if piece == "*" and depth == 0 then return 2 end
   if piece ~= " " then return 0 end
   return before == " " and 3 or depth == 0 and not after:find "^[-+*/=]" and 2 or 1
 end
 
--- Returns the best break that is not too early; of two breaks of equal quality, the later one.
+-- Returns the break of the highest quality after at least `least` columns, or nil. If several breaks have this quality, returns the
+-- last of them.
 local function best(breaks, least)
   local found
   for _, b in ipairs(breaks) do
@@ -37,7 +39,7 @@ local function best(breaks, least)
   return found
 end
 
---- Wraps a line of HTML with tags to a number of columns, if it has places for breaks. Continuation lines are indented.
+--- Wraps a line of HTML with tags at `most` columns, if the line has places for breaks. Continuation lines are indented.
 function html.hanging(line, most)
   local pad = #line:gsub("<[^>]*>", ""):match "^[-+ ]? *" + HANG -- a line may begin with a change mark
   local out, breaks, width, depth, before, at = {}, {}, 0, 0, nil, 1
@@ -87,8 +89,8 @@ local function row(texts, left, all_heads)
   return "<tr>" .. table.concat(out) .. "</tr>"
 end
 
---- Returns a table. t: {head = texts, rows = lists of texts, left, caption, foot}. left[n] is true if column n is left-aligned;
---- left.all, if all columns are; left.heads, if the first column has row headings.
+--- Returns a table. t: {head = texts, rows = lists of texts, left, caption, foot}. left[n] is true if column n is left-aligned.
+--- left.all is true if all columns are left-aligned. left.heads is true if the first column has row headings.
 function html.table(t)
   local left, out = t.left or {}, {"<table>"}
   if t.caption then out[#out + 1] = "<caption align=\"top\">" .. html.escape(t.caption) .. "</caption>" end

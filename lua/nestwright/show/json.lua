@@ -1,4 +1,5 @@
---- Reads and writes JSON, for saved schedules and sweeps: objects, arrays, strings, numbers, booleans and null (nil).
+--- Reads and writes JSON, for saved schedules and sweeps. JSON has objects, arrays, strings, numbers, booleans and null, which is
+--- nil in Lua.
 local written = require "nestwright.show.written"
 
 local json = {}
@@ -21,7 +22,7 @@ local function sorted_keys(t)
   return keys
 end
 
---- Returns a value as JSON text. Tables with entries 1..n are arrays; keys of objects are sorted.
+--- Returns a value as JSON text. Tables with entries 1..n become arrays. Other tables become objects, with sorted keys.
 function json.encode(v)
   local kind = type(v)
   if kind == "string" then return quote(v) end
@@ -126,7 +127,7 @@ function value(s, at, depth)
   return read_number(s, at)
 end
 
---- Returns the value of a JSON text; raises an error, which is a string, if the text is not JSON.
+--- Returns the value of a JSON text. Raises an error, which is a string, if the text is not JSON.
 function json.decode(s)
   local v, at = value(s, 1, 0)
   if skip(s, at) <= #s then fail(at, "something follows the value") end

@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 
 local WIDTH, COLUMN = 100, 40
 
--- Returns pairs as two columns. A first entry that is too wide has its own line; the second entry is wrapped.
+-- Returns lines that show the pairs as two columns. A first entry that is too wide has its own line. The second entry is wrapped.
 local function aligned(pairs_of, indent)
   local width, out = 0, {}
   for _, p in ipairs(pairs_of) do width = math.max(width, math.min(#p[1], COLUMN)) end

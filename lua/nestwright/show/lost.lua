@@ -1,4 +1,4 @@
---- Explains a nil result of the last line of an input: in Lua, a misspelt name is not an error, but has the value nil.
+--- Explains why the last line of an input has the result nil. In Lua, a misspelt name is not an error, but has the value nil.
 local blanks = require "nestwright.show.blanks"
 local complete = require "nestwright.show.complete"
 local core = require "nestwright.core"
@@ -13,7 +13,7 @@ local function last_line(code)
   return blanks.right(line:gsub(";$", "")):match "^%s*=?%s*(.*)$"
 end
 
--- True if a name is set in the same input; then nil may be its value.
+-- True if the same input sets the name. Then nil may be the value that the user gave it.
 local function is_set(code, name)
   return code:find("%f[%w_]" .. name .. "%f[^%w_]%s*=%f[^=]") or code:find("local[^\n=]-%f[%w_]" .. name .. "%f[^%w_]")
 end

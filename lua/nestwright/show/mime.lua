@@ -76,8 +76,8 @@ function mime.piece(value, plain)
   return page or html.pre(bundle["text/plain"]), bundle["text/plain"], page ~= nil
 end
 
---- Returns the forms of several values together. The text form has their texts. If a value is more than text, there is also an HTML
---- form, with the values one below the other.
+--- Returns the forms of several values together. The plain form contains the texts of the values. If a value has more than text,
+--- there is also an HTML form, which shows the values one below the other.
 function mime.several(plain, ...)
   local pieces, rich = {}, false
   for n = 1, select("#", ...) do

@@ -60,7 +60,7 @@ local function show_table(t, depth, seen)
   return "{\n" .. pad .. "  " .. table.concat(parts, ",\n" .. pad .. "  ") .. "\n" .. pad .. "}"
 end
 
--- Returns the text of a nested value on one line.
+-- Returns the first line of the text of a nested value, with "..." if more lines follow.
 local function brief(text)
   local first = text:match "^[^\n]*"
   return #first < #text and first .. " ..." or text
@@ -101,7 +101,7 @@ function prompt.is_quiet(value)
   return rawequal(value, io.stdout) or rawequal(value, io.stderr) or type(meta) == "table" and rawget(meta, "__quiet") == true
 end
 
---- Returns the text of values.
+--- Returns the text of the values, with the colours of a terminal if `colour` is true.
 function prompt.text(colour, ...)
   local n = select("#", ...)
   local parts, lines = {}, false
@@ -119,13 +119,14 @@ function prompt.lost()
 end
 
 --- If the only result is a picture that the same chunk saved, returns a line with the path, which is shown instead of the picture.
+--- Otherwise, returns nil.
 function prompt.saved(n, value)
   local saved = inside.saved
   inside.saved = nil
   if n == 1 and saved and rawequal(saved.value, value) then return "written to " .. core.shown_text(saved.path) end
 end
 
---- Returns the text of a chunk's results, or nil if there are none. The first result is assigned to the global `_`.
+--- Returns the text of a chunk's results, or nil if there is nothing to show. The first result is assigned to the global `_`.
 function prompt.display(colour, ...)
   local n, first = select("#", ...), ...
   if n == 0 or n == 1 and prompt.is_quiet(first) then return nil end
@@ -163,7 +164,7 @@ local function paint(text)
   return text
 end
 
---- Returns the text of an error, or "" if it is already shown. traceback: the user's frames, if there is more than one.
+--- Returns the text of an error, or "" if the error is already shown. traceback: the lines of the user's stack frames, or nil.
 function prompt.error_text(err, traceback, colour)
   err = errors.of_lua(err)
   local shown = display.release()
@@ -187,7 +188,7 @@ end
 local pending = {}
 inside.on_note(function(text) pending[#pending + 1] = text end)
 
--- Returns the remarks without repetitions. Equal remarks become one, with their number.
+-- Returns the remarks without repetitions. Equal remarks become one remark with their number.
 local function folded(list)
   local out, at, times = {}, {}, {}
   for _, text in ipairs(list) do

@@ -12,7 +12,8 @@ function written.bytes(n)
   return n == 1 and "1 byte" or ("%d bytes"):format(n)
 end
 
--- Returns a number with three digits, without an exponent unless the number is very large.
+-- Returns a number with three digits. Numbers from 999.5 to 1e6 are written as whole numbers, because with three digits they would
+-- need an exponent.
 local function digits(v) return ((v < 999.5 or v >= 1e6) and "%.3g" or "%.0f"):format(v) end
 
 --- Returns a share as a percentage with one decimal.
@@ -41,7 +42,7 @@ function written.times(ratio)
   return (format .. "x"):format(ratio)
 end
 
---- Shortens a text to this many characters by omitting its middle. Invalid UTF-8 becomes a question mark.
+--- Shortens a text to at most `most` characters by omitting its middle. Invalid UTF-8 becomes a question mark.
 function written.shortened(text, most)
   if not utf8.len(text) then text = text:gsub("[\128-\255]", "?") end
   local n = utf8.len(text)
@@ -59,7 +60,7 @@ function written.count(n)
   return n < 1000 and ("%d"):format(n) or (written.quantity(n, ""))
 end
 
---- Returns a number in the fewest digits, from 15 to 17, that are read as the same number.
+--- Returns a number with the fewest digits, from 15 to 17, from which the same number is read back.
 function written.number(v)
   if math.type(v) == "integer" then return ("%d"):format(v) end
   if v ~= v then return "nan" end
