@@ -33,8 +33,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(reading *r, const char 
 
 // ---- the file
 
-// Reads the file and returns its size; 0 if the file is rejected. The path comes from the front end, so it may name any
-// file. Only regular files are read: a pipe could block, and the content of a device may never end.
+// Reads the file and returns its size, or 0 if the file is rejected. The path comes from the front end, so it may name
+// any file. Only regular files are read, because a pipe could block, and a device may never end.
 static size_t read_all(reading *r, char *text) {
   int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return refuse(r, "the connection file cannot be read: %s", strerror(errno));
@@ -144,7 +144,7 @@ static bool is_loopback(const char *ip) {
   return strcmp(ip, "[::1]") == 0 || strcmp(ip, "::1") == 0;
 }
 
-// Without a key, everyone who can connect can run code. So a key is required, with two exceptions. On a loopback
+// Without a key, everyone who can connect can run code. So a key is required, with two exceptions. At a loopback
 // address, only users of this machine can connect. With ipc, the sockets are files that only their owner can open (see
 // sockets.c).
 static bool key(reading *r) {

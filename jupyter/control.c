@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-enum { LOOK_MS = 1000 }; // interval between two checks whether the front end still exists
+enum { LOOK_MS = 1000 }; // milliseconds between two checks whether the front end still exists
 
 json_t *nwj_kernel_info(const nwj *k) {
   (void)k;

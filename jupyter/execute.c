@@ -6,7 +6,7 @@
 #include <string.h>
 
 // Returns the content of an error message for the error on top of the stack. `shown` is true if the error is the
-// outcome of the cell: the message may then contain a picture.
+// outcome of the cell. Then the picture of a refused step is published, too.
 static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   lua_State *L = nwh_lua(k->host);
   lua_pushvalue(L, -1);
@@ -22,7 +22,7 @@ static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   return out;
 }
 
-// Answers ?name: opens the pager with the help of the name.
+// Answers ?name. Returns the payload that opens the pager with the help of the name.
 static json_t *answer_question(nwj *k, const char *code) {
   char *text = nwh_inspect(k->host, code);
   json_t *page = json_pack("{s:s, s:i, s:{s:o}}", "source", "page", "start", 0, "data", "text/plain",
@@ -112,8 +112,8 @@ static void publish_result(nwj *k, json_t *bundle) {
   }
 }
 
-// Executes a cell and sends the reply. The reply is sent after the text that the cell printed, but before its result:
-// making the displayed form may take long, and the client need not wait for it.
+// Executes a cell and sends the reply. The reply is sent after the text that the cell printed, but before its result,
+// because making the displayed form may take long, and the client need not wait for it.
 void nwj_execute(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   bool silent = nwj_flag(m->content, "silent", false);

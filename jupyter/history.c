@@ -38,7 +38,7 @@ static void take(json_t *v) {
   json_array_append(entries, v);
 }
 
-// Keeps only the latest entries: at most MOST of them, with at most FULL / 2 bytes.
+// Keeps only the latest entries, which are at most MOST entries with at most FULL / 2 bytes.
 static void trim(void) {
   size_t n = json_array_size(entries), first = n, bytes = 0;
   while (first > 0 && n - first < MOST) {
@@ -77,7 +77,7 @@ static void rewrite(nw_str *why) {
   nw_str_free(&all);
 }
 
-// Reads the file. If it is too long, trims it, under a lock that keeps other kernels from appending.
+// Reads the file. If it is too long, trims it. A lock prevents that other kernels append lines meanwhile.
 static void read_file(nw_str *why) {
   nw_str busy = {0};
   size_t n;

@@ -1,10 +1,10 @@
-// Requests input for a cell: sends input_request to the client that sent the cell, and receives the answer.
+// Requests input for a cell. Sends input_request to the client that sent the cell, and receives the answer.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 
-// Drops answers to earlier requests, which came too late.
+// Drops answers to earlier requests that came too late.
 static void forget_old(nwj *k) {
   nwj_message m;
   while (nwj_receive(k, k->input, &m)) nwj_done(&m);

@@ -1,4 +1,4 @@
-// Installs the kernelspec, by which front ends find the kernel.
+// Installs the kernelspec, which front ends use to find the kernel.
 #include "kernel.h"
 #include "base/file.h"
 #include <errno.h>

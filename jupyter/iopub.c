@@ -1,7 +1,7 @@
 // Publishes messages, and the text that is written to stdout and stderr, on the iopub socket.
 //
-// Each thread sends its own messages, under the lock `send`. (It would take several times as long as executing `1+1` to
-// wake a separate thread for sending.) Text has another lock, `text`, which is taken before `send`. A thread that waits
+// Each thread sends its own messages, under the lock `send`. (Waking a separate thread for sending would take several
+// times as long as executing `1+1`.) Text has another lock, `text`, which is taken before `send`. A thread that waits
 // for the rate limit holds only `text`, so the control thread can still publish its status. The thread that collects
 // text waits a moment for more text, so that it sends few messages.
 //
@@ -91,8 +91,8 @@ static void welcome(publisher *p, const char *message, size_t size) {
   free(topic);
 }
 
-// Answers all pending subscriptions. Also called after each message, because sending may clear the event that
-// p->changed signals. The caller holds the lock `send`.
+// Answers all pending subscriptions. The function is also called after each message, because sending may clear the
+// event that p->changed signals. The caller holds the lock `send`.
 static void take_subscriptions(publisher *p) {
   for (bool more = true; more;) {
     zmq_msg_t m;
@@ -183,7 +183,7 @@ static void keep_text(publisher *p, stream *s, const char *text, size_t n) {
   if (s->cell > MOST) cap(p, s);
 }
 
-// Reads from the pipe once, and returns the number of bytes.
+// Reads from the pipe once. Returns the number of bytes; 0 or less if there are none.
 static ssize_t read_stream(publisher *p, stream *s) {
   static char buffer[1 << 16];
   ssize_t n = read(s->fd, buffer, sizeof buffer);
@@ -191,7 +191,8 @@ static ssize_t read_stream(publisher *p, stream *s) {
   return n;
 }
 
-// Reads what is in the pipe now. Does not read text that is written in the meantime, since a writer may never stop.
+// Reads the text that is in the pipe now. Does not read text that is written in the meantime, because a writer may
+// never stop.
 static void drain_stream(publisher *p, stream *s) {
   int left = 0;
   if (ioctl(s->fd, FIONREAD, &left) < 0) return;
@@ -214,7 +215,7 @@ static void lock_text(publisher *p) {
 
 // ---- the collecting thread
 
-// Returns the milliseconds until the first collected text must be sent; -1 if there is no text.
+// Returns the milliseconds until the first collected text must be sent, or -1 if there is no text.
 static int due(publisher *p) {
   int64_t at = -1;
   for (int i = 0; i < 2; i++) {
@@ -265,7 +266,7 @@ static void *run(void *arg) {
 
 // ---- starting and ending
 
-// Redirects fd to a pipe and returns the read end; -1 on failure.
+// Redirects fd to a pipe and returns the read end. Returns -1 on failure.
 static int captured(int fd) {
   int end[2];
   if (pipe2(end, O_CLOEXEC)) return -1;

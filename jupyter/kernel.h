@@ -6,8 +6,8 @@
 //   heartbeat echoes messages
 //   watch     publishes the status busy for a slow request, and meanwhile flushes the buffer of stdout
 //
-// Each socket belongs to one thread. The exception is the iopub socket: all threads send on it, under a lock. "heap" in
-// a comment means that the caller frees the result.
+// Each socket belongs to one thread. The exception is the iopub socket, on which all threads send, under a lock. "heap"
+// in a comment means that the caller frees the result.
 #pragma once
 #include "wire.h"
 #include "seen.h"
@@ -83,8 +83,8 @@ bool nwj_iopub_start(nwj *k, pthread_t *thread); // redirects stdout and stderr 
 void nwj_iopub_stop(pthread_t thread); // closes the socket; call it when no thread publishes any more
 // Publishes a message. Takes ownership of content. `parent` is the text of the request's header, or NULL.
 void nwj_publish(const char *type, const char *parent, json_t *content);
-// Delays a message until the next message is published, or until nwj_publish_held is called. So a quick reply is not
-// delayed by this message. `type` must stay valid.
+// Delays a message until the next message is published, or until nwj_publish_held is called. Therefore a quick reply
+// does not wait for this message. `type` must stay valid.
 void nwj_publish_soon(const char *type, const char *parent, json_t *content);
 void nwj_publish_held(void);
 // Publishes a message after all text written so far, and before later text.
@@ -131,15 +131,15 @@ json_t *nwj_history_answer(const json_t *request);
 
 // ---- the Lua module nestwright.front, and calls of the Lua library (library.c)
 void nwj_library(nwj *k);
-// Calls the function `name` of nestwright.notebook.notebook with `argument` as a JSON text. Returns its answer; NULL on
-// failure. Leaves no error on the stack.
+// Calls the function `name` of nestwright.notebook.notebook with `argument` as a JSON text. Returns its answer, or NULL
+// on failure. Leaves no error on the stack.
 json_t *nwj_call(nwj *k, const char *name, json_t *argument);
 // Like nwj_call, with the value on top of the stack as second argument. Pops this value.
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
 // Pops n values from the stack and makes their display. Sets *shown to a reference to the display, or to LUA_REFNIL if
 // there is nothing to show. If a value cannot be shown, leaves the error on top of the stack.
 nwh_status nwj_show(nwj *k, int n, int *shown);
-// Returns the display as {data, metadata}; NULL if there is nothing to show. Call it only once for each display.
+// Returns the display as {data, metadata}, or NULL if there is nothing to show. Call it only once for each display.
 json_t *nwj_bundle(nwj *k, int shown);
 
 // ---- installation (install.c)

@@ -8,7 +8,7 @@ static nwj *kernel; // one per process
 
 // ---- nestwright.front
 
-// publish(type, content, metadata?): publishes a message. `content` and `metadata` are JSON texts. `type` has only
+// publish(type, content, metadata?) publishes a message. `content` and `metadata` are JSON texts. `type` has only
 // letters and underscores.
 static int f_publish(lua_State *L) {
   const char *type = luaL_checkstring(L, 1), *content = luaL_checkstring(L, 2), *metadata = luaL_optstring(L, 3, "{}");
@@ -23,7 +23,7 @@ static int f_publish(lua_State *L) {
   return luaL_error(L, "a published message must be a JSON object");
 }
 
-// ask(prompt, password?): returns a line, or nil and the reason.
+// ask(prompt, password?) returns a line from the user, or nil and the reason why there is none.
 static int f_ask(lua_State *L) {
   const char *problem = NULL;
   char *text = nwj_ask(kernel, luaL_optstring(L, 1, ""), lua_toboolean(L, 2), &problem);

@@ -91,7 +91,7 @@ static int serve(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); // so a write beyond the file size limit fails with an error
+  signal(SIGXFSZ, SIG_IGN); // a write beyond the file size limit then fails with an error
   setlocale(LC_CTYPE, "C.UTF-8");
   if (argc == 3 && strcmp(argv[1], "-f") == 0) return serve(argv[2]);
   if (argc >= 2 && strcmp(argv[1], "--install") == 0) return nwj_install(argv[0], argc - 2, argv + 2);

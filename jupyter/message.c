@@ -13,7 +13,7 @@ enum {
   MAX_FRAMES = 64,
   HEADER = 400,
   LARGE = 4 << 20,
-  MOST_DROPPED = 1000 // nwj_receive returns after this many dropped messages: its caller may have other events
+  MOST_DROPPED = 1000 // nwj_receive returns after this many dropped messages, because its caller may have other work
 };
 
 void nwj_new_id(char out[40]) {
@@ -54,7 +54,7 @@ static void skip_rest(void *socket, zmq_msg_t *last) {
   }
 }
 
-// Receives the frames of one message, if there is one, and returns their number. Sets *whole to true if all were
+// Receives the frames of one message, if there is one, and returns their number. Sets *whole to true if all frames were
 // received.
 static int receive_frames(void *socket, zmq_msg_t part[MAX_FRAMES], nwj_frame frame[MAX_FRAMES], bool *whole) {
   int n = 0;
@@ -73,7 +73,7 @@ static int receive_frames(void *socket, zmq_msg_t part[MAX_FRAMES], nwj_frame fr
   return n;
 }
 
-// Returns the memory of a large message to the system. Otherwise the allocator would keep most of it.
+// Returns the memory of a large message to the system. Otherwise, the allocator would keep most of this memory.
 static void give_back(size_t bytes) {
   if (bytes > LARGE) malloc_trim(0);
 }

@@ -54,8 +54,8 @@ static bool is_kind(const json_t *v, field_kind kind) {
                          : json_is_object(v);
 }
 
-// Returns why a value is invalid; NULL if it is valid. A text with a NUL is invalid: Lua and the libraries take
-// NUL-terminated strings, so the text after the NUL would be lost silently.
+// Returns the reason why a value is invalid, or NULL if it is valid. A text with a NUL is invalid. Lua and the
+// libraries take NUL-terminated strings, so the text after the NUL would be lost silently.
 static char *problem_of(const char *type, const char *name, const json_t *v, field_kind kind) {
   if (!is_kind(v, kind)) {
     char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);

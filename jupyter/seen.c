@@ -31,8 +31,8 @@ nwj_seen *nwj_seen_new(void) {
   return NULL;
 }
 
-// Returns the slot that holds the mark. If there is none, returns the free slot for it. No hash function is needed: the
-// search begins at slot `mark % SLOTS`, because the bits of a signature are random enough.
+// Returns the slot that holds the mark. If there is none, returns the free slot for it. The search begins at slot `mark
+// % SLOTS`. No hash function is needed, because the bits of a signature are random enough.
 static uint64_t *slot_of(uint64_t *table, uint64_t mark) {
   uint64_t at = mark % SLOTS;
   while (table[at] && table[at] != mark) at = (at + 1) % SLOTS;

@@ -1,7 +1,7 @@
-// A set of the signatures of received messages. So a signed message is processed only once, even if it arrives on
-// several sockets.
+// Declares a set of the signatures of received messages. With this set, a signed message is processed only once, even
+// if it arrives on several sockets.
 //
-// Different messages have different signatures, since every header has a unique id. The set has two generations of up
+// Different messages have different signatures, because every header has a unique id. The set has two generations of up
 // to 131,072 messages, and drops the older generation when the younger one is full. A slider that is moved without a
 // pause (ten messages a second) fills a generation in 3.6 hours. For comparison, jupyter_client remembers 65,536
 // messages.

@@ -26,7 +26,7 @@ static void leave_out(json_t *data, const char *kind, size_t size) {
   json_object_set_new(data, "text/plain", json_sprintf("%s%s", note, plain));
 }
 
-// If a value is too large in a format, replaces the value by a note in this format.
+// If a value is too large in a format, removes this format and adds a note to the plain text.
 static void limit(json_t *data) {
   const char *kind;
   json_t *form;
@@ -100,7 +100,7 @@ static bool in_name(char c) {
   return c && (strchr("_.:", c) || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'));
 }
 
-// Returns the position of the innermost open bracket around the cursor, or -1.
+// Returns the position of the innermost open parenthesis before the cursor, or -1.
 static ptrdiff_t bracket_before(const char *code, size_t at) {
   int depth = 0;
   for (size_t i = at; i > 0; i--) {
@@ -111,7 +111,7 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
   return -1;
 }
 
-// MOST_NAME limits the bytes of a name on either side of the cursor. MOST_CALLS limits the enclosing calls.
+// MOST_NAME limits the bytes of a name on either side of the cursor. MOST_CALLS limits the number of enclosing calls.
 enum { MOST_NAME = 1000, MOST_CALLS = 20 };
 
 // Returns the name at a position. The caller frees it.
@@ -123,7 +123,7 @@ static char *name_at(const char *code, size_t at) {
   return strndup(code + from, to - from);
 }
 
-// Returns the help of a name, by MIME type; NULL if there is none. Takes ownership of the name.
+// Returns the help of a name, by MIME type, or NULL if there is none. Takes ownership of the name.
 static json_t *known(nwj *k, char *name, json_int_t detail) {
   json_t *found = *name ? nwj_call(k, "inspected", json_pack("{s:s, s:I}", "name", name, "detail", detail)) : NULL;
   free(name);
@@ -211,7 +211,7 @@ static void abort_request(nwj *k, nwj_message *m) {
                   "traceback"));
 }
 
-// Answers an invalid cell. The error is also published, since a front end shows only published messages.
+// Answers an invalid cell. The error is also published, because a front end shows only published messages.
 static void refuse_cell(nwj *k, nwj_message *m, const char *problem) {
   json_t *content = nwj_failure(problem);
   json_object_set_new(content, "execution_count", json_integer(k->count));
@@ -280,8 +280,8 @@ static bool take_waiting(nwj *k) {
   return true;
 }
 
-// Waits for a message. It polls first, because cells often arrive in sequence, as with "Run all", and waking a sleeping
-// CPU takes longer than a short cell.
+// Waits for a message. First polls without sleeping. Cells often arrive in sequence, as with "Run all", and waking a
+// sleeping CPU takes longer than a short cell.
 static void wait_for_message(nwj *k, int64_t awake_until) {
   zmq_pollitem_t item = {k->shell, 0, ZMQ_POLLIN, 0};
   while (nwj_now_ms() < awake_until) {

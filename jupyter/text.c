@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Returns the number of bytes of the character at s; 0 if it is invalid; -1 if it may continue beyond the end.
+// Returns the number of bytes of the character at s. Returns 0 if it is invalid, and -1 if it may continue after the n
+// bytes.
 static int utf8_length(const unsigned char *s, size_t n) {
   int want = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
   for (int i = 1; i < want; i++) {

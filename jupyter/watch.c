@@ -1,8 +1,8 @@
 // Handles slow requests, in the thread `watch`. For a slow request, this thread publishes the busy status and writes
 // the history before the reply. For a quick request, the main thread does both after the reply. The thread `watch` also
-// flushes the buffer of stdout, so that output is shown while a cell runs. A separate thread does this, since a flush
-// blocks while the pipe is full. The thread sleeps on a timer: to wake it for each request would take longer than
-// executing `1+1`.
+// flushes the buffer of stdout, so that output is shown while a cell runs. A separate thread does this, because a flush
+// blocks while the pipe is full. The thread sleeps on a timer, because waking it for each request would take longer
+// than executing `1+1`.
 #include "kernel.h"
 #include <stdio.h>
 #include <sys/timerfd.h>

@@ -21,7 +21,7 @@ typedef struct nwj_frame {
 
 typedef struct nwj_key {
   size_t size; // 0: messages are unsigned
-  // The state of the hash function after the key was processed. To store it saves a third of the work on a short
+  // The state of the hash function after the key was processed. Storing this state saves a third of the work on a short
   // message.
   crypto_auth_hmacsha256_state begun;
 } nwj_key;
@@ -45,7 +45,7 @@ nwj_key nwj_key_of(const char *text);
 // the key.
 bool nwj_parse(const nwj_key *key, const nwj_frame *frame, int n, nwj_message *out);
 void nwj_message_free(nwj_message *m);
-// Writes the signature: 64 hexadecimal characters and a NUL; without a key, the empty string.
+// Writes the signature, which has 64 hexadecimal characters and a NUL. Without a key, writes the empty string.
 void nwj_sign(const nwj_key *key, const nwj_frame *part, int n, char out[65]);
 
 __attribute__((format(printf, 1, 2))) char *nwj_printf(const char *fmt, ...); // heap

@@ -20,8 +20,8 @@ local function linear(lo, hi, most)
   return out
 end
 
--- Returns the powers of ten in the range. If the range has less than two decades, also returns two and five times each power. If it
--- has many decades, returns only every second or third power.
+-- Returns the powers of ten in the range. If the range has less than two decades, also returns two and five times each power. If
+-- the range has more than eight decades, some powers are left out.
 local function powers(lo, hi)
   local from, to, out = math.floor(math.log(lo, 10) + 1e-9), math.ceil(math.log(hi, 10) - 1e-9), {}
   local stride, times = (to - from + 7) // 8, math.log(hi / lo, 10) < 2 and {1, 2, 5} or {1}
@@ -40,8 +40,8 @@ function axis.values(lo, hi, log, most)
   return linear(lo, hi, most or 6)
 end
 
---- Returns the commands for axis "x", "y" or "cb" from lo to hi. write(v): the label of a tick. gnuplot treats labels as formats,
---- so % is escaped.
+--- Returns the gnuplot commands for axis "x", "y" or "cb" from lo to hi. write(v) returns the label of a tick. gnuplot treats
+--- labels as formats, so % is escaped.
 function axis.commands(which, lo, hi, log, write, most)
   lo, hi = math.max(lo, log and LEAST or -MOST), math.min(hi, MOST)
   local tics = {}

@@ -1,10 +1,10 @@
 --- Draws the bars of a timeline's lane as boxes. Adjacent bars that are too narrow to distinguish form a run. A run is drawn as
---- columns a few pixels wide. The height of a column is the fraction of its time that bars cover. A column stacks the kinds of its
---- bars. So the drawn area equals the recorded busy time.
+--- columns a few pixels wide. The height of a column is the fraction of its time that bars cover. The kinds of bars are stacked in
+--- a column. The drawn area is therefore about equal to the recorded busy time.
 local bars = {}
 
 local NARROW, NEAR = 3, 2 -- pixels: bars below this width are narrow; bars within this distance are near
-local STEPS = 24 -- steps of a column's height, so that nearly equal neighbours can be merged
+local STEPS = 24 -- the number of steps of a column's height; neighbours with the same steps are merged
 
 -- Returns runs {from, to, row, bars}. Narrow bars that are close to each other form one run; every other bar is a separate run.
 local function runs_of(list, pixel)
@@ -38,8 +38,8 @@ local function busy_of(run, n, width)
   return columns
 end
 
--- Returns the height of each kind in a column, in steps. The total height is rounded to whole steps. Every kind that occurs in the
--- column is visible.
+-- Returns the upper end of each kind in a column, in steps. The total height is rounded to whole steps. Every kind that occurs in
+-- the column is visible.
 local function tops_of(busy, kinds, width)
   local tops, sum, top = {}, 0, 0
   for n, kind in ipairs(kinds) do
@@ -78,7 +78,7 @@ local function add_columns(run, kinds, least, out)
 end
 
 --- Returns the boxes of bars, in the order of their start: {from, to, row, kind, low and high (as fractions of the row's height),
---- bar (if the box is a single bar)}. kinds: a list of names, from the lowest kind to the highest; pixel: the duration of a pixel;
+--- bar (if the box is a single bar)}. kinds: a list of {name}, from the lowest kind to the highest; pixel: the duration of a pixel;
 --- column: the duration of the narrowest column.
 function bars.boxes(list, kinds, pixel, column)
   local out = {}

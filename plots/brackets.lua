@@ -25,7 +25,8 @@ local function rounds_by_loop(iterations)
   return rows
 end
 
--- True if the iterations of a loop are few and wide enough to distinguish. time: the width of the picture in accesses.
+-- True if a loop has at most `most` iterations, and they are wide enough to distinguish. time: the width of the picture in
+-- accesses.
 local function told_apart(row, most, time)
   return #row.rounds > 0 and #row.rounds <= most and row.width / #row.rounds / time * WIDTH >= NARROW
 end
@@ -73,7 +74,8 @@ function brackets.of(s, run, most, time, alone)
   return out
 end
 
--- Draws the iterations of a row that has few iterations. They are boxes, shaded alternately, with numbers if there is room.
+-- Draws the iterations of a row that has few iterations. The iterations are boxes, shaded alternately, with numbers if there is
+-- room.
 local function box_commands(out, row, y, time)
   for k, r in ipairs(row.rounds) do
     out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(

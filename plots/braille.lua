@@ -1,5 +1,5 @@
 --- Draws pictures as braille characters. Lines, marks and fillings become dots, two by four per character. The dots come from a
---- bitmap that is drawn without words. Words stay text. They and their positions come from the same picture as SVG.
+--- bitmap that is drawn without words. Words stay text. The words and their positions are read from the same picture in SVG format.
 local characters = require "nestwright.plots.characters"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -9,7 +9,7 @@ local written = require "nestwright.show.written"
 local braille = {}
 
 local WIDTH, HEIGHT = 8, 16 -- pixels of a character
-local SPECK = 14 -- an isolated grey dot with fewer drawn pixels is a remainder of a letter
+local SPECK = 14 -- an isolated grey dot with fewer drawn pixels is taken for a part of a letter
 local BELOW = 6 -- pixels that are kept below the panels, for ticks
 local WIDEST, NARROWEST = 120, 40 -- the largest and the smallest number of columns
 
@@ -57,8 +57,8 @@ end
 
 local START = {start = 0, middle = 0.5, ["end"] = 1}
 
--- Returns a free position for words that should be at `from`: this position or, if other words are in the way, one column beside
--- it. Returns nil if none of these is free.
+-- Returns a free position for n characters that should be at `from`. This is `from` or, if other words are there, a position one
+-- column beside it. Returns nil if none of these positions is free.
 local function room_for(line, from, n, columns)
   for _, shift in ipairs {0, 1, -1} do
     local free = from + shift >= 0 and from + shift + n <= columns
@@ -67,7 +67,7 @@ local function room_for(line, from, n, columns)
   end
 end
 
--- Writes words over existing characters.
+-- Writes words over existing characters. Words without a free position are omitted.
 local function write(grid, taken, t, columns, ground_at)
   local row, chars = t.y // HEIGHT | 0, letters(written.shortened(t.text, columns))
   local wanted = (t.x / WIDTH - START[t.anchor] * #chars + 0.5) // 1 | 0
@@ -136,7 +136,7 @@ local function write_gutter(gutter, texts)
   end
 end
 
--- Arranges pieces (text, width) in lines.
+-- Returns lines of at most `columns` characters that contain the texts of pieces {text, width}. gap: the text between two pieces.
 local function filled(pieces, columns, gap)
   local lines, line, width = {}, {}, 0
   for _, p in ipairs(pieces) do
@@ -149,7 +149,7 @@ local function filled(pieces, columns, gap)
   return lines
 end
 
--- Returns the mark beside an entry of the key.
+-- Returns the mark at the left of an entry of the key, or nil.
 local function mark_of(t, marks)
   for _, m in ipairs(marks) do
     local behind = t.x - m.x
@@ -157,7 +157,7 @@ local function mark_of(t, marks)
   end
 end
 
--- True for small print, which has its own size and colour.
+-- True if a text is small print, which has its own size and colour.
 local function is_print(t)
   return t.size == figure.PRINT.size and ("#%02x%02x%02x"):format(t.colour.red * 255 // 1, t.colour.green * 255 // 1,
     t.colour.blue * 255 // 1) == figure.PRINT.colour

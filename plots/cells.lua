@@ -13,7 +13,7 @@ local function box(c, wide, high)
   return {c[1], c[2], c[3] or 0, x, x + wide, y, y + high}
 end
 
--- Merges cells into runs of one colour. along: 1 for horizontal runs, 2 for vertical runs.
+-- Returns the boxes of runs of adjacent cells with one colour. along: 1 for horizontal runs, 2 for vertical runs.
 local function runs(list, along)
   local sorted, out, last = table.move(list, 1, #list, 1, {}), {}, nil
   local other = 3 - along
@@ -63,7 +63,7 @@ end
 
 -- ---- edges
 
--- Adds the unit edges of a tile to `out`: [vertical][line][position along the line].
+-- Adds the edges of a tile to `out`, which has true at [vertical][line][position along the line]. An edge is as long as a cell.
 local function add_edges(tile, out)
   local has = {}
   local function side(upright, at, from)

@@ -1,5 +1,5 @@
---- Makes the braille characters of a picture. Each character consists of two by four dots on a background. All its dots have one
---- colour: that of the dot that contrasts most with the background.
+--- Makes the braille characters of a picture. Each character consists of two by four dots on a background. All dots of a character
+--- have one colour, which is the colour of the dot that contrasts most with the background.
 local characters = {}
 
 characters.BY = 6 -- pixels per dot in the bitmap, in both directions
@@ -51,8 +51,8 @@ local function light(c) return 0.3 * c.red + 0.6 * c.green + 0.1 * c.blue end
 
 local BITS = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} -- by row and column of the dot
 local PIXELS = BY * BY
--- The least fraction of a cell that one colour must fill to become its background: FILLED for a cell with dots, HALF_FILLED for a
--- cell with words.
+-- The least fraction of a cell that one colour must fill to become the cell's background: FILLED for a cell with dots, HALF_FILLED
+-- for a cell with words.
 local FILLED, HALF_FILLED = 0.55, 0.3
 local ALIKE, OTHER = 0.1, 0.2 -- colours nearer than ALIKE count as equal; colours farther than OTHER from the background are drawn
 
@@ -122,7 +122,7 @@ function characters.at(dots, column, row, coloured)
   return drawn_plain(dots, column, row)
 end
 
---- Writes a character, in a readable colour if the background is coloured.
+--- Writes a character. On a coloured background, a grey character becomes black or white, so that it is readable.
 function characters.put(grid, row, column, text, colour, ground)
   if ground and characters.is_grey(colour) then colour = light(ground) > 0.45 and BLACK or WHITE end
   grid[row] = grid[row] or {}

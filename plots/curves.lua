@@ -1,4 +1,4 @@
---- Draws a sweep over one parameter: as curves, each with a band between its quartiles, or as groups of bars.
+--- Draws a sweep over one parameter as curves, each with a band between its quartiles, or as groups of bars.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -37,7 +37,8 @@ local function check_positive(which, list)
   errors.fail("invalid", "log = ''", "plot: log: %s has values that are not above 0", which)
 end
 
--- Returns ticks at the given values if their labels have room; otherwise, at round values.
+-- Returns the command for ticks at the given values. A value gets no tick if its label has no room. place(v): the x position in
+-- pixels.
 local function x_tics(values, place)
   local tics, last = {}, -math.huge
   for _, v in ipairs(values) do
@@ -60,7 +61,7 @@ end
 
 local function itself(v) return v end
 
--- True if a logarithmic axis is better: for powers of two, and for values of very different size.
+-- True if a logarithmic axis is better. It is better for powers of two, and for values of very different size.
 local function is_for_powers(sorted)
   local lo, hi = sorted[1], sorted[#sorted]
   if lo <= 0 or hi < 4 * lo then return false end
@@ -85,7 +86,8 @@ local function number_axis(d, wide)
   return ("set xrange [%.9g:%.9g]; "):format(lo, hi) .. x_tics(sorted, function(v) return wide * (v - lo) / (hi - lo) end)
 end
 
--- Returns the commands for an axis on which the values are evenly spaced, with their names below.
+-- Returns the commands for an axis on which the values are evenly spaced, with their names below it. Also returns the pixels that
+-- the names need below the axis, or 0 if they are horizontal.
 local function group_axis(d, wide)
   local out, step = {("set xrange [0.4:%d.6]; unset xtics"):format(#d.values)}, wide / #d.values
   local names = {}
@@ -119,7 +121,7 @@ local function y_range(d)
   return lo - pad, hi + pad
 end
 
--- Returns the first reason why a point was refused.
+-- Returns the reason why the first refused point was refused, or a general reason if there is none.
 function curves.why(d)
   for _, s in ipairs(d.series) do
     for _, p in ipairs(s.points) do if p.refused then return p.refused end end
@@ -188,7 +190,7 @@ end
 
 -- ---- marks
 
--- Draws rings around the best point of each series, and around the points that are not distinguishable from it.
+-- Draws a ring around the best point of each series, and squares around the points that are not distinguishable from it.
 local function ring_part(f, d, parts)
   local rings = {}
   for n, s in ipairs(d.series) do
@@ -204,7 +206,7 @@ local function ring_part(f, d, parts)
   end
 end
 
--- Draws a strip above the picture, with one row for each series that has refused points.
+-- Draws a strip above the picture, with one row for each series that has refused points. Returns false if there are none.
 local function refused_strip(f, d, set, right)
   local list = {}
   for n, s in ipairs(d.series) do
@@ -225,8 +227,7 @@ end
 
 -- ---- names at the ends of the curves
 
--- Separates labels that are too close to each other. The centre of a group of such labels stays at the centre of their preferred
--- positions.
+-- Separates labels that are too close to each other. The centre of a group of such labels is the mean of their preferred positions.
 local function spread_out(list)
   local groups = {}
   for _, e in ipairs(list) do
@@ -306,7 +307,7 @@ local function label_commands(d, under)
     gnuplot.quote(written.shortened(d.column, 50)), gnuplot.quote(written.shortened(d.x, 60)), bars and -1 - under // 16 or 0)
 end
 
--- Draws the panel; returns the pixels below it.
+-- Draws the panel. Returns the pixels that its labels need below it, in addition to figure.AXIS.
 local function draw(f, d, write)
   local right, parts, lines = f.width - math.ceil(margin(d)), {}, d.style == "lines"
   local lo, hi, log = y_range(d)
@@ -322,7 +323,7 @@ local function draw(f, d, write)
   return math.ceil(under) + (lines and 0 or 20)
 end
 
--- Returns key entries for rings and crosses, if there are any.
+-- Returns the entries of the key for the fillings of bars, and for the rings, squares and crosses that occur.
 local function entries_of(d)
   local out, has = d.style == "bars" and #d.series > 1 and bar_key(d) or {}, {}
   for _, s in ipairs(d.series) do
@@ -343,7 +344,8 @@ local function has_spread(d)
   return false
 end
 
--- Marks the best point of each series. If the series are columns of the sweep, marks the best column at each x instead.
+-- Marks the best point of each series. If the series are columns of the sweep, marks the best column at each x instead. Returns
+-- lines of text about the series and the best points.
 local function mark(d, write)
   local about = {}
   for n, s in ipairs(d.series) do

@@ -10,17 +10,18 @@ local figure = {}
 local methods = {}
 local meta = {__index = methods}
 
---- Colours that colour-blind people can distinguish (Okabe and Ito). Shape, dash or fill carries the same information.
+--- Colour-blind people can distinguish these colours (Okabe and Ito). Shapes, dashes or fillings carry the same information.
 figure.colour = {
   blue = "#0072B2", sky = "#56B4E9", green = "#009E73", orange = "#E69F00", red = "#D55E00", pink = "#CC79A7",
   black = "#000000", grey = "#777777", pale = "#DDDDDD", faint = "#F0F0F0",
 }
 
---- The colours in the order in which series use them.
+--- Series use the colours in this order.
 figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
---- Plot commands that draw a middle half (the range between the quartiles) as a line with a tick at each end. The line is vertical
---- or horizontal. The rows are {x, y, from, to}. (gnuplot's error bars would leave a gap around the point.)
+--- These plot commands draw a middle half (the range between the quartiles) as a line with a tick at each end. UPRIGHT draws a
+--- vertical line, ALONG a horizontal line. The rows of data are {x, y, from, to}. (gnuplot's error bars would leave a gap around
+--- the point.)
 figure.UPRIGHT = "using 1:3:(0):($4 - $3) with vectors heads size screen 0.004,90"
 figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
 
@@ -32,8 +33,8 @@ figure.PRINT = {size = 10, colour = "#666666"} -- the small print
 local FOOT, SIDE = 18, 20 -- pixels: the height of a line of small print, and its distance from the sides
 local HEAD, ENTRY = 14, 12 -- the sizes of the fonts of the title and of the key, in pixels
 
---- Returns a new figure. o: {title, width in pixels (by default 1000)}. Its field `bottom` is the lower edge of all items that have
---- been placed so far.
+--- Returns a new figure. o: {title, width in pixels (by default 1000)}. The figure's field `bottom` is the lower edge of all items
+--- that have been placed so far, in pixels from the top.
 function figure.new(o)
   return setmetatable({title = errors.label("title", o.title), width = o.width or 1000, bottom = figure.TITLE, right = 0,
     panels = {}, blocks = {}, drawn = {}}, meta)
@@ -54,14 +55,14 @@ end
 --- Returns a number of bytes as the label of a tick: "64 B", "4 KiB".
 function figure.bytes(n) return (written.bytes(n):gsub(" bytes", " B")) end
 
---- Returns about four ticks at round numbers of bytes up to `most`.
+--- Returns the command for about four ticks at round numbers of bytes up to `most`.
 function figure.byte_tics(axis, most)
   local step = 1
   while step * 4 < most do step = step * 2 end
   return tics(axis, 0, most, step, function(at) return at == 0 and "0" or figure.bytes(at) end)
 end
 
---- Returns at most n ticks at round counts between two values. blank: the ticks have no labels.
+--- Returns the command for about n ticks at round counts from `from` to `most`. blank: true if the ticks have no labels.
 function figure.count_tics(axis, from, most, n, blank)
   local step = 1
   while (most - from) / step > n do
@@ -73,8 +74,8 @@ function figure.count_tics(axis, from, most, n, blank)
   end)
 end
 
---- Stores rows (lists of numbers, or formatted lines) as a datablock; returns its name for plot commands. Users' names never become
---- part of a datablock; they appear only as quoted labels. kind: the meaning of the rows, for readers of the script.
+--- Stores rows (lists of numbers, or formatted lines) as a datablock, and returns its name for plot commands. Names from users
+--- never become part of a datablock. They appear only as quoted labels. kind: the meaning of the rows, for readers of the script.
 function methods:data(rows, kind)
   local name, lines = (kind or "data") .. #self.blocks + 1, {}
   for n, row in ipairs(rows) do
@@ -90,8 +91,8 @@ function methods:data(rows, kind)
 end
 
 --- Adds a panel. rect: {left, right, top, height} in pixels, where left and right are the ends of the horizontal axis, and top is
---- the distance from the top of the figure to the panel. commands: these set the panel up; parts: the plotted items; letters: the
---- items that are plotted instead if a picture is drawn with letters, which cannot show an image.
+--- the distance from the top of the figure to the panel. commands: the commands that set up the panel; parts: the plotted items.
+--- letters: the items that are plotted instead if the picture is drawn with letters, because letters cannot show an image.
 function methods:panel(rect, commands, parts, letters)
   self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts, letters = letters}
   self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
@@ -125,7 +126,7 @@ function methods:text(x, y, text, o)
   end
 end
 
---- Adds a line between two positions in pixels, drawn over all panels. style: in gnuplot's syntax.
+--- Adds a line between two positions in pixels, drawn over all panels. style: the style of the line in gnuplot's syntax.
 function methods:line(x1, y1, x2, y2, style)
   self.drawn[#self.drawn + 1] = function(height)
     return ("set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f front %s"):format(x1 / self.width, 1 - y1 / height,
@@ -162,7 +163,7 @@ function methods:key(entries) self.entries = entries end
 
 local KEY_ROW, MARK = 20, 38 -- pixels: the height of a row of the key; the width of a mark with the gaps beside it
 
--- Returns the labels of the key with their points, and the number of rows. A row is filled before the next row begins.
+-- Returns the labels of the key with their positions, and the number of rows. A row is filled before the next row begins.
 local function key_labels(f)
   local out, x, row = {}, SIDE, 1
   for _, e in ipairs(f.entries or {}) do
@@ -211,7 +212,8 @@ local function foot_commands(f, lines, height)
   return out
 end
 
---- Returns the script without the items that only their colour distinguishes: the cells of a grid, and their entries in the key.
+--- Returns the script without the items that only their colour distinguishes. These are the cells of a grid, and their entries in
+--- the key.
 function figure.unshaded(script)
   script = script:gsub("plot %$cells%d+ using [^\n]* lc rgb variable notitle, \\\n  ", "plot ")
   return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
@@ -219,8 +221,9 @@ end
 
 local AS_LETTERS = "# with letters: "
 
---- Returns plotted items that show an image as letters: for each kind of value, the points whose values are of this kind. Later
---- kinds are drawn over earlier ones. data: a matrix; x, y: positions as functions of $1 and $2; kinds: {test (a condition
+--- Returns plotted items that show an image as letters. Each kind of value has one item, which shows the points with values of this
+--- kind. Later kinds are drawn over earlier kinds. data: a matrix; x, y: positions as functions of $1 and $2; kinds: {test (a
+--- condition
 --- on $3), letter}.
 function figure.letters(data, x, y, kinds)
   local out = {}

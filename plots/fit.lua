@@ -1,8 +1,8 @@
---- The width of text in pictures, and text that is cut or wrapped to a width. The widths are those of DejaVu Sans, which is as wide
---- as any font that shows the pictures: text that fits in it also fits in Helvetica or Arial.
+--- Computes the width of text in pictures, and cuts or wraps text to a width. The widths are those of DejaVu Sans. Text that fits
+--- in this font also fits in the other fonts of pictures, Helvetica and Arial, because they are not wider.
 local fit = {}
 
--- The characters by their width, in twentieths of the font size, rounded up.
+-- These are the characters by their width. The width is in twentieths of the font size, rounded up.
 local WIDTHS = {
   [6] = "IJijl", [7] = " ,./:;\\|'", [8] = "()-[]ft", [9] = "!r", [10] = "*_`\"", [11] = "?csz", [12] = "FLkvxy",
   [13] = "$0123456789EPSTYabdeghnopqu{}", [14] = "ABCKRVXZ", [15] = "NU", [16] = "&DGHOQ", [17] = "#+<=>^w~", [18] = "M",

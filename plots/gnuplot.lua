@@ -7,9 +7,9 @@ local gnuplot = {}
 local OLDEST = {5, 4}
 local SIGXFSZ = 25
 
---- Quotes text for gnuplot in single quotes: gnuplot executes and substitutes nothing between them. A single quote in the text
---- becomes a separate string, joined with '.'. (A doubled quote would not work if several quotes are adjacent.) Invalid UTF-8 is
---- replaced, because files with it would be unreadable.
+--- Quotes text for gnuplot in single quotes, because gnuplot executes and substitutes nothing between them. A single quote in the
+--- text becomes a separate string, joined with '.'. (A doubled quote would not work if several quotes are adjacent.) Invalid UTF-8
+--- is replaced, because files with it would be unreadable.
 function gnuplot.quote(text)
   text = tostring(text)
   if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
@@ -102,8 +102,8 @@ function gnuplot.open_window(script, terminal)
   check_ending(run(words, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws"))
 end
 
--- Sizes of fonts are pixels in all formats, because figures are laid out in pixels. gnuplot's SVG counts fonts in pixels, and its
--- bitmaps in points of 4/3 pixel. A PDF has 100 pixels per inch, and 72 points. The marks of cairo are smaller than those of SVG.
+-- Sizes of fonts are pixels in all formats, because figures are laid out in pixels. gnuplot measures fonts in pixels for SVG, and
+-- in points of 4/3 pixel for bitmaps. A PDF has 100 pixels or 72 points per inch. The marks of cairo are smaller than those of SVG.
 local FONT, POINT = "font 'Helvetica,13'", {png = 0.75, pdf = 0.72}
 local MARK = 1.8
 

@@ -6,14 +6,14 @@ local path = require "nestwright.plots.path"
 
 local grid = {}
 
--- Colour ramps from light to dark. They are also readable without colour. If paths have colours, the grey ramp is used, because it
--- hides no path.
+-- These ranges of colours go from light to dark, so that they are also readable without colour. If paths have colours, GREYS is
+-- used, because it hides no path.
 local BLUES, GREYS = {{240, 246, 252}, {74, 144, 196}}, {{252, 252, 252}, {200, 200, 200}}
 grid.NUMBERS = 26 -- pixels of a cell with room for a number
 local TEXT, NAME = 9, 12 -- pixels: the width of a character of a tick's label; half of the height of an axis' name
-local LINED = 5 -- cells with fewer pixels have no lines between them, which would hide their colours
+local LINED = 5 -- cells with fewer pixels have no lines between them, because lines would hide their colours
 local SMALL = 14 -- lines are thin if a cell has fewer pixels
-local SHADES = 63 -- steps of the ramp
+local SHADES = 63 -- the number of steps between the light and the dark colour
 
 --- Returns an axis of the grid: its values in ascending order, with a gap between values that are not neighbours. lo, hi: the
 --- domain of the axis.
@@ -26,13 +26,14 @@ function grid.axis(name, values, lo, hi)
   return {name = name, values = values, at = at, ticks = ticks, n = n, lo = lo, hi = hi}
 end
 
---- The axis of a grid without a second axis: one row or column.
+--- If a grid has only one row or one column, this is its second axis.
 grid.NONE = {values = {0}, at = {[0] = 0}, ticks = {}, n = 1}
 
-local LEAST, LARGEST = 7, 46 -- pixels: the sizes of a cell
+local LEAST, LARGEST = 7, 46 -- pixels: the least and the largest size of a cell
 
---- Returns the largest size of a cell, in pixels, with which the axes fit into width x height. least: the least size; by default,
---- a path has room.
+--- Returns the largest size of a cell, in pixels, with which the axes fit into width x height. least: the least size; the default
+--- leaves
+--- room for a path.
 function grid.cell(rows, columns, width, height, least)
   return math.max(least or LEAST, math.min(LARGEST, width // columns.n, height // rows.n))
 end

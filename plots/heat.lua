@@ -16,7 +16,7 @@ local MOST = 10000 -- the largest number of cells
 local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: preferred and least height of a row of cells; largest height of all rows
 local FAR = 8 -- colours are logarithmic if the largest value exceeds the smallest by this factor
 
--- Colours from pale to dark, so that larger values are also darker if the picture is printed in grey.
+-- The colours go from pale to dark, so that larger values are also darker if the picture is printed in grey.
 local PALETTE = "set palette defined (0 '#F7FBFF', 0.25 '#C6DBEF', 0.5 '#6BAED6', 0.75 '#2171B5', 1 '#08306B')"
 
 -- ---- cells
@@ -35,7 +35,7 @@ local function places(values)
   return at
 end
 
--- Sets the column and row of each point. If two points have the same place, the last point is kept.
+-- Sets the column and the row of each point. If two points have the same place, the later one is drawn over the earlier one.
 local function put(d)
   local xs, ys = places(d.values), places(d.rows)
   for _, p in ipairs(d.points) do p.column, p.line = xs[p.row[d.x]], ys[p.row[d.y]] end
@@ -58,7 +58,8 @@ end
 
 local UNITS = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}
 
--- Returns the unit in which all numbers are written, and its name. lo: the smallest number, which determines the unit.
+-- Returns the size and the name of the unit in which all numbers are written. lo: the smallest number, which determines the unit of
+-- times.
 local function unit_of(d, lo)
   if not d.kind.time then return 1, d.unit end
   for _, unit in ipairs(UNITS) do if lo >= unit[1] then return unit[1], unit[2] end end
@@ -83,7 +84,7 @@ local function cell_label(text, p, colour, size)
     colour)
 end
 
--- Adds the numbers in the cells; their text is white on dark cells.
+-- Adds the numbers in the cells. The text is white on dark cells.
 local function number_labels(d, lo, hi, log, size, out)
   for _, p in ipairs(d.points) do
     if p.text then

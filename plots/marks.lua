@@ -18,8 +18,8 @@ local OUTCOMES = {
 }
 for _, kind in ipairs(OUTCOMES) do kind.colour = outcomes.colour[kind.name] end
 
--- The marks if all cache levels are shown. A mark stands for the level where the data was found: the first cache level, the second,
--- ..., memory.
+-- These marks are used if all cache levels are shown. A mark stands for the level in which the data was found. The first entry is
+-- for L1, the second for L2, and so on; the last entry is for memory.
 local FOUND = {
   {read = 6, write = 7, size = 0.4},
   {read = 8, write = 9, size = 0.7},
@@ -70,7 +70,8 @@ local function lines_of(at, width, line)
   return at.address // line, (at.address + at.lanes * width - 1) // line
 end
 
--- For each kind of y axis, the positions of the marks of one access: the first, the last, and the step between marks.
+-- For each kind of y axis, a function returns the positions of the marks of one access: the first, the last, and the step between
+-- marks.
 local PLACES = {
   index = function(at) return at.index, at.index + at.lanes - 1, 1 end,
   address = function(at, width) return at.address, at.address + (at.lanes - 1) * width, width end,
@@ -131,7 +132,7 @@ end
 
 -- ---- a run
 
--- Returns a curve: for each access, the total bytes of the different lines that were accessed up to then.
+-- Returns a curve that has, for each access, the total bytes of the different lines that were accessed up to then.
 local function footprint(list, widths, line)
   local curve, seen, total = {}, {}, 0
   for n, at in ipairs(list) do
@@ -145,7 +146,7 @@ local function footprint(list, widths, line)
   return curve
 end
 
--- Returns the outcome of an access as text: at the shown level, or at all levels.
+-- Returns the outcome of an access as text, at the shown level or at all levels.
 local function outcome_text(at, o)
   return o.all and table.concat(at.outcome, "/", 1, #o.cache.levels) or at.outcome[o.level]
 end

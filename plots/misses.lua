@@ -15,7 +15,7 @@ local misses = {}
 local ROW, SIZE, SIDE = 26, 10, 20 -- pixels: the height of a bar, the font of its numbers, and the space at the sides
 local NAME = 17 -- the largest number of characters of a name
 
--- The fills of the kinds of misses. Hatches in the same colour distinguish them without colour.
+-- The fills of the kinds of misses differ also in their hatches, so that they are distinguishable without colour.
 local FILLS = {cold = "pattern 4", capacity = "solid 1", conflict = "pattern 2"}
 
 local function missed(row) return row.cold + row.capacity + row.conflict end

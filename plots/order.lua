@@ -1,5 +1,5 @@
---- Draws the order in which the instances of a stage are executed (visited): a grid of the stage's axes, with a path from visit to
---- visit. Cells that are visited later are darker.
+--- Draws the order in which the instances of a stage are executed (visited). The picture is a grid of the stage's axes, with a path
+--- from visit to visit. Cells that are visited later are darker.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local plot = require "nestwright.plots.plot"
@@ -7,8 +7,8 @@ local plot = require "nestwright.plots.plot"
 local order = {}
 
 local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: the start of the grid, and its largest size
--- Shapes and colours of threads. If there are enough pairs of a shape and a colour, each thread has its own pair. Visits outside of
--- parallel loops are black.
+-- The shapes and colours of threads. If there are enough pairs of a shape and a colour, each thread has its own pair. Visits
+-- outside of parallel loops are black.
 local POINTS, COLOURS = {7, 5, 9, 13, 11, 15, 3}, table.move(figure.series, 1, 6, 1, {})
 local TOLD_APART = #POINTS * #COLOURS
 local NAMED = 14 -- the largest number of threads that are listed in the key
@@ -82,7 +82,7 @@ function order.visited(view, list)
   return out
 end
 
---- Returns the tiles by level, largest first. A tile is a list of cells.
+--- Returns the tiles by level, largest first. A tile is a list of cells. Levels with only one tile are left out.
 function order.tiles(view, list)
   local levels, at = {}, {}
   for _, visit in ipairs(list) do
@@ -99,7 +99,7 @@ function order.tiles(view, list)
   return levels
 end
 
---- Returns the cells of each piece, as one level of tiles. Returns no tiles if there is only one piece.
+--- Returns the cells of each piece, as one level of tiles. Returns nil if there is only one piece.
 function order.borders(view, list)
   local out, at = {}, {}
   for _, visit in ipairs(list) do
@@ -118,7 +118,7 @@ function order.last(list)
   return last
 end
 
---- Returns fills that are darker for later visits; they are grey if paths have colours.
+--- Returns fills that are darker for later visits. They are grey if `grey` is true, which is necessary if paths have colours.
 function order.fills(visited, last, grey)
   local out = {}
   for n, cell in ipairs(visited) do
@@ -163,7 +163,7 @@ function order.fixed_text(view)
   return #words > 0 and " at " .. table.concat(words, ", ") or ""
 end
 
--- Returns the shown values of an axis as ranges: "0..17", or "0..64 and 936..1000".
+-- Returns the shown values of an axis as ranges without their ends, such as "0..17" or "0..64 and 936..1000".
 local function ranges_text(values)
   local out, first = {}, values[1]
   for n, v in ipairs(values) do
@@ -174,7 +174,7 @@ end
 
 local function is_whole(axis) return #axis.values == axis.hi - axis.lo + 1 end
 
---- Returns the text of the shown part of an axis: i in 0..17, or i in 0..8 of 0..17.
+--- Returns the text of the shown part of an axis, such as "i in 0..17" or "i in 0..8 of 0..17".
 local function axis_text(axis)
   local text = ("%s in %s"):format(axis.name, ranges_text(axis.values))
   return is_whole(axis) and text or ("%s of %d..%d"):format(text, axis.lo, axis.hi + 1)
@@ -279,7 +279,7 @@ end
 --- Makes the picture. The fields of view:
 ---   stage, axes: the stage and its axes
 ---   rows, columns: the shown axes, from grid.axis, with their domain lo and hi
----   shown: the list of the shown axes, of which there are one or two
+---   shown: the list of the one or two shown axes
 ---   fixed: the other axes, a list of {name, value}
 ---   list: a result of instances.list
 ---   title

@@ -1,5 +1,5 @@
---- The colours of the outcomes of accesses, which are the same in all pictures. A worse outcome is darker, also in grey. Shapes or
---- hatches distinguish outcomes as well.
+--- Defines the colours of the outcomes of accesses, for all pictures. A worse outcome is darker, also if it is printed in grey.
+--- Outcomes also differ in their shapes or hatches.
 local outcomes = {}
 
 outcomes.colour = {hit = "#84B6DE", cold = "#4FAE73", capacity = "#B85A00", conflict = "#701200"}
@@ -11,8 +11,8 @@ outcomes.MISSES = {"cold", "capacity", "conflict"}
 
 local FOUND, MEMORY = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00"}, "#4A0D00"
 
---- Returns the colour of an access whose data was found in the n-th of so many levels of caches, or in memory, which comes after
---- the last level.
+--- Returns the colour of an access whose data was found in cache level n. levels: the number of cache levels; if n is larger, the
+--- data was found in memory.
 function outcomes.found(n, levels) return n > levels and MEMORY or FOUND[math.min(n, #FOUND)] end
 
 return outcomes

@@ -3,13 +3,13 @@
 local path = {}
 
 local SMALL = 14 -- lines are thin if a cell has fewer pixels
-local HEADS = 1000 -- with more strokes, arrow heads and dots are left out: they would hide the path and make large files
+local HEADS = 1000 -- with more strokes, arrow heads and dots are left out, because they would hide the path
 local ROOM = 2.2 -- the height, in cells, of the space for arcs above a single row
 
 local function is_line(o) return o.rows.n == 1 and #o.rows.ticks == 0 end
 
---- Returns the path from stroke to stroke as two lists of segments {column, row, columns further, rows further}: steps to
---- neighbours, and jumps.
+--- Returns the path from stroke to stroke as two lists of segments. The first list has the steps to neighbours, the second has the
+--- jumps. A segment is {column, row, change of the column, change of the row}.
 function path.segments(strokes)
   local steps, jumps = {}, {}
   for k = 2, #strokes do
@@ -55,7 +55,8 @@ local function arcs(f, jumps, head, style, parts)
   parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s %s notitle"):format(f:data(heads, "heads"), head, style)
 end
 
--- Merges segments into a line if one starts at the end of another.
+-- Returns the points of lines that consist of the segments. A segment that starts at the end of the segment before it continues its
+-- line.
 local function chained(segments)
   local points, x, y = {}, nil, nil
   for _, s in ipairs(segments) do

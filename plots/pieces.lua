@@ -12,7 +12,7 @@ local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: the start of the grid, and it
 local SIZE, LINE, ROOM = 11, 18, 16 -- pixels: the size of the font of names, the height of a line, and the least height of a name
 local LEFT, TICKS = 90, 56 -- pixels: the space left of a grid, and the space for the labels of its rows
 
--- Light fills, each with a hatch, so that they are distinguishable without colour.
+-- The fills are light. Each fill after the first has a hatch, so that they are distinguishable without colour.
 local FILLS = {0xE6ECF2, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4, 0xF7F3B0, 0xE6DDF2}
 local HATCHES = {
   false, {4, "#0072B2"}, {5, "#D55E00"}, {1, "#009E73"}, {6, "#CC79A7"}, {7, "#E69F00"}, {2, "#56B4E9"}, {4, "#555555"},
@@ -21,8 +21,9 @@ local HATCHES = {
 
 -- ---- the cells of each piece
 
--- True for a main piece: one whose name has only main parts of cut loops. The primitive `partition` gives the name i.main to the
--- iterations without conditions; i.main_o is a loop over tiles of i.main.
+-- True if the piece is a main piece. The name of a main piece has a part of at least one cut loop, and all these parts are main
+-- parts, such as i.main or i.main_o. The primitive `partition` gives the name i.main to the iterations without conditions, and
+-- i.main_o is a loop over tiles of i.main.
 local function is_main(p)
   local found = false
   for part in p.name:gmatch "[^/]+" do
@@ -35,11 +36,11 @@ local function is_main(p)
   return found
 end
 
--- Returns the rank of a piece: first the main piece, then parts without a name, then all others.
+-- Returns the rank of a piece: 1 for a main piece, 2 for a piece whose name has no parts of cut loops, and 3 for all others.
 local function rank_of(p) return is_main(p) and 1 or not p.name:find(".", 1, true) and 2 or 3 end
 
--- Returns the pieces {name, cells}, ordered by rank, then by size, then by first visit. An instance in two pieces is a cell of
--- both.
+-- Returns the pieces {name, cells}, ordered by rank, then by size, then by first visit. An instance that is in two pieces is a cell
+-- of both.
 local function pieces_of(view)
   local list, at = {}, {}
   for _, visit in ipairs(view.list) do
@@ -86,7 +87,7 @@ local function next_free(taken)
   return nil
 end
 
--- Sets the style of each piece. The first style has no hatch. The main piece, or the part without a name, gets this style.
+-- Sets the style of each piece. The first style has no hatch. The first piece in the list gets this style if its rank is 1 or 2.
 local function set_styles(list)
   local taken, sorted = {}, table.move(list, 1, #list, 1, {})
   table.sort(sorted, function(a, b)
@@ -148,7 +149,8 @@ local function block_inside(p, wide, high)
   return best
 end
 
--- Returns a place for the name inside of the piece: for horizontal text or, if there is no room, for vertical text.
+-- Returns a place for the name inside of the piece, for horizontal text or, if there is no room, for vertical text. Returns nil if
+-- there is no room for either.
 local function room_inside(p, cell)
   local long, thick = math.ceil((fit.width(p.name, SIZE) + 8) / cell), math.ceil(ROOM / cell)
   local at = block_inside(p, long, thick)
@@ -158,7 +160,7 @@ local function room_inside(p, cell)
   return at
 end
 
--- True if a line at this row crosses the name of a piece. cell: pixels.
+-- True if a line at this row crosses the name of a piece. cell: the size of a cell in pixels.
 local function meets_name(list, row, cell)
   for _, p in ipairs(list) do
     local high = p.inside and (p.inside.upright and fit.width(p.name, SIZE) or ROOM) + 4
@@ -168,7 +170,7 @@ local function meets_name(list, row, cell)
 end
 
 -- Returns the cell of a piece that is farthest to the right (side 1) or to the left (side -1). If there are several such cells,
--- returns the one that is nearest to the middle and whose line crosses no name.
+-- returns the cell nearest to their middle whose line crosses no name.
 local function anchor(p, side, list, cell)
   local most, edge = -math.huge, {}
   for _, c in ipairs(p.cells) do most = math.max(most, side * c[1]) end
@@ -192,8 +194,8 @@ local function sort_beside(list, side)
   end)
 end
 
--- Returns the pieces whose names have no room inside. Their names are placed beside the grid, on the nearer side: {[1] = right,
--- [-1] = left}.
+-- Returns the pieces whose names have no room inside. Their names are placed at the right of the grid (list 1) or at its left (list
+-- -1).
 local function place_names(list, cell, columns)
   local beside = {[1] = {}, [-1] = {}}
   for _, p in ipairs(list) do p.inside = room_inside(p, cell) end
@@ -219,8 +221,8 @@ local function draw_inside(f, rect, list, cell)
   end
 end
 
--- Draws the lines from the names on the left so that they pass between the numbers of the rows. Each line ends at the nearest edge
--- cell of its piece.
+-- Sets the heights of the lines from the names on the left, so that they pass between the numbers of the rows. Each line ends at
+-- the nearest edge cell of its piece.
 local function between_rows(rect, view, list, cell)
   local free, last = grid.free_rows(rect, view.rows, cell), 0
   for _, p in ipairs(list) do
@@ -292,7 +294,7 @@ local function least_cell(view)
   return math.max(2, math.min(7, HEIGHT // math.max(view.rows.n, view.columns.n)))
 end
 
---- Makes the picture. view: as for order.make; its field `width` is the width of the grid in pixels.
+--- Makes the picture. view: as for order.make; its field `width` is the largest width and height of the grid in pixels.
 function pieces.make(view)
   local cell = grid.cell(view.rows, view.columns, view.width or WIDTH, view.width or HEIGHT, least_cell(view))
   local list, tiles = pieces_of(view), order.tiles(view, view.list)

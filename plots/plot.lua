@@ -13,7 +13,8 @@ local methods = {}
 local meta = {__name = "nestwright.plot", __index = methods}
 
 --- Returns a picture. fields: caption, columns (names), rows (lists of values), script (for gnuplot, with its data), size ({width,
---- height}). Replaces control characters in the caption by blanks: names may contain them, and terminals would execute them.
+--- height}). Replaces control characters in the caption by blanks, because names may contain them, and a terminal would execute
+--- them.
 function plot.new(fields)
   fields.caption = fields.caption:gsub("[^%C\n]", " ")
   return setmetatable(fields, meta)
@@ -113,7 +114,7 @@ rows.define(methods, "plot", "pictures", "svg", "(self: nw.plot): string",
 
 local MOST_SVG = 60000 -- the largest SVG, in bytes, that is included in addition to the PNG
 
--- Returns the picture by MIME type. The HTML has an img element, which all viewers show, even if the notebook is not trusted.
+-- Returns the picture by MIME type. The HTML has an img element, because all viewers show it, even if the notebook is not trusted.
 -- (Inline SVG would lose its attributes in nbconvert.) Converters to other formats use the PNG.
 local function bundle(p)
   local picture, size = p:svg(), {width = p.size[1], height = p.size[2]}

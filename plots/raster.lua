@@ -1,4 +1,4 @@
---- Draws accesses if there are too many for marks: each pixel shows the worst outcome of the accesses in it.
+--- Draws accesses as pixels if there are too many for single marks. Each pixel shows the worst outcome of its accesses.
 local core = require "nestwright.core"
 local figure = require "nestwright.plots.figure"
 local outcomes = require "nestwright.plots.outcomes"
@@ -71,7 +71,7 @@ local function add_rows(rows, t)
   end
 end
 
---- Returns {time, lanes, iterations, curve, rows} of a run, which is the execution by one thread.
+--- Returns {time, lanes, iterations, curve, rows} of a run (the execution by one thread).
 function raster.run(s, walk, o)
   local r = core.raster(s, walk, o.cache, o.all and 0 or o.level, o.y, WIDTH, HEIGHT)
   local lanes, rows, curve = {}, {}, {}

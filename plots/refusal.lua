@@ -1,5 +1,6 @@
---- Draws a refused step: the two conflicting instances among their neighbours. One grid shows the order before the step, and
---- another the order after it. The arrow goes from the instance that must come first to the instance that depends on it.
+--- Draws the two conflicting instances of a refused step among their neighbours. One grid shows the order before the step, and
+--- another grid shows the order after the step. The arrow goes from the instance that must come first to the instance that depends
+--- on it.
 local figure = require "nestwright.plots.figure"
 local fit = require "nestwright.plots.fit"
 local grid = require "nestwright.plots.grid"
@@ -77,7 +78,7 @@ local function place(f, part, program, left, top, cell)
   return places
 end
 
--- Draws an arrow between the marks. The program before the step has no arrow if it visits the sink first.
+-- Draws an arrow between the marks. The grid of the program before the step has no arrow if the program visits the sink first.
 local function arrow(f, places, program)
   local a, b, broken = places.source, places.sink, program.after
   if not a or not b or not broken and program.sink.time < program.source.time then return end
@@ -225,7 +226,7 @@ local function side_by_side(f, data, r, found, cell)
   f.bottom = bottom + LINE
 end
 
--- Draws a conflict between two stages. The stages are side by side; the order before the step is above the refused order.
+-- Draws a conflict between two stages. The stages are side by side. The order before the step is above the refused order.
 local function above_each_other(f, data, r, found, cell)
   for n, program in ipairs {data.now, data.refused} do
     local top, places, left, flat = f.bottom + HEAD + LINE, {}, LEFT, false

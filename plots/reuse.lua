@@ -11,8 +11,8 @@ local reuse = {}
 local LEFT, RIGHT, PANEL = 110, 970, 130 -- pixels
 local colour = figure.colour
 
--- Returns the start and the end of the bin that contains a distance, in lines. The bins of core.reuse are too narrow to be visible.
--- So here, there are four bins from each power of two to the next. Below four lines, there is one bin for each distance.
+-- Returns the start and the end of the bin that contains a distance, in lines. The bins of core.reuse are too narrow to be visible,
+-- so they are joined to four bins from each power of two to the next. Below four lines, there is one bin for each distance.
 local function bin_of(lines)
   if lines < 4 then return lines, lines + 1 end
   local octave = 1 << math.floor(math.log(lines, 2))
@@ -34,7 +34,7 @@ local function gathered(bins)
   return out
 end
 
--- Returns the position of a distance on a logarithmic axis, with distance zero at the far left.
+-- Returns the position of a distance on a logarithmic axis. The distance zero is at the left of all others.
 local function x_of(lines) return lines == 0 and -2 or math.log(lines, 2) end
 
 local function farthest(tensors)

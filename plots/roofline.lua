@@ -16,7 +16,7 @@ local roofline = {}
 local WIDTH, LEFT, RIGHT, HEIGHT = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT -- pixels
 local MOST = 60 -- the largest number of dots
 
--- Returns the unit of a dot's operations: operations on integers are not flops.
+-- Returns the unit of a dot's operations, because operations on integers are not flops.
 local function unit_of(d) return d.arithmetic == "integer" and "op" or "flop" end
 
 -- ---- the limit of a dot
@@ -83,7 +83,7 @@ local function ridge_words(r)
     r.arithmetic == "f64" and " and f64" or "", table.concat(out, ", "))
 end
 
--- Returns the words about the peaks: the dtypes of their multiply-adds, and a note if there is no peak.
+-- Returns the words about the dtypes of the peaks' multiply-adds, and a note if there is no peak.
 local function peaks_words(sets)
   local has, out = {}, {}
   for _, r in ipairs(sets) do has[r.peak and r.peak.dtype or "none"] = true end
@@ -167,7 +167,8 @@ end
 
 -- ---- roofs
 
--- Returns the peak that applies to a dot: nil for integers; the peak of f64 for f64, if it is known; the peak of f32 otherwise.
+-- Returns the peak that applies to a dot. It is nil for integers. For f64, it is the peak of f64 if that is known. Otherwise, it is
+-- the peak of f32.
 local function peak_of(r, arithmetic)
   if arithmetic == "integer" then return nil end
   local own = arithmetic == "f64" and r.peak_f64
@@ -198,8 +199,8 @@ local function sets_of(dots, by_threads)
   return sets
 end
 
--- Chooses the levels of each set that are drawn: all levels of the first set, and of every other set only the level whose bytes the
--- axis counts. If several sets have the same levels, these are drawn only once.
+-- Chooses the levels of each set that are drawn. In the first set, these are all levels. In the other sets, it is only the level
+-- whose bytes the axis counts. If several sets have the same levels, only the first of these sets draws them.
 local function levels_shown(sets, level)
   local drawn = {}
   for n, r in ipairs(sets) do
@@ -211,7 +212,7 @@ local function levels_shown(sets, level)
   end
 end
 
--- Sets the upper end of the roofs: the peak or, if there is none, a value above all dots and their limits.
+-- Sets the upper end of the roofs. It is the peak or, if there is none, a value above all dots and their limits.
 local function tops(sets, dots)
   for _, r in ipairs(sets) do
     r.top = r.peak and r.peak.best or 0

@@ -62,7 +62,7 @@ function dots.parts(f, list)
   return parts
 end
 
---- Returns the meaning of the marks, for the key, if there are several kinds.
+--- Returns the meaning of the marks, for the key. Returns nil if the dots are all measured or all predicted.
 function dots.key(list)
   local measured, predicted
   for _, d in ipairs(list) do
@@ -84,8 +84,7 @@ local function foretold(d)
   return ("%s, predicted: %s the time"):format(name, written.times(d.time.median / d.twin.time.median))
 end
 
--- Returns the label of a dot. The label is placed beside the dot, on the side with room, and a little lower if an arrow is in the
--- way.
+-- Returns the label of a dot. It is placed beside the dot, on a side with room. If an arrow is in the way, it is one line lower.
 local function label_of(list, n, frame, arrows)
   local d = list[n]
   local l = {x = roofs.across(frame, d.intensity), at = roofs.down(frame, d.rate)}
@@ -134,7 +133,7 @@ function dots.labels(f, list, frame, bars, boxes, arrows)
   end
 end
 
---- Draws arrows from dot to dot if there is room. They are drawn below the labels.
+--- Draws arrows from dot to dot if there is room. The labels are drawn over the arrows.
 function dots.arrows(list, frame, out)
   for n = 2, #list do
     local a, b = list[n - 1], list[n]

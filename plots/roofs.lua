@@ -85,8 +85,8 @@ local function hides(places, boxes)
   return false
 end
 
--- Returns the end of a label on a roof. The label is near the ridge (the point at which the roof meets the peak) or, if it would
--- hide something there, further down. Marks the place as occupied.
+-- Returns the x value at which a label on a roof ends. The label is near the ridge (the point at which the roof meets the peak) or,
+-- if it would hide something there, further down. Adds the area of the label to the boxes.
 local function place(e, frame, boxes)
   local long, best = fit.width(e.text, SIZE), nil
   for pixels = 16, 600, 12 do
@@ -115,8 +115,8 @@ local function entries_of(sets)
   return out
 end
 
--- Sets the side of each label: above its roof if there is room, otherwise below it. If there is no room on either side, merges the
--- label with that of the roof above.
+-- Sets the side of each label: above its roof if there is room, otherwise below it. If there is no room on either side, appends the
+-- label to the label of the roof above.
 local function sided(entries, frame)
   local out = {}
   for n, e in ipairs(entries) do
@@ -153,7 +153,7 @@ local function overlaps(a, boxes)
   return false
 end
 
--- Draws, for each ridge, its number of operations per byte, if there is room. The numbers are above or below the peak.
+-- Draws the number of operations per byte of each ridge, if there is room. The numbers are above or below the peak.
 local function ridge_numbers(f, r, frame, y, right, boxes)
   local points = table.move(r.shown, 1, #r.shown, 1, {})
   table.sort(points, function(a, b) return a.best > b.best end)
@@ -167,8 +167,8 @@ local function ridge_numbers(f, r, frame, y, right, boxes)
   end
 end
 
---- Draws the label of each peak, and the numbers of its ridges: above the highest peak, and below the others. Adds the areas of the
---- labels to the boxes.
+--- Draws the label of each peak, and the numbers of its ridges. They are above the highest peak, and below the other peaks. Adds
+--- the areas of the labels to the boxes.
 function roofs.peaks(f, sets, frame, boxes)
   local sorted = {}
   for _, r in ipairs(sets) do if r.peak then sorted[#sorted + 1] = r end end

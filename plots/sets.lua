@@ -1,5 +1,5 @@
---- Draws two maps over time, with a row for each set of a cache. One shows how full the set is, and the other shows how many
---- different lines of the set are accessed.
+--- Draws two maps over time, with a row for each set of a cache. The first map shows how full the set is. The second map shows how
+--- many different lines of the set are accessed.
 local errors = require "nestwright.language.errors"
 local caches = require "nestwright.cost.caches"
 local figure = require "nestwright.plots.figure"
@@ -12,7 +12,7 @@ sets.COLUMNS = 300 -- the number of parts into which the time is divided
 local ROWS = 256 -- the largest number of rows; if there are more sets, each row shows the fullest of its sets
 local LEFT, RIGHT, PANEL, HEAD = 110, 880, 220, 40 -- pixels; HEAD is the space for the title of a map
 
--- The key: a number of lines, compared with the number of ways.
+-- The entries of the key compare a number of lines with the number of ways.
 local PARTLY = {text = "fewer lines than ways", pt = 5, colour = "#B5D6EA", letter = 1}
 local FULL = {text = "as many lines as ways", pt = 5, colour = "#6BAED6", letter = 2}
 local CROWDED = {text = "more lines than ways", pt = 5, colour = "#F08A24", letter = 3}
@@ -40,7 +40,7 @@ end
 -- Returns the columns. A single column is doubled, because an image needs at least two.
 local function doubled(columns) return #columns > 1 and columns or {columns[1], columns[1]} end
 
--- Returns the ticks of the sets; a tick is at the middle of its set.
+-- Returns the command for the ticks of the sets. A tick is at the middle of its set.
 local function set_tics(n)
   local step, out = math.max(1, 2 ^ math.ceil(math.log(n / 8, 2))) // 1 | 0, {}
   for set = 0, n - 1, step do out[#out + 1] = ("'%d' %g"):format(set, set + 0.5) end
@@ -48,8 +48,8 @@ local function set_tics(n)
 end
 
 
--- Returns the palette, which both maps share: numbers of lines up to the number of ways are blue; larger numbers, which do not fit
--- into the set, are orange to red. Larger numbers are darker even without colour.
+-- Returns the palette of both maps. Numbers of lines up to the number of ways are blue. Larger numbers are orange to red, because
+-- these lines do not fit into the set. Larger numbers are darker even without colour.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '%s'); set cbrange [0:%g]"):format(ways, FULL.colour, ways)

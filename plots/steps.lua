@@ -1,4 +1,4 @@
---- Draws the step log as a curve: the time of each version of a schedule, in order.
+--- Draws the step log as a curve, which shows the time of each version of a schedule, in order.
 local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local fit = require "nestwright.plots.fit"
@@ -15,8 +15,8 @@ local FAR = 8 -- the axis is logarithmic if one version takes more than this man
 
 local colour, seconds = figure.colour, written.seconds
 
--- The marks of versions: filled if the time is distinguishable from that of the version before, open if it is not, and a cross if
--- it was not measured.
+-- The mark of a version is filled if its time is distinguishable from the time of the version before, and open if it is not. A
+-- version that was not measured has a cross.
 local KINDS = {
   {name = "told", text = "distinguishable from the version before", pt = 7, colour = colour.blue},
   {name = "same", text = "not distinguishable from the version before", pt = 6, colour = colour.red},
@@ -24,7 +24,7 @@ local KINDS = {
   {name = "refused", text = "not measured", pt = 2, colour = colour.black},
 }
 
--- Returns the relation of each version to the last measured version before it.
+-- Returns the name of the kind of each version. The kind depends on the last measured version before it.
 local function kinds_of(list)
   local out, last = {}, nil
   for n, r in ipairs(list) do
@@ -69,7 +69,7 @@ local function series(f, list, kinds, name, top)
   return #out > 0 and f:data(out, name)
 end
 
--- Returns the parts of the curve. Its line connects measured versions, and has a gap at every other version.
+-- Returns the parts of the curve. The line connects measured versions, and has a gap at each version that was not measured.
 local function curve_parts(f, list, kinds, top)
   local line, halves, fastest, parts = {}, {}, {}, {}
   for n, r in ipairs(list) do
@@ -93,8 +93,8 @@ local function curve_parts(f, list, kinds, top)
   return parts
 end
 
--- Returns a place for a label that avoids the curve: below the point at a local minimum; otherwise above the point, on the side
--- where the curve is lower.
+-- Returns a place for a label that avoids the curve. At a local minimum, the label is below the point. Otherwise, it is above the
+-- point, on the side where the curve is lower.
 local function place_of(list, n)
   local r, before, after = list[n], list[n - 1], list[n + 1]
   local falls = before and not before.refused and before.median > r.median
@@ -140,7 +140,7 @@ end
 
 local function tick(v) return v == 0 and "0" or seconds(v) end
 
---- Returns a figure of rows from plots/times, and the pixels below its panel.
+--- Returns a figure of rows from plots/times, and the pixels that it needs below its panel.
 function steps.figure(list, title)
   local step = math.max(WIDE, (1000 - LEFT - RIGHT) / #list)
   local room, under = room_of(list, step)

@@ -4,7 +4,7 @@ local gnuplot = require "nestwright.plots.gnuplot"
 local svg = {}
 
 svg.MOST = 500000 -- the largest SVG for a notebook, in bytes
-local SCALES = {1, 0.75, 0.5, 0.35} -- scales of a bitmap; the first scale that makes it small enough is used
+local SCALES = {1, 0.75, 0.5, 0.35} -- scales of a bitmap; the first scale that makes the SVG small enough is used
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;"}
 
@@ -15,7 +15,8 @@ end
 
 local function about(title, p) return ("<title>%s</title>\n<desc>%s</desc>"):format(title, escaped(p.caption)) end
 
--- The first text of a figure is its title.
+-- Returns the title of a picture. It is the first text of a figure, or the first line of the caption if the picture is not a
+-- figure.
 local function title_of(text, p)
   local title = p.script:find "^# panels" and text:match "<text>([^<]*)</text>"
   return title or escaped(p.caption:match "^[^\n]*")
@@ -72,7 +73,8 @@ local function renamed(text)
   end))
 end
 
---- Returns the picture in at most MOST bytes, and gnuplot's remarks. If the SVG is larger, it contains a bitmap instead.
+--- Returns the picture in at most MOST bytes, and gnuplot's remarks. If the SVG is larger, returns an SVG that contains a bitmap
+--- instead.
 function svg.small(p)
   local text, remarks = svg.of(p)
   local title = title_of(text, p)

@@ -1,4 +1,4 @@
---- Prepares the results of a sweep for drawing: selects the columns and the parameters that are drawn, and finds the best points
+--- Prepares the results of a sweep for drawing. Selects the columns and the parameters that are drawn, and finds the best points
 --- and the refused points.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -90,7 +90,8 @@ local function check_measured(list)
   fail(nil, "nothing was measured: %s", tostring(list[1].error))
 end
 
--- Returns the only column that can be drawn, or raises an error.
+-- Returns the column that is drawn by default. It is the median, or else the only other column of numbers. If there are several
+-- such columns or none, raises an error.
 local function usual_column(s, list)
   check_measured(list)
   local names, seen = columns(s, list)
@@ -105,7 +106,7 @@ local function usual_column(s, list)
     "the sweep has no column of numbers", out[1])
 end
 
--- Returns the name. It must be that of a column of numbers, or of a time, whose column is its median.
+-- Returns the name if it is the name of a column of numbers, or of a time, which stands for its median. Otherwise, raises an error.
 local function check_column(s, list, name)
   local names, seen = columns(s, list)
   if seen[name] or seen[tostring(name) .. "_median"] then return name end
@@ -117,8 +118,8 @@ local function check_column(s, list, name)
     "the sweep has no column '%s'", tostring(name))
 end
 
--- Returns the kind of a column: whether its values are in seconds, whether these were measured, the name of the column with the
--- values, and the names of the columns with the quartiles. The name of a time stands for its median.
+-- Returns the kind of a column. Its fields say whether the values are in seconds (`time`), whether they were measured, and which
+-- columns have the values and the quartiles. The name of a time stands for its median.
 local function kind_of(list, name, unit)
   local of = name == "median" and "" or name:match "^(.*_)median$" or name .. "_"
   local median = of .. "median"
@@ -140,7 +141,7 @@ local function odd(v)
   return v ~= v and "not a number" or v > 0 and "infinite" or "minus infinite"
 end
 
--- Returns a row as a point: its position, its value and its quartiles, or the reason why it has no value.
+-- Returns a row as a point, which has a value and its quartiles, or the reason why it has no value.
 local function point_of(row, kind)
   local v = finite(row[kind.value])
   local lo, hi = finite(row[kind.q1 or ""]), finite(row[kind.q3 or ""])
@@ -149,8 +150,8 @@ local function point_of(row, kind)
     odd = not row.error and odd(row[kind.value]) or nil, refused = row.error and tostring(row.error) or nil}
 end
 
--- Returns the points that can be compared with each other: those that have a value. If some of them are measured times, only these,
--- since other numbers may be predictions.
+-- Returns the points that can be compared with each other. These are the points with a value. If some of these points are measured
+-- times, the others are left out, because they may be predictions.
 local function comparable(points)
   local measured, out = false, {}
   for _, p in ipairs(points) do measured = measured or p.measured and p.value ~= nil end
@@ -161,7 +162,8 @@ local function comparable(points)
 end
 
 --- Marks the best of at least two points of the same kind, and the points that are not distinguishable from it. better: "min",
---- "max", or nil if no point is the best. If other work disturbed the measurement of a point, none is marked.
+--- "max", or nil if no point is the best. If other work disturbed the measurement of a point, no point is marked. Returns the best
+--- point, or nil.
 function sweep.mark_best(points, better)
   for _, p in ipairs(points) do
     p.best, p.alike = false, false
@@ -183,7 +185,7 @@ function sweep.text(v)
   return tostring(v)
 end
 
--- Returns the title of a column. That of a measured time names the statistic.
+-- Returns the title of a column. The title of a measured time names the statistic.
 local function title_of(name, kind)
   if not kind.measured then return name end
   return name == "median" and "time, median" or ("%s (median)"):format((name:gsub("_median$", "")))
@@ -239,7 +241,7 @@ function sweep.about(name, points, best, x, write)
   return table.concat(parts, "; ")
 end
 
--- Returns the different conditions of all times in the rows: those of a single time, and those of times with names.
+-- Returns the different conditions of all times in the rows, both of times without names and of times with names.
 local function conditions_of(list)
   local out, seen = {}, {}
   for _, row in ipairs(list) do
@@ -253,7 +255,8 @@ local function conditions_of(list)
   return out
 end
 
---- Returns the small print: the machine, the statistic and the spread of the drawn rows. measured: measured times are drawn.
+--- Returns the small print: the machine, the statistic and the spread of the drawn rows. measured: true if measured times are
+--- drawn.
 function sweep.small_print(list, measured)
   local machines, most = values_of(list, "machine"), nil
   for _, row in ipairs(list) do
@@ -306,7 +309,7 @@ local function check_best(best, measured)
   if best ~= false then fail(nil, "best must be 'min', 'max' or false, not '%s'", tostring(best)) end
 end
 
--- Returns the curves of a sweep: one series per column, or one per value of another parameter.
+-- Returns the curves of a sweep. There is one series per column, or one series per value of another parameter.
 local function series_of(list, names, by, o)
   local out = {}
   if by and #names > 1 then fail(nil, "several columns cannot be combined with by = '%s'", by) end

@@ -33,7 +33,7 @@ end
 local KITTY, ATTRIBUTES = "\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\", "\27[c"
 local PATIENCE = 1000 -- milliseconds to wait for an answer; every terminal answers the query ATTRIBUTES
 
--- Returns the meaning of an answer, or nil if it has none.
+-- Returns the best method that an answer reports ("kitty", "sixel" or "text"), or nil if it is not an answer to a query.
 local function understood(answer)
   if answer:find("\27_Gi=31;OK", 1, true) then return "kitty" end
   local attributes = answer:match "\27%[%?([%d;]*)c"
@@ -72,16 +72,16 @@ end
 
 local CELL = {8, 16} -- pixels of a character, if the terminal does not report it
 
--- Returns the scale at which a picture fits the window's width. If characters have many pixels, the pixels are small, so the scale
--- is doubled.
+-- Returns the scale at which a picture fits the window's width. If characters have many pixels, the scale may be 2, because the
+-- pixels of such a terminal are small.
 local function scale_of(p, screen)
   local cell = screen.width > 0 and screen.width / screen.columns or CELL[1]
   local wanted = cell > 14 and 2 or 1
   return math.min(wanted, (screen.columns - 1) * cell / p.size[1])
 end
 
--- Returns the picture in kitty's protocol: in chunks of 4,096 bytes, where m=1 means that another chunk follows. q=2: kitty must
--- not answer.
+-- Returns the picture in kitty's protocol, in chunks of 4,096 bytes. m=1 means that another chunk follows. q=2 means that kitty
+-- must not answer.
 local function kitty(p, screen)
   local data = svg.base64((gnuplot.picture(p.script, "png", p.size, scale_of(p, screen))))
   local out, head = {}, "a=T,f=100,q=2,"
@@ -110,7 +110,8 @@ local function unsaid(p, print)
   return not p.caption:gsub("%s+", " "):find(print, 1, true) and print or nil
 end
 
--- Patterns for the commands of figure.lua that draw below the panels. A label is one line, and its end never contains user text.
+-- These patterns match the commands of figure.lua that draw below the panels. A label is one line, and its end never contains user
+-- text.
 local BELOW = {"^set label .* point pt %d+ ps 1 lc rgb '[^']*' offset 1%.5,0 font ',%d+'$",
   ("^set label .* font ',%d' textcolor rgb '%s'$"):format(figure.PRINT.size, figure.PRINT.colour),
   "^set object rectangle from screen "}
@@ -162,7 +163,8 @@ local function dumb(p, screen)
   return plain(table.concat(lines, "\n"))
 end
 
--- Braille shows kinds of values in an image by their colours. Without colours, such a picture is drawn with letters.
+-- Returns the picture as braille characters. They show the kinds of values in an image by colours. If colours are disabled, such a
+-- picture is drawn with letters.
 local function braille(p, screen)
   local _, plain_colour = require "nestwright.plots.characters".palette()
   if plain_colour == "" and figure.has_letters(p.script) then return dumb(p, screen) end

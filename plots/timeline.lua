@@ -1,5 +1,5 @@
---- Draws the timeline (Gantt chart): one lane per thread or stage of a pipeline, one bar per activity, and arrows for dependences.
---- A lane is idle where it has no bar.
+--- Draws the timeline (Gantt chart). It has one lane per thread or stage of a pipeline, one bar per activity, and arrows for
+--- dependences. A lane is idle where it has no bar.
 local axis = require "nestwright.plots.axis"
 local bars = require "nestwright.plots.bars"
 local core = require "nestwright.core"
@@ -56,7 +56,7 @@ local function read(n, r)
   return out
 end
 
--- Returns the lanes that the option `lanes` names, in its order; they are drawn before all other lanes. Also returns a table from
+-- Returns the lanes that the option `lanes` names, in its order. They are drawn above all other lanes. Also returns a table from
 -- names to lanes.
 local function lanes_asked(names)
   local lanes, at = {}, {}
@@ -109,7 +109,8 @@ local function by_begin(a, b)
   return a.n < b.n
 end
 
--- Sets the busy time of a lane: the time that at least one bar covers. Puts overlapping bars into different rows of the lane.
+-- Sets the busy time of a lane, which is the time that at least one bar covers. Puts overlapping bars into different rows of the
+-- lane.
 local function settle(lane)
   table.sort(lane.bars, by_begin)
   local ends, busy, reached = {}, 0, -math.huge
@@ -123,7 +124,7 @@ local function settle(lane)
   lane.rows, lane.busy = #ends, busy
 end
 
--- Returns the start and the end of the shown time. The third result is false if all times are equal; then one unit of time
+-- Returns the start and the end of the shown time. The third result is false if all times are equal. Then a short time span
 -- is drawn.
 local function span_of(list, o)
   local from, to = math.huge, -math.huge
@@ -133,8 +134,8 @@ local function span_of(list, o)
   return from, from + math.max(1, 1e-6 * math.abs(from)), false
 end
 
--- Returns the time that is subtracted from all times: the start of the time span if times differ only in their last digits,
--- otherwise 0.
+-- If times differ only in their last digits, subtracts the start of the time span from the times of all records, and returns this
+-- start. Otherwise, returns 0.
 local function origin_of(list, from, to)
   if math.abs(from) <= FAR * (to - from) then return 0 end
   for _, r in ipairs(list) do r.from, r.to = r.from - from, r.to - from end
@@ -234,7 +235,7 @@ local function fill_boxes(lanes, kinds, at, pixel)
   return labels, narrow
 end
 
--- Returns the plotted boxes. Columns (bars.lua) have no border: they are adjacent, and a border would enlarge them.
+-- Returns the plotted boxes. Columns (bars.lua) have no border, because they are adjacent, and a border would enlarge them.
 local function box_parts(f, kinds)
   local parts, total = {}, 0
   for _, kind in ipairs(kinds) do
@@ -335,7 +336,7 @@ local function columns_of(list)
   return rows
 end
 
--- Sets the idle time of each lane and of all lanes: the time without a bar, or the measured idle time.
+-- Sets the idle time of each lane and of all lanes. It is the time without a bar, or the measured idle time.
 local function count_idle(lanes, x, o)
   for _, lane in ipairs(lanes) do
     settle(lane)

@@ -1,4 +1,4 @@
---- Draws measured times, with one row per time: as bars, as points, or as speed-ups over the first time. Rows are not sorted by
+--- Draws measured times as bars, as points, or as speed-ups over the first time, with one row per time. Rows are not sorted by
 --- time.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
@@ -118,8 +118,8 @@ local function axis_of(list, name)
   return lo - pad, hi + pad, false
 end
 
--- Returns the kind of a row. The bar of the first row is plain. Another bar is filled if its time is distinguishable from the
--- first, hatched if it is not, and empty if this is unknown. A time that other work disturbed is hatched in another colour.
+-- Returns the kind of a row. The bar of the first row is plain. Any other bar is filled if its time is distinguishable from the
+-- first time, hatched if it is not, and empty if this is unknown. A time that other work disturbed is hatched in another colour.
 local function kind_of(r)
   if r.time.disturbed then return "disturbed" end
   return r.first and "first" or r.same and "same" or r.unknown and "unknown" or "told"

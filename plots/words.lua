@@ -1,4 +1,4 @@
---- Makes the texts of captions about memory: sweeps over tensors, reuse distances and misses.
+--- Makes the texts of captions about sweeps over tensors, reuse distances and misses.
 local core = require "nestwright.core"
 local outcomes = require "nestwright.plots.outcomes"
 local written = require "nestwright.show.written"
@@ -18,8 +18,8 @@ end
 
 -- ---- sweeps
 
--- Selects, among the loops from..to, those that change the address; if `still` is true, those that do not. Returns the product of
--- their numbers of iterations (nil if one number is not constant), and their names.
+-- Selects the loops from number `from` to number `to` that change the address or, if `still` is true, that do not change it.
+-- Returns the product of their trip counts (nil if a trip count is not constant), and their names.
 local function turns(loops, from, to, still)
   local n, names = 1, {}
   for k = from, to do
@@ -50,8 +50,8 @@ local function overlaps(site, first, last)
 end
 
 -- Describes how one load or store moves through its tensor. A loop that does not change the address repeats accesses. If it is
--- around all loops that change the address, it repeats the whole sweep. If it is between two of them, it repeats a part of the
--- sweep. If it is inside all of them, it repeats one element.
+-- around all loops that change the address, it repeats the whole sweep. If it is between two of these loops, it repeats a part of
+-- the sweep. If it is inside all of them, it repeats one element.
 local function sweep_text(site)
   local first, last
   for k, loop in ipairs(site) do
@@ -82,7 +82,7 @@ local function sweep_text(site)
   return table.concat(parts, ", ")
 end
 
--- Removes the numbers of iterations of parallel loops, because it is not known how many of them one thread runs.
+-- Removes the trip counts of parallel loops, because it is not known how many iterations one thread runs.
 local function forget_shared(site)
   for _, loop in ipairs(site) do
     if loop.parallel then loop.extent = nil end
