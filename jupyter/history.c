@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// Limits. Trimming keeps at most MOST entries. A cell of more than LONGEST bytes is not saved. A file of more than FULL
-// bytes is trimmed. A file has at most MOST_BYTES bytes.
+// These are the limits of the history. Trimming keeps at most MOST entries. A cell of more than LONGEST bytes is not
+// saved. A file of more than FULL bytes is trimmed. A file has at most MOST_BYTES bytes.
 enum { MOST = 5000, LONGEST = 1 << 20, FULL = 16 << 20, MOST_BYTES = 64 << 20 };
 
 static json_t *entries; // arrays [session, line, source]
@@ -77,7 +77,7 @@ static void rewrite(nw_str *why) {
   nw_str_free(&all);
 }
 
-// Reads the file. If it is too long, trims it. A lock prevents that other kernels append lines meanwhile.
+// Reads the file. If it is too long, trims it. A lock keeps other kernels from appending lines meanwhile.
 static void read_file(nw_str *why) {
   nw_str busy = {0};
   size_t n;

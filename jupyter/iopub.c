@@ -21,7 +21,7 @@
 #include <zmq.h>
 
 enum {
-  GATHER_MS = 30, // how long collected text waits for more text
+  GATHER_MS = 30, // milliseconds for which collected text waits for more text
   BATCH = 256 << 10, // number of collected bytes at which text is sent without waiting
   PIPE = 512 << 10, // capacity of each pipe in bytes
   BURST = 1000000, // bytes that may be sent at once

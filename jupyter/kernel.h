@@ -1,4 +1,4 @@
-// Declarations that the files of the Jupyter kernel share. The kernel has these threads:
+// Declares the types and functions that the files of the Jupyter kernel share. The kernel has these threads:
 //
 //   main      runs Lua; serves the shell socket, and the stdin socket while a cell waits for input
 //   control   handles interrupt and shutdown, also while a cell runs; checks that the front end still exists
@@ -19,11 +19,11 @@
 #define NWJ_PROTOCOL "5.4"
 
 typedef struct nwj_connection { // the contents of the connection file, which the front end wrote
-  bool ipc; // false: tcp
+  bool ipc; // true: the transport is ipc; false: tcp
   char ip[256]; // an address; with ipc, the prefix of the sockets' paths
   int shell, control, iopub, input, heartbeat; // ports
   nwj_key key;
-  char curve_secret[41]; // empty: no encryption
+  char curve_secret[41]; // empty if there is no encryption
 } nwj_connection;
 
 typedef struct nwj nwj;
@@ -37,7 +37,7 @@ struct nwj {
   atomic_bool busy; // true: a cell or a comm handler runs
   atomic_bool hurry; // true: output is not rate-limited, because no code runs or the code was stopped
   pthread_t main;
-  // used only by the thread main
+  // Only the thread main uses the following fields.
   nwh *host;
   int count; // number of executions
   const char *asks; // NULL: the running code may request input; otherwise the reason why it may not
@@ -120,7 +120,8 @@ void nwj_watch(bool on); // true: the main thread begins to answer a request; fa
 // ---- input of a cell (input.c)
 #define NWJ_NO_STDIN "this front end does not let a cell ask for input; give the value in the cell"
 #define NWJ_NO_CELL "a control's function cannot ask for input; ask in a cell, or add a control"
-char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem); // heap; NULL: *problem is the reason
+// Asks the user for input and returns the answer; heap. On failure, returns NULL and sets *problem to the reason.
+char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem);
 
 // ---- history (history.c)
 void nwj_history_open(void);

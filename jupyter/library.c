@@ -1,5 +1,5 @@
-// Connects Lua and the kernel. Lua code calls the kernel by the module nestwright.front, which is defined here. The
-// kernel calls the Lua module nestwright.notebook.notebook.
+// Connects Lua and the kernel. Lua code calls the kernel through the module nestwright.front, which is defined here.
+// The kernel calls the Lua module nestwright.notebook.notebook.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ void nwj_library(nwj *k) {
 
 // ---- nestwright.notebook.notebook
 
-// Pushes function `name`. If the library cannot be loaded, pushes nothing and returns false.
+// Pushes the function `name`. If the library cannot be loaded, pushes nothing and returns false.
 static bool push_function(nwj *k, const char *name) {
   if (nwh_push_function(k->host, "nestwright.notebook.notebook", name)) return true;
   lua_pop(nwh_lua(k->host), 1);
@@ -65,8 +65,8 @@ static json_t *taken(lua_State *L) {
   return v;
 }
 
-// Calls a function and returns its answer, or NULL on failure. Prints the error as text, since it is not the outcome of
-// a cell.
+// Calls a function and returns its answer, or NULL on failure. Prints the error as text, because it is not the outcome
+// of a cell.
 static json_t *called(nwj *k, int nargs) {
   nwh_status status = nwh_call(k->host, nargs, 1);
   if (status == NWH_OK) return taken(nwh_lua(k->host));

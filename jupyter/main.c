@@ -1,4 +1,4 @@
-// The main program of the kernel. A front end starts it as nestwright-kernel -f CONNECTION_FILE.
+// Runs the kernel. A front end starts this program as nestwright-kernel -f CONNECTION_FILE.
 #include "kernel.h"
 #include <fcntl.h>
 #include <locale.h>

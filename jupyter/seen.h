@@ -16,7 +16,7 @@
 #define NWJ_REMEMBERED (1 << 17)
 
 typedef struct nwj_seen nwj_seen;
-nwj_seen *nwj_seen_new(void); // NULL: no memory
+nwj_seen *nwj_seen_new(void); // NULL if memory is lacking
 void nwj_seen_free(nwj_seen *s);
-// Adds the mark. Returns true if it was in the set before. May be called by any thread.
+// Adds the mark. Returns true if it was in the set before. Any thread may call this function.
 bool nwj_seen_before(nwj_seen *s, uint64_t mark);

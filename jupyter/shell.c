@@ -203,7 +203,7 @@ static const struct {
 
 // ---- the loop
 
-enum { AWAKE_MS = 6 }; // how long the main thread polls for the next message before it sleeps
+enum { AWAKE_MS = 6 }; // milliseconds for which the main thread polls for the next message before it sleeps
 
 static void abort_request(nwj *k, nwj_message *m) {
   reply(k, m, "execute_reply",
@@ -280,8 +280,8 @@ static bool take_waiting(nwj *k) {
   return true;
 }
 
-// Waits for a message. First polls without sleeping. Cells often arrive in sequence, as with "Run all", and waking a
-// sleeping CPU takes longer than a short cell.
+// Waits for a message. First polls without sleeping, because cells often arrive in sequence, as with "Run all". Waking
+// a sleeping CPU takes longer than executing a short cell.
 static void wait_for_message(nwj *k, int64_t awake_until) {
   zmq_pollitem_t item = {k->shell, 0, ZMQ_POLLIN, 0};
   while (nwj_now_ms() < awake_until) {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <zmq.h>
 
-// Limits of a frame in bytes. MOST_TOPIC is for a subscription. A subscription is a prefix of message types, and is
-// stored as long as its client is connected.
+// These are limits of a frame in bytes. MOST_TOPIC is for a subscription. A subscription is a prefix of message types,
+// and is stored as long as its client is connected.
 enum { MOST_FRAME = 2 * NWJ_MAX_BYTES, MOST_TOPIC = 1 << 10, MOST_BEAT = 1 << 20 };
 
 static void where_of(const nwj *k, int port, char *out, size_t size) {

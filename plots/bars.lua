@@ -6,7 +6,8 @@ local bars = {}
 local NARROW, NEAR = 3, 2 -- pixels: bars below this width are narrow; bars within this distance are near
 local STEPS = 24 -- the number of steps of a column's height; neighbours with the same steps are merged
 
--- Returns runs {from, to, row, bars}. Narrow bars that are close to each other form one run; every other bar is a separate run.
+-- Returns runs {from, to, row, bars}. Narrow bars that are close to each other form one run. Each of the remaining bars is a
+-- separate run.
 local function runs_of(list, pixel)
   local out, last = {}, {}
   for _, bar in ipairs(list) do

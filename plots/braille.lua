@@ -281,7 +281,8 @@ local function told_apart(key)
   return #key < 2
 end
 
---- Returns the vertical words for a picture of this size: the number of columns that they need, and their characters by row.
+--- Returns the number of columns that the vertical words need in a picture of this size, and a function(row) that returns their
+--- characters in a row.
 function braille.upright(p, columns, rows)
   local texts = svg_at(p, columns * WIDTH, rows * HEIGHT)
   local gutter = gutter_of(texts)

@@ -157,8 +157,9 @@ function methods:arrow(x1, y1, x2, y2, o)
 end
 
 --- Sets the key, which is drawn in one or more rows below the panels. The entry of a mark is {text, pt (gnuplot's number of the
---- shape), colour}; the entry of a filling is {text, fill (a gnuplot style), colour}. shade, in an entry: true if only its
---- colour distinguishes it from other entries. letter, in an entry: the number of the shape if the picture is drawn with letters.
+--- shape), colour}; the entry of a filling is {text, fill (a gnuplot style), colour}. shade, in an entry: true if the entry differs
+--- from
+--- other entries only in its colour. letter, in an entry: the number of the shape if the picture is drawn with letters.
 function methods:key(entries) self.entries = entries end
 
 local KEY_ROW, MARK = 20, 38 -- pixels: the height of a row of the key; the width of a mark with the gaps beside it
@@ -212,8 +213,8 @@ local function foot_commands(f, lines, height)
   return out
 end
 
---- Returns the script without the items that only their colour distinguishes. These are the cells of a grid, and their entries in
---- the key.
+--- Returns the script without the items that are distinguishable only by their colour. These are the cells of a grid, and their
+--- entries in the key.
 function figure.unshaded(script)
   script = script:gsub("plot %$cells%d+ using [^\n]* lc rgb variable notitle, \\\n  ", "plot ")
   return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
@@ -223,8 +224,7 @@ local AS_LETTERS = "# with letters: "
 
 --- Returns plotted items that show an image as letters. Each kind of value has one item, which shows the points with values of this
 --- kind. Later kinds are drawn over earlier kinds. data: a matrix; x, y: positions as functions of $1 and $2; kinds: {test (a
---- condition
---- on $3), letter}.
+--- condition on $3), letter}.
 function figure.letters(data, x, y, kinds)
   local out = {}
   for n, kind in ipairs(kinds) do
@@ -233,7 +233,7 @@ function figure.letters(data, x, y, kinds)
   return out
 end
 
---- True if a picture has parts that only an image shows, with letters to replace them.
+--- True if a script has images that letters can replace.
 function figure.has_letters(script) return script:find("\n" .. AS_LETTERS, 1, true) ~= nil end
 
 --- Returns the script for a picture that is drawn with letters.

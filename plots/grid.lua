@@ -32,8 +32,7 @@ grid.NONE = {values = {0}, at = {[0] = 0}, ticks = {}, n = 1}
 local LEAST, LARGEST = 7, 46 -- pixels: the least and the largest size of a cell
 
 --- Returns the largest size of a cell, in pixels, with which the axes fit into width x height. least: the least size; the default
---- leaves
---- room for a path.
+--- leaves room for a path.
 function grid.cell(rows, columns, width, height, least)
   return math.max(least or LEAST, math.min(LARGEST, width // columns.n, height // rows.n))
 end

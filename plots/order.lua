@@ -163,7 +163,7 @@ function order.fixed_text(view)
   return #words > 0 and " at " .. table.concat(words, ", ") or ""
 end
 
--- Returns the shown values of an axis as ranges without their ends, such as "0..17" or "0..64 and 936..1000".
+-- Returns the shown values of an axis as ranges, such as "0..17" or "0..64 and 936..1000". The end of a range is not included.
 local function ranges_text(values)
   local out, first = {}, values[1]
   for n, v in ipairs(values) do
@@ -282,7 +282,7 @@ end
 ---   shown: the list of the one or two shown axes
 ---   fixed: the other axes, a list of {name, value}
 ---   list: a result of instances.list
----   title
+---   title: the title of the picture
 function order.make(view)
   local cell = grid.cell(view.rows, view.columns, WIDTH, HEIGHT)
   local lanes, visited = order.lanes(view, view.list), order.visited(view, view.list)

@@ -178,7 +178,7 @@ end
 
 local ORDER = {f32 = 1, f64 = 2, integer = 3}
 
--- Sets the field `under` of each dot to its roofs. Returns the different sets of roofs, those with the most threads first.
+-- Sets the field `under` of each dot to its roofs. Returns the different sets of roofs. Sets with more threads come first.
 local function sets_of(dots, by_threads)
   local sets, known = {}, {}
   for _, d in ipairs(dots) do
@@ -258,7 +258,7 @@ local function axes(frame, level, unit)
     ("set xlabel %s noenhanced"):format(gnuplot.quote(("operations per byte of traffic to %s (%s/byte)"):format(level, unit)))}
 end
 
--- Draws all roofs of the first set. Of the other sets, draws only the peak and the roof of the level whose bytes the axis counts,
+-- Draws all roofs of the first set. For each other set, draws only the peak and the roof of the level whose bytes the axis counts,
 -- as dashed lines.
 local function draw(drawn, sets, o)
   local f = figure.new {title = o.title, width = WIDTH}

@@ -34,7 +34,7 @@ function roofs.frame(dots, sets, top)
   return f
 end
 
---- `across` returns the pixels from the left edge for an x value, and `down` the pixels from the top for a y value.
+--- `across` returns the pixels from the left edge for an x value. `down` returns the pixels from the top for a y value.
 function roofs.across(f, x) return LEFT + f.per_x * math.log(x / f.x0) end
 function roofs.down(f, y) return f.top + f.per_y * math.log(f.y1 / y) end
 
@@ -68,7 +68,8 @@ end
 
 local BESIDE = 8 -- pixels from a roof to the middle of its label
 
--- Returns positions along a label that ends at a given point of a roof, one every few pixels. side: -1 above the roof, 1 below it.
+-- Returns positions along a label that ends at a given point of a roof. They are eight pixels apart. side: -1 above the roof, 1
+-- below it.
 local function along(x, y, long, frame, side)
   local angle, out = math.atan(frame.per_y, frame.per_x), {}
   for at = 0, long, 8 do out[#out + 1] = {x - at * math.cos(angle), y + at * math.sin(angle) + side * BESIDE} end

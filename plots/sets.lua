@@ -48,8 +48,8 @@ local function set_tics(n)
 end
 
 
--- Returns the palette of both maps. Numbers of lines up to the number of ways are blue. Larger numbers are orange to red, because
--- these lines do not fit into the set. Larger numbers are darker even without colour.
+-- Returns the palette of both maps. Numbers of lines up to the number of ways are blue. Larger numbers, which exceed the capacity
+-- of the set, are orange to red. Larger numbers are darker even without colour.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '%s'); set cbrange [0:%g]"):format(ways, FULL.colour, ways)

@@ -1,7 +1,8 @@
 --- Draws the space-time diagram. It shows when each element of each tensor is accessed, and how the caches behave. If there are two
---- schedules, the second is below the first. Each schedule has one group of lanes per thread, with one lane per tensor. Loops are
---- brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes. All time axes have
---- the same scale. All lanes of a tensor have the same scale, too. A run is the execution of one schedule by one thread.
+--- schedules, the second is below the first. Each schedule has one group of lanes per thread, with one lane per tensor. A lane is a
+--- strip of the picture. Loops are brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the
+--- cache sizes. All time axes have the same scale. All lanes of a tensor have the same scale, too. A run is the execution of one
+--- schedule by one thread.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"

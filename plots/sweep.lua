@@ -191,7 +191,7 @@ local function title_of(name, kind)
   return name == "median" and "time, median" or ("%s (median)"):format((name:gsub("_median$", "")))
 end
 
---- Returns a function for the text of a column's value, with its unit.
+--- Returns a function(v) that returns the text of a value of the column, with its unit.
 function sweep.writer(kind, unit)
   if kind.time then return function(v) return v == 0 and "0" or written.seconds(v) end end
   return function(v)

@@ -72,8 +72,8 @@ end
 
 local CELL = {8, 16} -- pixels of a character, if the terminal does not report it
 
--- Returns the scale at which a picture fits the window's width. If characters have many pixels, the scale may be 2, because the
--- pixels of such a terminal are small.
+-- Returns the scale at which a picture fits the window's width. The scale is at most 1, or at most 2 if characters have many
+-- pixels, because the pixels of such a terminal are small.
 local function scale_of(p, screen)
   local cell = screen.width > 0 and screen.width / screen.columns or CELL[1]
   local wanted = cell > 14 and 2 or 1

@@ -41,8 +41,8 @@ local function within(a, b)
   return true
 end
 
---- Returns the maximal sets of rows that are not distinguishable from each other, as lists of row numbers. Each has at least two
---- rows.
+--- Returns the maximal sets of rows that are not distinguishable from each other, as lists of row numbers. Each set has at least
+--- two rows.
 function pictures.alike(list)
   local sets, out = sets_of(list), {}
   for k, set in ipairs(sets) do

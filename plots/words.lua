@@ -103,7 +103,8 @@ end
 
 -- ---- distances
 
--- Returns the median reuse distance in lines, and the share of the distances of at least `lines`, the capacity of a cache.
+-- Returns the median reuse distance in lines, and the share of the distances that are at least `lines`. lines: the capacity of a
+-- cache.
 local function spread(bins, lines)
   local all, beyond, sum = 0, 0, 0
   for _, bin in ipairs(bins) do

@@ -227,8 +227,8 @@ bool nwh_incomplete(nwh *h, const char *code) {
   return more;
 }
 
-// Stores the source of a chunk of the prompt or of a cell. Errors show lines of it, and the message about a nil result
-// names the variable without a value.
+// Stores the source of a chunk of the prompt or of a cell. Errors show lines of the source, and the message about a nil
+// result names the variable without a value.
 static void keep_source(lua_State *L, const char *name, const char *code) {
   if (*name != '=') return;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);

@@ -1,4 +1,4 @@
-// Declarations that the files of lua/host share. Other folders do not include this header.
+// Declares the types and functions that the files of lua/host share. Other folders do not include this header.
 #pragma once
 #include "host.h"
 #include <pthread.h>
@@ -25,7 +25,7 @@ struct nwh {
   void (*idle)(void);
   pthread_t main;
   int64_t used, limit; // the number of bytes that Lua uses, and the largest number that it may use
-  void *reserve; // memory that is freed when Lua runs out of memory, to show the error; then NULL
+  void *reserve; // memory that is freed so that an error about missing memory can be shown; then NULL
   int64_t grace; // while the reserve is freed: the bytes that Lua may use without a check; otherwise 0
   char refused[256]; // message about Lua's last failed request
   char *library; // directory of the Lua library, with a slash at its end

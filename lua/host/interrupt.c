@@ -46,7 +46,7 @@ static void notice(const char *text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
-// Handles repeated interrupts. A C function of Lua's library or a compilation cannot be interrupted. The second Ctrl-C
+// Handles repeated interrupts. C functions of Lua's library and compilations cannot be interrupted. The second Ctrl-C
 // prints a notice about this, and the third ends the process.
 static void patience(int asked) {
   if (asked == 2) notice("\nstill in a call that cannot be interrupted; press Ctrl-C again to end the session\n");

@@ -1,4 +1,4 @@
---- The entry point of the library: `local nw = require "nestwright"`.
+--- This module is the entry point of the library: `local nw = require "nestwright"`.
 ---@class nestwright
 local nw = {}
 

@@ -3,7 +3,7 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
--- True for assembly of Arm, where comments begin with //. On x86, they begin with #.
+-- True if the text is assembly of Arm, where comments begin with //. On x86, they begin with #.
 local function is_arm(text) return text:find "\n%s*// " ~= nil end
 
 -- Returns the label of the block that starts at this line, or nil.
@@ -82,7 +82,7 @@ local function source_of(label, names)
   return not names[base] and names[stem] and stem or base
 end
 
--- Returns an instruction with aligned operands. Comments about spills are kept, other comments of LLVM are removed.
+-- Returns an instruction with aligned operands. LLVM's comments about spills are kept. Its other comments are removed.
 local function tidy(line)
   local code, remark = line:match "^(.-)%s+#%s+(.*)$"
   local name, operands = (code or line):match "^%s*(%S+)%s*(.-)%s*$"

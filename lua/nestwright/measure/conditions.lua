@@ -95,8 +95,8 @@ local function text_of(t, huge)
   return table.concat(out, ", ")
 end
 
---- Adds conditions to a time record of the core, which has align and clock: offset, cold, cpus, huge_bytes, mapped_bytes, and
---- conditions, which is a text about all of them. arrays: the measured arrays.
+--- Adds conditions to a time record of the core: offset, cold, cpus, huge_bytes and mapped_bytes. The record already has align and
+--- clock. Also adds the field `conditions`, which is a text about all conditions. arrays: the measured arrays.
 function conditions.note(t, how, arrays)
   local huge = how.place and how.place.huge
   t.offset = how.offset and how.offset > 0 and how.offset or nil

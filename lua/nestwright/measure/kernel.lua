@@ -126,7 +126,7 @@ local function kernel_signature(kernel)
   return ("(%s -> %s)"):format(table.concat(ins, ", "), table.concat(outs, ", "))
 end
 
--- Returns a list of names of options, after appending the options that state conditions.
+-- Appends the names of the options that state conditions to a list of names, and returns the list.
 local function with_conditions(names) return table.move(conditions.OPTIONS, 1, #conditions.OPTIONS, #names + 1, names) end
 
 local TIME = with_conditions {"reps", "min_seconds", "warmup"}

@@ -69,7 +69,7 @@ function loop_times.remarks(r)
   return out
 end
 
--- Returns the loops in the order of the lowered program, each statement once.
+-- Returns the loops in the order of the lowered program. The copies of a loop are listed once.
 local function distinct(r)
   local out, seen = {}, {}
   for _, l in ipairs(r.loops) do

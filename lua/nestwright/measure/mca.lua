@@ -12,7 +12,7 @@ local mca = {}
 local PROGRAMS = {"llvm-mca-19", "llvm-mca"}
 local ROUNDS = 200
 
--- Returns the loops of assembly, {name, depth, lines}; the lines are those from the loop's label to the branch back to it.
+-- Returns the loops of assembly, {name, depth, lines}. The lines go from the loop's label to the branch back to this label.
 local function loops_of(asm)
   local loops, open = {}, {}
   for line in asm:gmatch "[^\n]+" do

@@ -12,7 +12,7 @@ local roofs = {}
 local LOOPS = {"read", "copy", "triad"}
 local TRIES = 3 -- the largest number of measurements of a roof that other work disturbs
 local PATIENCE = 20 -- seconds after which no roof is measured again
-local SHARED = 1.2 -- several threads are called no faster if they reach less than this times the peak of one thread
+local SHARED = 1.2 -- several threads are reported as not faster if they reach less than this times the peak of one
 local MOST = 1 << 30 -- the largest number of bytes that memory is measured with, unless twice the last cache is larger
 
 -- ---- measuring

@@ -23,7 +23,7 @@ function spilled.count(text, loops)
   return vectors, others
 end
 
---- Returns these two numbers for a kernel.
+--- Returns the numbers of executed spills of vector registers and of other registers in a kernel.
 function spilled.of(kernel, loops) return spilled.count(assembly.with_loops(core.kernel_text(kernel, "asm")), loops) end
 
 return spilled

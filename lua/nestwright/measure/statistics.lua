@@ -18,8 +18,8 @@ function statistics.ranks(list)
 end
 
 --- Returns the numbers of pairs of entries of five kinds. `same` counts the pairs with the same order in both lists, and `opposite`
---- the pairs with opposite orders. `equal_a` counts the pairs that are equal only in `a`, `equal_b` those only in `b`, and `equal`
---- those in both.
+--- the pairs with opposite orders. `equal_a` counts the pairs that are equal only in `a`, `equal_b` the pairs that are equal only
+--- in `b`, and `equal` the pairs that are equal in both.
 function statistics.pairs_of(a, b)
   local p = {same = 0, opposite = 0, equal_a = 0, equal_b = 0, equal = 0}
   for i = 2, #a do

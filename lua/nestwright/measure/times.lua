@@ -53,8 +53,8 @@ function times.cores() return math.tointeger(core.machine_text():match "(%d+) co
 
 times.made = 0 -- the number of records that have been made so far
 
---- Makes a record of a time t that the core measured. kernel: what was measured; arrays: its arguments; how: the conditions
---- (conditions.of).
+--- Makes a record of a time t that the core measured. kernel: the measured kernel, or nil; arrays: its arguments; how: the
+--- conditions, from conditions.of.
 function times.record(t, kernel, how, arrays)
   times.made = times.made + 1
   t.machine, t.what = times.machine(), kernel and tostring(kernel)
@@ -248,7 +248,7 @@ function times.comparison(list, fields)
   return setmetatable(list, comparison_meta)
 end
 
-local LABEL = 60 -- the most characters of a label in a table
+local LABEL = 60 -- the largest number of characters of a label in a table
 
 -- Returns what a reader must know about one time in a list. own: true if the times of the list have different conditions.
 local function tail_of(t, own)

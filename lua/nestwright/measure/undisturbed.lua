@@ -9,7 +9,7 @@ local PATIENCE = 10 -- seconds that all disturbed measurements for one choice ma
 --- Returns the budget of a choice, which has the seconds that are left for measuring again.
 function undisturbed.budget() return {left = PATIENCE} end
 
---- Returns a time as core.kernel_time does. Its field `disturbed` is true if it stayed disturbed.
+--- Returns a time as core.kernel_time does. Its field `disturbed` is true if the time stayed disturbed.
 function undisturbed.time(budget, kernel, arguments, reps, min_seconds)
   while true do
     local began = core.now()

@@ -120,7 +120,7 @@ function versions.arguments(what, s, kernel, given, o)
   return inside.kernel_arrays(what, kernel, given)
 end
 
---- Measures rows of the log. given: a list of arrays, which may be empty.
+--- Measures the versions of rows of the log, and returns a comparison. given: a list of arrays, which may be empty.
 function versions.times(what, s, line, given, o)
   local list, numbers, arguments = {}, {}, nil
   for n, entry in ipairs(line) do numbers[n] = entry.version end

@@ -34,8 +34,8 @@ function comms.new_id()
   return ("nestwright-%x-%x-%d"):format(os.time(), math.random(0, 0xffffff), number)
 end
 
---- Opens a channel to the front end's objects with the name `target`, and returns it. on_message(data) is called for each message
---- that arrives.
+--- Opens a channel to the handler that the front end has registered as `target`, and returns the channel. on_message(data) is
+--- called for each message that arrives.
 function comms.open(target, data, on_message, metadata, id)
   local comm = setmetatable({id = id or comms.new_id(), target = target, on_message = on_message, metadata = metadata}, meta)
   open[comm.id] = comm

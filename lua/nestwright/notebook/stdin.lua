@@ -70,7 +70,7 @@ local function read(...)
   return table.unpack(out, 1, formats.n)
 end
 
---- Changes `lib`, the io library of cells, and the methods of its files: the changed functions ask the front end instead of reading
+--- Changes `lib`, the io library of cells, and the methods of its files. The changed functions ask the front end instead of reading
 --- standard input. Other files, and files set by io.input, are read normally. Unread input is discarded at the end of the cell.
 function stdin.install(lib)
   local input, terminal, files = io.input, io.stdin, getmetatable(io.stdin).__index

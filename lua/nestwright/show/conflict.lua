@@ -13,7 +13,7 @@ local NEAR = 8 -- the values between two instances are shown if they are at most
 
 -- ---- the two instances
 
-local DOES = { -- what the first and the second instance do with the element, by the kind of conflict
+local DOES = { -- the verbs for the accesses of the first and the second instance, by the kind of conflict
   raw = {"writes", "reads"}, war = {"reads", "writes"}, waw = {"writes", "writes"}, reduction = {"updates", "updates"},
   bounds = {"", "reaches for"},
 }

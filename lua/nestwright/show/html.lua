@@ -102,8 +102,8 @@ function html.table(t)
   return table.concat(out, "\n")
 end
 
---- Returns an image. kind: the subtype of its MIME type, "png"; data: in base 64; size: {width, height}; words: the alternative
---- text.
+--- Returns an image. kind: the subtype of its MIME type, such as "png"; data: the image in base 64; size: {width, height}; words:
+--- the alternative text.
 function html.image(kind, data, size, words)
   return ("<img width=\"%d\" height=\"%d\" alt=%s src=\"data:image/%s;base64,%s\">"):format(size.width, size.height,
     html.attribute(words), kind, data)
