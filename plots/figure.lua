@@ -158,8 +158,7 @@ end
 
 --- Sets the key, which is drawn in one or more rows below the panels. The entry of a mark is {text, pt (gnuplot's number of the
 --- shape), colour}; the entry of a filling is {text, fill (a gnuplot style), colour}. shade, in an entry: true if the entry differs
---- from
---- other entries only in its colour. letter, in an entry: the number of the shape if the picture is drawn with letters.
+--- from other entries only in its colour. letter, in an entry: the number of the shape if the picture is drawn with letters.
 function methods:key(entries) self.entries = entries end
 
 local KEY_ROW, MARK = 20, 38 -- pixels: the height of a row of the key; the width of a mark with the gaps beside it

@@ -124,8 +124,8 @@ local function settle(lane)
   lane.rows, lane.busy = #ends, busy
 end
 
--- Returns the start and the end of the shown time. The third result is false if all times are equal. Then a short time span
--- is drawn.
+-- Returns the start and the end of the shown time. The third result is false if all times are equal. Then a short time span is
+-- drawn.
 local function span_of(list, o)
   local from, to = math.huge, -math.huge
   for _, r in ipairs(list) do from, to = math.min(from, r.from), math.max(to, r.to) end

@@ -36,8 +36,8 @@ bool nwh_push_function(nwh *h, const char *module, const char *name);
 // Pops n values from the stack and formats them as the prompt does; heap. Returns NULL if there is nothing to show.
 char *nwh_display(nwh *h, int n, bool colour);
 // Returns the completions at `cursor`: a NULL-terminated heap list of heap strings, or NULL if there are none. A
-// completion replaces the text in [*start, cursor). Sets *files to true if the name of a file may be
-// there too; `files` may be NULL.
+// completion replaces the text in [*start, cursor). Sets *files to true if the name of a file may be there too; `files`
+// may be NULL.
 char **nwh_complete(nwh *h, const char *text, int cursor, int *start, bool *files);
 char *nwh_inspect(nwh *h, const char *text); // help for a name; heap; NULL if the library fails
 char *nwh_notes(nwh *h); // notes of the steps since the last call; heap; NULL if there are none

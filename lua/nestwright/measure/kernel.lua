@@ -193,8 +193,8 @@ local function shared(runs, arrays)
   return arrays
 end
 
--- Runs each kernel once. Returns a list of the kernels with their arguments, and a list of their entries. Kernels whose arrays
--- have the same types and shapes get the same arrays, because the places of arrays in memory affect times.
+-- Runs each kernel once. Returns a list of the kernels with their arguments, and a list of their entries. Kernels whose arrays have
+-- the same types and shapes get the same arrays, because the places of arrays in memory affect times.
 local function runs_of(found, given, how)
   local runs, of = {}, {}
   for _, entry in ipairs(found) do

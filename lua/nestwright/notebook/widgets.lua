@@ -137,8 +137,8 @@ end
 --- True if the controls of a cell stay when its output is cleared. They stay in ipywidgets 6, which shows them beside the output.
 function widgets.apart() return widgets.form() == 6 end
 
---- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. The text is not sent to
---- front ends of ipywidgets 6. These front ends show the model because of the message "display", and would also show the text.
+--- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. The text is not sent to front
+--- ends of ipywidgets 6. These front ends show the model because of the message "display", and would also show the text.
 function widgets.show(model, words)
   local data = {["application/vnd.jupyter.widget-view+json"] = {model_id = model.comm.id, version_major = 2, version_minor = 0}}
   if widgets.form() == 6 then model.comm:send {method = "display"} else data["text/plain"] = words end
