@@ -10,7 +10,8 @@ function bench.median(list)
   return n % 2 == 1 and sorted[(n + 1) // 2] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
---- Returns a quantile of a list: at least the fraction `share` of the values are at most the result.
+--- Returns a quantile of a list. At least the fraction `share` of the values are less than or equal to the result. Returns NaN for
+--- an empty list.
 function bench.quantile(list, share)
   local sorted = {table.unpack(list)}
   table.sort(sorted)

@@ -123,7 +123,7 @@ function cachegrind.modelled(s)
 end
 
 --- Returns the largest relative difference between the miss counts. Also returns, for each level, our count and that of cachegrind.
---- A difference of ALLOWED lines is ignored. ours_of(s) returns our counts; by default, these are those of the simulator.
+--- A difference of ALLOWED lines is ignored. ours_of(s) returns our counts. The default is to count with the simulator.
 function cachegrind.compare(s, ours_of)
   local path = os.tmpname()
   write(path .. ".c", main_of(s))

@@ -31,7 +31,8 @@ local function files_per_folder_most()
   return most
 end
 
--- Returns the names next to a parenthesis in the public headers: functions, and the names that module.h lists in X(...).
+-- Returns the names that stand beside a parenthesis in the public headers. These are the functions, and the names that module.h
+-- lists in X(...).
 local function declared()
   local names = {}
   for name in output_of "cat core/include/nestwright/*.h":gmatch "(nw_[%l%d_]+)%f[()]" do names[name] = true end

@@ -1,4 +1,5 @@
---- Measures work whose result is stored with a version of a schedule, so that it is done only once: lowering, cost, features.
+--- Measures lowering, the cost and the features of a schedule. Their results are stored with a version of the schedule, so that
+--- each is computed only once.
 local core = require "nestwright.core"
 local bench = require "_bench"
 local cost = require "nestwright.cost.cost"

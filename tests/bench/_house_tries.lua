@@ -1,6 +1,6 @@
 --- Measures how many random steps per second can be tried in a search, in one thread, on a GEMM with a packed input. Counts only
---- steps that the judge (the legality check) judges, not those that the primitive itself refuses before. The same steps are also
---- measured as a user makes them, that is, with the text and the suggestions of a refusal.
+--- steps that reach the judge (the legality check), not steps that the primitive itself refuses. The same steps are also measured
+--- as a user makes them, that is, with the text and the suggestions of a refusal.
 local schedules = require "_schedules"
 
 local function packed_gemm() return schedules.gemm(1024, 1) end

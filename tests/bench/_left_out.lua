@@ -1,6 +1,6 @@
---- Recognises tests of text: those that check a text that is printed for people. house.lua runs all specs in a build that reverses
---- the words of such texts. There, tests of text must fail, so house.lua does not count their failures. A failed test is a test of
---- text if the line that failed matches one of the cases below.
+--- Recognises tests of text. These are tests that check a text that is printed for people. house.lua runs all specs in a build that
+--- reverses the words of such texts. There, tests of text must fail, so house.lua does not count their failures. A failed test is a
+--- test of text if the line that failed matches one of the cases below.
 local left_out = {}
 
 -- Spec files in which all tests are tests of text, with the reason.

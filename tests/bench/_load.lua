@@ -3,10 +3,10 @@ local load = {}
 
 local ME = assert(io.open "/proc/self/stat"):read "n"
 local WORK = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done"
-local BUSY = ("while [ -d /proc/%d ]; do %s; done"):format(ME, WORK) -- ends with this process, also if it is killed
+local BUSY = ("while [ -d /proc/%d ]; do %s; done"):format(ME, WORK) -- ends when this process ends, even if this process is killed
 local BURSTS = ("while [ -d /proc/%d ]; do %s; sleep 0.0%%d; done"):format(ME, WORK)
 
---- The kinds of load: a function of the number of cores that returns the shell loops to run.
+--- The kinds of load. `loops` returns the shell loops to run on a machine with this number of cores.
 load.kinds = {
   {name = "quiet", loops = function() return {} end},
   {name = "one busy core", loops = function() return {BUSY} end},
@@ -22,14 +22,14 @@ load.kinds = {
   end},
 }
 
---- A load of so many busy loops that a thread gets only a quarter of a core.
+--- A load of three busy loops for each core. A thread of the bench then gets only a quarter of a core.
 load.heavy = {name = "three busy loops for each core", loops = function(cores)
   local list = {}
   for n = 1, 3 * cores do list[n] = BUSY end
   return list
 end}
 
---- Starts the loops of a kind of load; returns a function that stops them. The loops also stop if the bench ends.
+--- Starts the loops of a kind of load. Returns a function that stops them. The loops also stop if the bench ends.
 function load.start(kind, cores)
   local ids = {}
   for n, loop in ipairs(kind.loops(cores)) do
@@ -66,7 +66,7 @@ function load.now(seconds, cores)
 end
 
 --- Waits until fewer than 0.3 cores are busy and the hypervisor takes less than 2 %, but at most `most` seconds. Returns the last
---- values.
+--- two measured values.
 function load.wait(most, cores)
   local busy, stolen
   for _ = 1, most, 5 do

@@ -1,9 +1,9 @@
---- Computations for the rows of the judge's bench. Each maker returns a schedule and then its tensors, the output first.
+--- Makes computations for the rows of the judge's bench. Each function returns a schedule and then its tensors, the output first.
 local nw = require "nestwright"
 
 local nests = {}
 
---- C = A B, where C has the shape m x n, and depth is the number of columns of A. The default dtype is "f32".
+--- Makes C = A B, where C has the shape m x n, and depth is the number of columns of A. The default dtype is "f32".
 function nests.gemm(m, n, depth, dtype)
   m = m or 12
   n, depth = n or m, depth or m
@@ -13,7 +13,7 @@ function nests.gemm(m, n, depth, dtype)
   return nw.schedule(C), C, A, B
 end
 
---- Three stages: a product C, then P, which adds a bias to C, then R = max(P, 0).
+--- Makes three stages: the product C = A B, P(i, j) = C(i, j) + b(j), and R = max(P, 0).
 function nests.layer(m, n, depth)
   local A, B, b = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({depth, n}, "f32", "B"), nw.placeholder({n}, "f32", "b")
   local k = nw.reduce_axis(depth, "k")
@@ -23,7 +23,7 @@ function nests.layer(m, n, depth)
   return nw.schedule(R), R, P, C, A, B, b
 end
 
---- Z = 2A + 1, with one to three dimensions.
+--- Makes Z = 2A + 1, with one to three dimensions.
 function nests.map(...)
   local shape = {...}
   local A = nw.placeholder(shape, "f32", "A")
@@ -33,7 +33,7 @@ function nests.map(...)
   return nw.schedule(Z), Z, A
 end
 
---- X = 2A and Y(i) = X(i) + X(i + reach): each element of Y also reads a later element of X.
+--- Makes X = 2A and Y(i) = X(i) + X(i + reach). Each element of Y also reads a later element of X.
 function nests.ahead(n, reach)
   local A = nw.placeholder({n}, "f32", "A")
   local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
@@ -41,7 +41,7 @@ function nests.ahead(n, reach)
   return nw.schedule(Y), Y, X, A
 end
 
---- A separable blur of h x w outputs: X along rows, Y along columns of X.
+--- Makes a separable blur of h x w outputs. X blurs A along rows, and Y blurs X along columns.
 function nests.blur(h, w)
   local A = nw.placeholder({h + 2, w + 2}, "f32", "A")
   local X = nw.compute({h + 2, w}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "X")
@@ -49,7 +49,7 @@ function nests.blur(h, w)
   return nw.schedule(Y), Y, X, A
 end
 
---- A depthwise convolution with a padded input.
+--- Makes a depthwise convolution with a padded input.
 function nests.depthwise(c, h, w)
   local A, W = nw.placeholder({c, h, w}, "f32", "A"), nw.placeholder({c, 3, 3}, "f32", "W")
   local P = nw.compute({c, h + 2, w + 2}, function(ch, y, x)
@@ -60,7 +60,7 @@ function nests.depthwise(c, h, w)
   return nw.schedule(D), D, P, A, W
 end
 
---- The rows of A reduced by a combiner: "sum", "prod", "min", "max".
+--- Reduces each row of A with a combiner: "sum", "prod", "min" or "max".
 function nests.fold(kind, m, n, dtype)
   local A = nw.placeholder({m, n}, dtype or "f32", "A")
   local k = nw.reduce_axis(n, "k")
@@ -68,7 +68,7 @@ function nests.fold(kind, m, n, dtype)
   return nw.schedule(S), S, A
 end
 
---- The value and the position of the least or the greatest element of each row.
+--- Finds the value and the position of the least or the greatest element of each row.
 function nests.arg(kind, m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k = nw.reduce_axis(n, "k")
@@ -86,7 +86,7 @@ function nests.centred(m, n)
   return nw.schedule(S), S, E, M, A
 end
 
---- One stage with two readers: Y and Z both read X.
+--- Makes a stage X that two stages, Y and Z, read.
 function nests.fork(n)
   local A = nw.placeholder({n}, "f32", "A")
   local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
@@ -95,14 +95,14 @@ function nests.fork(n)
   return nw.schedule {Y, Z}, Y, Z, X, A
 end
 
---- A computation with two outputs from one body.
+--- Makes a computation with two outputs from one body.
 function nests.twins(n)
   local A = nw.placeholder({n}, "f32", "A")
   local U, V = nw.compute({n}, function(i) return A(i) + 1, A(i) * 2 end, "U")
   return nw.schedule {U, V}, U, V, A
 end
 
---- A recurrence over `steps` rows of n elements. step(S, A, t, x, n) computes element x of row t. The first `rows` rows are
+--- Makes a recurrence over `steps` rows of n elements. step(S, A, t, x, n) computes element x of row t. The first `rows` rows are
 --- copied from A.
 function nests.recurrence(steps, n, step, rows)
   rows = rows or 1
@@ -122,7 +122,7 @@ nests.step = {
   diagonal = function(S, A, t, x) return S(t - 1, nw.max(x - 1, 0)) + A(t, x) end, -- (1, 1); at the edge (1, 0)
   against = function(S, A, t, x, n) return S(t - 1, nw.min(x + 1, n - 1)) + A(t, x) end, -- (1, -1)
   heat = function(S, _, t, x, n) return S(t - 1, nw.max(x - 1, 0)) + S(t - 1, x) - S(t - 1, nw.min(x + 1, n - 1)) end,
-  mirror = function(S, A, t, x, n) return S(t - 1, n - 1 - x) + A(t, x) end, -- every distance in space
+  mirror = function(S, A, t, x, n) return S(t - 1, n - 1 - x) + A(t, x) end, -- (1, d) for many distances d
   sweep = function(S, _, t, x, n) -- reads the new value on the left and the old one on the right
     return nw.select(nw.gt(x, 0), S(t, nw.max(x - 1, 0)), 0) - S(t - 1, nw.min(x + 1, n - 1))
   end,

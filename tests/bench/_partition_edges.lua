@@ -1,5 +1,5 @@
---- Convolutions whose edges are separated by partition. The input is not padded. One kernel serves all sizes of at least a few
---- tiles. Only public primitives are used.
+--- Makes convolutions in which partition separates the iterations at the edges, so that the input needs no padding. One kernel
+--- serves all sizes of at least a few tiles. Only public primitives are used.
 local nw = require "nestwright"
 
 local edges = {}
@@ -36,8 +36,8 @@ local function direct(n, taps)
   end, "C"))
 end
 
--- Splits the outputs into tiles. The last tile begins earlier, so that it is whole. Taps t and t + 16 of neighbouring vectors of
--- outputs read the same vector, so one load is sufficient for both.
+-- Splits the outputs into tiles. The last tile begins earlier, so that it has the full size. Taps t and t + 16 of neighbouring
+-- vectors of outputs read the same vector, so one load is sufficient for both.
 local function tile_outputs(s, loop)
   local outer, inner = s:split(loop, {factor = TILE, tail = "shift"})
   local block, lane = s:split(inner, LANES)
@@ -86,7 +86,7 @@ function edges.conv1d_any(taps)
   return kernels(s, plain)
 end
 
---- Full convolution with the same tiles, but reading a padded copy of the input.
+--- Returns a full convolution with the same tiles that reads a padded copy of the input.
 function edges.conv1d_padded(n, taps)
   local A, W = nw.placeholder({n}, "f32", "A"), nw.placeholder({taps}, "f32", "W")
   local edge = taps - 1
@@ -104,8 +104,8 @@ end
 
 -- ---- depthwise convolution, 3 x 3, with padding that keeps the shape
 
--- The tile of outputs of one channel. Its vectors are half as wide as possible: fewer of them cross into a second cache line, so
--- data arrives faster from the third-level cache or memory.
+-- The tile of outputs of one channel. Its vectors have half of the greatest width, because fewer of them then cross into a second
+-- cache line. This makes loads from the third-level cache or memory faster.
 edges.depthwise_rows, edges.depthwise_columns = 3, 8
 
 local function plane(channels, height, width)
@@ -131,7 +131,7 @@ local function tile_plane(s)
   s:unroll(y_i)
 end
 
--- Makes pieces of the tiles that touch an edge of the plane.
+-- Separates the tiles that touch an edge of the plane from the other tiles.
 local function cut_edges(s)
   for _, rows in ipairs {s:partition "y_o"} do
     local columns = beside(s, rows, "x_o")

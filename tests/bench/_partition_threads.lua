@@ -17,7 +17,7 @@ local WAYS = {
   {"shared", "fused", true, THREADS},
 }
 
--- A tile whose loop over the rows is outermost. A short piece then has few iterations to distribute among threads.
+-- Returns a kernel whose loop over the rows is outermost. A short piece then has few iterations to distribute among threads.
 local function rows_outside(rows)
   local tile = partition.gemm_kernel(rows, WIDTH[rows])
   return {rows = rows, inside = tile.inside, schedule = function(s, p)

@@ -61,7 +61,8 @@ local function ref(a, index)
   return ("%s[%s]"):format(a.name, table.concat(texts, ", "))
 end
 
--- Returns a variable that no other dimension uses, if there is one. Inner loops are preferred.
+-- Returns the index of a variable. Usually no other dimension uses this variable, if such a variable exists. Inner loops are
+-- preferred.
 local function fresh_var(r, taken, vars)
   local free = {}
   for v = 1, #vars do
@@ -121,7 +122,7 @@ local function some_arrays(x)
   return arrays
 end
 
--- Makes a loop for each extent, and calls body(vars) inside all of them.
+-- Makes a loop for each extent, and calls body(vars) inside all loops.
 local function boxes(x, extents, body, vars)
   vars = vars or {}
   if #vars == #extents then return body(vars) end

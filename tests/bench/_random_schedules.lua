@@ -17,7 +17,8 @@ local function conv1d(n)
   return nw.schedule(nw.compute({n}, function(i) return nw.sum(A(i + t) * W(t), t) end, "C")), "C", {"i", "t"}
 end
 
--- The output has the shape of the input: elements outside the input count as zero and are not read.
+-- Makes a convolution whose output has the height and width of the input. Elements outside the input count as zero and are not
+-- read.
 local function conv2d(n)
   local channels = 16
   local X = nw.placeholder({channels, n, n}, "f32", "X")
@@ -46,7 +47,7 @@ local function blur(n)
   return nw.schedule(nw.compute({n, n}, function(y, x) return H(y, x) + H(y + 1, x) + H(y + 2, x) end, "Y")), "Y", {"y", "x"}
 end
 
--- The kernels, with sizes that make at least 1e7 accesses.
+-- {name, maker, sizes}. With each size, the kernel makes at least 1e7 accesses.
 local KERNELS = {
   {"gemm", gemm, {160, 192, 200, 256, 384, 500}}, {"conv1d", conv1d, {50000, 100000, 200000}},
   {"conv2d", conv2d, {56, 64, 112}}, {"depthwise", depthwise, {100, 112, 200}}, {"blur", blur, {1200, 1536, 2000}},

@@ -20,10 +20,9 @@ local function row_block(m, mr)
   return 128 // mr * mr
 end
 
---- GEMM of any shape. B is packed into panels of `nr` columns. The register tile has mr rows and nr columns. The rows are divided
---- into blocks of mb rows. A large B is packed and used `jb` columns at a time, so that the packed columns are still in the
---- third-level cache when they are used.
---- @param n integer|integer[]   n, or {m, n, k}; sizes may be symbolic, with o.mb given
+--- Makes a GEMM of any shape. B is packed into panels of `nr` columns. The register tile has mr rows and nr columns. The rows are
+--- divided into blocks of mb rows. A large B is packed and used `jb` columns at a time, so that the packed columns are still in the
+--- third-level cache when they are used. @param n integer|integer[] n, or {m, n, k}; sizes may be symbolic, with o.mb given
 function schedules.gemm(n, threads, o)
   o = o or {}
   local mr, nr, jb = o.mr or 8, o.nr or 32, o.jb or 512
@@ -72,7 +71,7 @@ function schedules.gemm(n, threads, o)
   return s
 end
 
---- Makes seventeen steps of a GEMM, with blocks, packing, a write cache and threads, each through `apply(s, name, ...)`.
+--- Schedules a GEMM in seventeen steps, with blocks, packing, a write cache and threads. Calls `apply(s, name, ...)` for each step.
 function schedules.walk(n, apply)
   local C, _, B = matmul(n, n, n)
   local s = nw.schedule(C)
@@ -98,8 +97,8 @@ function schedules.walk(n, apply)
   return s
 end
 
---- Full convolution, out[i] = sum over taps of a[i - t] * w[t], with zeros outside a. The input is copied with padding, and
---- outputs are computed in register tiles.
+--- Makes a full convolution, out[i] = sum over t of a[i - t] * w[t], where elements outside a count as zero. The input is copied
+--- with padding, and outputs are computed in register tiles.
 function schedules.conv1d(n, taps, o)
   o = o or {}
   local lanes, tile = o.lanes or 16, o.tile or 8
@@ -127,7 +126,7 @@ function schedules.conv1d(n, taps, o)
   return s
 end
 
---- Z = (A + 1) * (B + 3). The size differs each time, so that no compiled program is reused from a cache.
+--- Makes Z = (A + 1) * (B + 3). The size depends on n, so that a caller can avoid compiled programs in a cache.
 function schedules.pointwise(n)
   local size = {1000003 + n}
   local A, B = nw.placeholder(size, "f32", "A"), nw.placeholder(size, "f32", "B")
@@ -138,8 +137,8 @@ function schedules.pointwise(n)
   return s
 end
 
---- Depthwise 3x3 convolution with padding that keeps the shape. Each channel is first padded and then computed, a few rows at a
---- time, in vectors along x.
+--- Makes a depthwise 3x3 convolution with padding that keeps the shape. Each channel is first padded and then computed, a few rows
+--- at a time, in vectors along x.
 function schedules.depthwise(c, h, w, threads, o)
   o = o or {}
   local rows, lanes = o.rows or 4, o.lanes or 16
@@ -174,7 +173,7 @@ function schedules.depthwise(c, h, w, threads, o)
   return s
 end
 
---- Separable 3x3 blur.
+--- Makes a separable 3x3 blur.
 function schedules.blur(h, w, dtype, threads, o)
   o = o or {}
   local lanes, rows = o.lanes or (dtype == "u16" and 32 or 16), o.rows or 4
@@ -199,7 +198,7 @@ function schedules.blur(h, w, dtype, threads, o)
   return s
 end
 
---- Z = (A + 1) * (B + 3), with streaming stores.
+--- Makes Z = (A + 1) * (B + 3), with streaming stores.
 function schedules.elementwise(n, threads, o)
   o = o or {}
   local A, B = nw.placeholder({n}, "f32", "A"), nw.placeholder({n}, "f32", "B")
@@ -218,7 +217,7 @@ function schedules.elementwise(n, threads, o)
   return s
 end
 
---- B[i, j] = A[j, i].
+--- Makes B[i, j] = A[j, i].
 function schedules.transpose(n, threads, o)
   o = o or {}
   local A = nw.placeholder({n, n}, "f32", "A")

@@ -1,4 +1,5 @@
---- Ten calibrations, four of them while other work runs: how much their figures differ, and whether they are plausible.
+--- Makes ten calibrations, four of them while other work runs. Measures how much their figures differ, and checks whether the
+--- figures are plausible.
 local bench = require "_bench"
 local load = require "_load"
 local core = require "nestwright.core"
@@ -6,12 +7,12 @@ local core = require "nestwright.core"
 package.cpath = "build/bench/?.so;" .. package.cpath
 
 local SHOWN = 1.1 -- figures that differ more between two calibrations are printed
-local NONE = 0.1 -- cycles; a cost below this is no cost, so it is added before two values are compared
--- Kinds of load, by their index in load.kinds: quiet first and last.
+local NONE = 0.1 -- cycles; added to both costs before they are compared, because smaller costs are negligible
+-- The load during each calibration, as an index in load.kinds. 0 is load.heavy.
 local ORDER = {1, 1, 2, 1, 3, 1, 4, 1, 0, 1}
 
--- Plausible values for any processor since 2013, from instruction tables (A. Fog) and manuals. They are independent of the bounds
--- that the calibration uses.
+-- The least and the greatest plausible value of each figure for processors since 2013. The values come from instruction tables (A.
+-- Fog) and manuals. They are independent of the bounds that the calibration uses.
 local PLAUSIBLE = {
   {"^branch_miss$", 8, 40}, {"^line_crossing$", 0.2, 30}, {"^store_crossing$", 0.2, 30}, {"^page_crossing$", 0.2, 300},
   {"^foretold$", 8, 600}, {"^window$", 90, 800}, {"^dispatch$", 3.5, 10.5}, {"^loop$", 0.5, 2.2}, {"^call$", 1, 12},
@@ -34,7 +35,7 @@ local function implausible(figures)
   return out
 end
 
--- Calibrates in this process; nothing is kept.
+-- Calibrates in this process, without storing the results.
 local function calibration()
   local figures, intervals = {}, {}
   for path, f in pairs(core.calibrate(0)) do
@@ -50,8 +51,8 @@ local function count(t)
   return n
 end
 
--- Returns the greatest ratio of two values of a figure that does not depend on other programs, its path, and the number of figures
--- that at least half of the calibrations accepted.
+-- Compares the figures that do not depend on other programs. Returns the greatest ratio of two values of one figure, the path of
+-- this figure, and the number of figures that at least half of the calibrations accepted.
 local function spread(runs)
   local least, most, times, worst, where, often = {}, {}, {}, 1, "", 0
   local lines = {}
@@ -75,7 +76,8 @@ local function spread(runs)
   return worst, where, often
 end
 
--- Returns how many values of a calibration lie outside the intervals of another one, and of how many.
+-- Compares the values of each calibration with the intervals of every other calibration. Returns the number of values outside an
+-- interval, and the number of comparisons.
 local function misses(runs)
   local missed, all, by_path = 0, 0, {}
   for i, a in ipairs(runs) do
@@ -93,8 +95,8 @@ local function misses(runs)
   return missed, all
 end
 
--- Compares two figures with loops in C that were written and compiled separately. Returns the figures that are less than half of
--- what the loop shows, or more than twice as much.
+-- Compares two figures with loops in C that were written and compiled separately. Returns the figures that are less than half, or
+-- more than twice, the value that the loop shows.
 local function against_loops(runs)
   local peers, out = require "peers", {}
   for _, path in ipairs {"branch_miss", "line_crossing"} do

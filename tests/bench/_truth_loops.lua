@@ -1,4 +1,4 @@
---- The sum of the measured times of loops, compared with the time of the kernel without clocks, for 20 kernels.
+--- Compares the sum of the measured times of loops with the time of the kernel without clocks, for 20 kernels.
 local nests = require "_nests"
 local schedules = require "_schedules"
 
@@ -16,7 +16,7 @@ local function tiled(n, rows, columns)
   return s
 end
 
--- Two vectors of f32, so that a tile of four rows fits in the registers.
+-- The number of f32 in two vectors. A tile of four rows with this number of columns fits in the registers.
 local COLUMNS = require "nestwright.core".machine_host().vector_bytes // 2
 
 local function marked(s, steps)
@@ -49,7 +49,7 @@ local KERNELS = {
   {"parallel blur", function() return (nests.blur(1024, 512)) end, 2, "y"},
 }
 
--- Returns the sum of the times of the outermost loops, over the time of a call without clocks.
+-- Returns the sum of the times of the outermost loops, divided by the time of a call without clocks.
 local function share(r)
   local sum = 0
   for _, l in ipairs(r.loops) do if l.depth == 0 then sum = sum + l.seconds end end

@@ -1,4 +1,5 @@
---- Shares of a peak while other work runs: a share above 1.02, and a roof of two threads below that of one, need a remark.
+--- Measures shares of a peak while other work runs. A share above 1.02 needs a remark. A roof of two threads that is lower than the
+--- roof of one thread also needs a remark.
 local load = require "_load"
 local nests = require "_nests"
 local nw = require "nestwright"
@@ -17,8 +18,8 @@ local function column(p, name)
   for n, c in ipairs(p.columns) do if c == name then return n end end
 end
 
--- Returns the number of dots of a roofline, and the number of those above a roof without a remark. The data of the picture has the
--- shares; the caption has a line for each dot.
+-- Returns the number of dots of a roofline, and the number of dots that are above a roof and have no remark. The rows of the
+-- picture hold the shares. The caption has a line for each dot.
 local function dots_of(p)
   local label, share, n, bare = column(p, "label"), column(p, "share"), 0, 0
   for _, row in ipairs(p.rows) do

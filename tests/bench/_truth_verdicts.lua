@@ -4,7 +4,7 @@ local bench = require "_bench"
 local load = require "_load"
 local nw = require "nestwright"
 
-local RATIO = {64, 74} -- numbers of terms of the two sums: 1.156 times the work
+local RATIO = {64, 74} -- numbers of terms of the two sums; the second has 1.156 times the work
 local PAIRS = tonumber(os.getenv "NW_TRUTH_PAIRS") or 25 -- of each kind, for each load and each number of threads: 200 in all
 local RUNS = 30 -- number of runs of a long kernel under heavy load, to see whether disturbed runs are reported as disturbed
 local LONG = 8192 -- rows of the long kernel; one call takes so long that other work gets the core in each sample
@@ -23,7 +23,8 @@ local function sums(terms, threads, rows)
   return s:build {threads = threads, cache = false}
 end
 
--- Returns "none" if there is no verdict, otherwise "right" or "wrong".
+-- Returns "right" or "wrong" for a verdict. Returns "none" if there is no verdict, or if two kernels with different times are
+-- reported as not distinguishable.
 local function outcome(c, apart)
   local said = c[2].verdict
   if said:find "no verdict" then return "none" end
@@ -50,7 +51,7 @@ local function share(tally)
   return given / math.max(1, given + (tally.none or 0))
 end
 
--- Returns the number of disturbed runs, and the number of those that are reported as disturbed.
+-- Returns the number of disturbed runs, and the number of disturbed runs that are reported as disturbed.
 local function disturbed_runs(kernel, quiet)
   local disturbed, found = 0, 0
   for _ = 1, RUNS do

@@ -1,5 +1,5 @@
---- Checks that the counts of the cache model are exact if it reports them as exact. Also measures the number of its lookups of
---- cache lines.
+--- Checks that the counts of the cache model are exact where the model reports them as exact. Also counts the cache lines that the
+--- model looks up.
 ---
 --- usage: nestwright tests/bench/cost.lua [FILE.json [PART [CASES]]]   PART: exact, touched, published, times or cachegrind
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
@@ -154,8 +154,8 @@ end
 
 -- ---- published counts
 
--- The counts are those of Gysi et al. (HayStack, PLDI 2019) and of Morelli and Reineke (Warping, PLDI 2022), for
--- PolyBench with the sizes LARGE.
+-- The counts were published by Gysi et al. (HayStack, PLDI 2019) and by Morelli and Reineke (Warping, PLDI 2022), for PolyBench
+-- with the sizes LARGE.
 
 local PUBLISHED = {gemm = 165287500, ["2mm"] = 1864049200, ["jacobi-2d"] = 843702000}
 local FULLY = {{bytes = 32 * KIB, ways = 0}}

@@ -10,7 +10,7 @@ local schedules = require "_schedules"
 local out = bench.open(arg[1] or "build/bench/interactive.json")
 local repl = "build/release/bin/nestwright"
 
--- Returns the CPU time of a process that starts, prints its prompt, and ends.
+-- Returns the median CPU time, in milliseconds, of a process that starts, prints its prompt, and ends.
 local function start_to_prompt()
   local cpu = {}
   for n = 1, 20 do
@@ -30,8 +30,8 @@ local function ms(f, ...)
   return peers.now_ms() - t
 end
 
--- Makes the steps of the GEMM tutorial. Returns four median times: of steps that the judge checks by order, of steps that it checks
--- by value, of steps that only change marks, and of s:show().
+-- Makes the steps of the GEMM tutorial. Returns four median times in milliseconds: of steps that the judge checks by order, of
+-- steps that it checks by value, of steps that only change marks, and of s:show().
 local function steps()
   local times, show = {o = {}, v = {}, m = {}}, {}
   for _ = 1, 5 do
@@ -59,8 +59,8 @@ local function compile_first()
   return bench.median(best)
 end
 
--- Returns the CPU time of lowering, LLVM and linking, in a process that has already compiled a program. CPU time does not
--- include preemption.
+-- Returns the CPU time of lowering, LLVM and linking, in milliseconds, in a process that has already compiled a program. CPU time
+-- does not include preemption.
 local function compile_warm(make)
   make(0):build {threads = 1, cache = false}
   local t = {}
@@ -73,7 +73,8 @@ local function compile_warm(make)
   return bench.median(t)
 end
 
--- Returns the time from Ctrl-C at the terminal to the next prompt, and checks that the session continues.
+-- Returns the longest time, in milliseconds, from Ctrl-C at the terminal to the message that the command was interrupted. Also
+-- checks that the session continues.
 local function interrupt(setup, command, rounds)
   local worst = 0
   for _ = 1, rounds do
@@ -98,7 +99,8 @@ local function interrupt(setup, command, rounds)
   return worst
 end
 
--- isl needs a long time for this proof: the time and space loops of a heat equation are fused, split by primes, and reordered.
+-- The next reorder after these steps needs a proof that takes isl a long time. The steps fuse the time and space loops of a heat
+-- equation, split them by primes, and reorder them.
 local proof = {
   "st, a0 = nw.placeholder({31, 37, 41}, 'f32', 'st'), nw.placeholder({1, 37, 41}, 'f32', 'a0')",
   "first = nw.compute({1, 37, 41}, function(t, i, j) return a0(t, i, j) end, 'first')",

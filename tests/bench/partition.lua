@@ -123,8 +123,8 @@ function parts.dynamic()
   out:bar("partition.dynamic_vs_openblas", geometric_mean(vs_openblas), ">=", 1.3)
 end
 
--- For each number of rows, compares the strategy that the measured times of the kernels predict to be best with the strategy that
--- is best when all are measured.
+-- For each number of rows, compares two strategies. The first is predicted to be the best from the measured times of the kernels.
+-- The second is the best when all strategies are measured.
 function parts.picker()
   local list = strategies_of(nw.size("M", {min = 0}))
   print(list)
@@ -206,8 +206,8 @@ function parts.dispatch()
   out:bar("partition.dispatch_two_sizes_ns", dispatch_ns(g, shapes), "<=", 100)
 end
 
--- Returns the two ways in which a GEMM can read an unpacked B: directly, or by packing it first. Each way holds the measured
--- times of its tiles, and the times that they predict for the whole GEMM.
+-- Returns the two ways in which a GEMM can read an unpacked B: directly, or by packing it first. Each way holds the measured times
+-- of its tiles, and the times of the whole GEMM that are predicted from them.
 local function ways_to_read(s)
   local ways = {}
   for n, around in ipairs {partition.cold_around, partition.cold_packed_around} do
@@ -231,7 +231,7 @@ local function packed_from(plain, packing)
   end
 end
 
--- Returns one kernel for all M. Its versions for few rows read B directly; they come before the versions that pack B.
+-- Returns one kernel for all M. Its first versions are for few rows and read B directly. The versions that pack B follow.
 local function cold_kernel()
   local s = partition.cold_gemm(nw.size("M", {min = 0}))
   local base, versions = s:version(), {}
@@ -264,7 +264,8 @@ end
 
 -- ---- sizes that no tile divides
 
--- Compares the result of a kernel with that of the naive program. The last argument is the result.
+-- Compares the result of a kernel with the result of the naive program. The last argument is the array of the result. It is left
+-- out of both calls, so that each call returns a new array.
 local function check(what, kernel, plain, arguments)
   local n = #arguments
   local c = kernel(table.unpack(arguments, 1, n - 1))
@@ -285,7 +286,8 @@ end
 
 local function next_multiple(n, tile) return (n + tile - 1) // tile * tile end
 
--- Returns the rows of the main tile: the tile whose number of repetitions depends on the size, if there are many rows.
+-- Returns the number of rows of the main tile. This is the tile whose number of repetitions depends on the size, if there are many
+-- rows.
 local function main_rows(row)
   for _, p in ipairs(strategies.case_for(row.cases, {M = 5000}).pieces) do
     if not math.tointeger(p.rounds) then return p.kernel.rows end
@@ -323,7 +325,7 @@ function awkward.conv1d()
 end
 
 -- The last tile in each direction begins earlier. So a size that is not a multiple of the tile needs as many tiles as the next
--- multiple. `tiles` is the fraction of the rate that would remain if all tiles took the same time.
+-- multiple. `tiles` is the fraction of the rate that remains if all tiles take the same time.
 function awkward.depthwise()
   local shares, tiles, f, plain = {}, {}, edges.depthwise_any()
   for _, shape in ipairs {{32, 149, 149}, {64, 147, 147}, {80, 73, 73}, {192, 71, 71}, {256, 57, 57}, {64, 113, 113}} do
@@ -353,7 +355,7 @@ function parts.awkward()
 end
 
 -- Compares edges that are separated by partition with a padded copy of the input. The copy is measured with the same tiles, and
--- with the schedule of kernels.lua; the faster of these two is used.
+-- with the schedule of kernels.lua. The faster of these two programs is used.
 function parts.conv1d()
   local n, taps = 16384, 32
   local a, w = nw.random({n}, "f32", {seed = 1}), nw.random({taps}, "f32", {seed = 2})

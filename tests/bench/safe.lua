@@ -1,8 +1,7 @@
---- Counts lost sessions, lost files, and files of other users that a session must not use but used. The parts are requests for too
---- much memory, files on full disks, files of other users, calls with wrong arguments, damaged texts under AddressSanitizer, and
---- malformed or repeated messages. Each part is a program of tests/safe. It runs in a process of its own and writes its figures as
---- a flat JSON object. Each run uses a new random seed and prints it. Some parts need the asan build and the kernel, which `./dev
---- bench safe` builds.
+--- Counts lost sessions, lost files, and forbidden uses of files of other users. The parts are requests for too much memory, files
+--- on full disks, files of other users, calls with wrong arguments, damaged texts under AddressSanitizer, and malformed or repeated
+--- messages. Each part is a program of tests/safe. It runs in a process of its own and writes its figures as a flat JSON object.
+--- Each run uses a new random seed and prints it. Some parts need the asan build and the kernel, which `./dev bench safe` builds.
 package.path = "tests/bench/?.lua;" .. package.path
 local bench = require "_bench"
 

@@ -1,7 +1,7 @@
---- Counts wrong programs that were accepted. The parts are the cases of tests/sound; random schedules, compared with an oracle in
---- plain C (with a new seed for each run); checks of every rewrite rule; and deliberate faults (mutants). Also measures the slowest
---- step. Each part runs in a process of its own and writes its figures as a flat JSON object. Rules and mutants need the dev build,
---- which `./dev bench sound` builds.
+--- Counts wrong programs that were accepted. One part runs the cases of tests/sound. Another part compares random schedules with an
+--- oracle in plain C, with a new seed for each run. The other parts check every rewrite rule, and make deliberate faults (mutants).
+--- Also measures the slowest step. Each part runs in a process of its own and writes its figures as a flat JSON object. Rules and
+--- mutants need the dev build, which `./dev bench sound` builds.
 package.path = "tests/bench/?.lua;tests/sound/?.lua;" .. package.path
 local bench = require "_bench"
 local judge = require "_judge"
@@ -76,7 +76,7 @@ local mutants = figures_of {("tests/tools/mutants.sh %s all"):format(DEV)}[1]
 bar("sound.mutants", mutants, "mutants", ">=", 100)
 bar("sound.mutants_missed", mutants, "missed", "<=", 0)
 
--- The slowest step of the random schedules, of deep nests, and of the rows of the judge's bench.
+-- Finds the slowest step of the random schedules, of deep nests, and of the rows of the judge's bench.
 local worst, what = random.step_s or missing "<=", "a random schedule"
 local function step(f)
   local begun = os.clock()

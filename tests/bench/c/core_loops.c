@@ -1,4 +1,4 @@
-// Loops that measure two costs of this core. They are independent of the calibration: plain C over arrays.
+// These loops measure two costs of this core without the calibration. They are plain C over arrays.
 #include "peers.h"
 #include <stdlib.h>
 #include <time.h>
@@ -15,7 +15,8 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// Seconds of a cycle: each multiplication of 64-bit integers needs the previous one, and takes three cycles.
+// Returns the seconds of one core cycle. Each multiplication of 64-bit integers needs the result of the previous
+// multiplication and takes three cycles.
 static double cycle(void) {
   double least = 1e9;
   for (int turn = 0; turn < TURNS; turn++) {
@@ -58,8 +59,8 @@ double peer_branch_miss(void) {
 
 #if defined __AVX2__
 
-// Reads 8 KiB with adjacent loads of 32 bytes. If they are not aligned, every second load crosses into the next line.
-// The loop is aligned, so that it is the loads that take the time.
+// Returns the seconds of 1000 passes over 8 KiB with adjacent loads of 32 bytes. If `from` is not aligned, every second
+// load crosses into the next cache line. The loop is aligned, so that the loads limit the speed.
 __attribute__((noinline, optimize("align-loops=64"))) static double seconds_of_loads(const char *from) {
   double least = 1e9;
   for (int turn = 0; turn < TURNS; turn++) {

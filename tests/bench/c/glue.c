@@ -1,6 +1,6 @@
-// The Lua module "peers" runs the programs of peers.h, which the benches compare with Nestwright. Arrays are passed as
-// light userdata. A function returns the seconds of one call. With one thread, this is the CPU time of the process, which
-// does not include preemption. With several threads, it is wall-clock time.
+// The Lua module "peers" runs OpenBLAS and the programs of peers.h, which the benches compare with Nestwright. Arrays
+// are passed as light userdata. A function returns the seconds of one call. With one thread, they are CPU seconds of
+// the process, which do not include preemption. With several threads, they are wall-clock seconds.
 #include "peers.h"
 #include <cblas.h>
 #include <lauxlib.h>

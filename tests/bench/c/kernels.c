@@ -1,9 +1,10 @@
-// Kernels as a careful programmer writes them in C. They are compiled with gcc -O3 -march=native, without fast-math.
+// These kernels are written as a careful programmer writes them in C. They are compiled with gcc -O3 -march=native,
+// without fast-math.
 #include "peers.h"
 #include <string.h>
 
-// Depthwise 3x3 convolution with padding that keeps the shape. Channels are outermost, and bounds are checked only
-// where necessary.
+// Computes a depthwise 3x3 convolution with padding that keeps the shape. The loop over channels is outermost. The
+// innermost loop checks the bounds.
 void peer_depthwise(int channels, int h, int w, const float *restrict in, const float *restrict k,
                     float *restrict out) {
   for (int c = 0; c < channels; c++)
@@ -19,7 +20,7 @@ void peer_depthwise(int channels, int h, int w, const float *restrict in, const 
       }
 }
 
-// Separable 3x3 blur of an image with a border of one pixel: two passes, of which the first writes to `tmp`.
+// Blurs an image with a border of one pixel by a separable 3x3 filter in two passes. The first pass writes to `tmp`.
 void peer_blur_u16(int h, int w, const uint16_t *restrict in, uint16_t *restrict tmp, uint16_t *restrict out) {
   int row = w + 2;
   for (int y = 0; y < h + 2; y++)
@@ -39,7 +40,7 @@ void peer_blur_f32(int h, int w, const float *restrict in, float *restrict tmp, 
     for (int x = 0; x < w; x++) out[y * w + x] = (tmp[y * w + x] + tmp[(y + 1) * w + x] + tmp[(y + 2) * w + x]) * third;
 }
 
-// STREAM's triad with ordinary stores.
+// Computes the triad of the STREAM benchmark with ordinary stores.
 void peer_triad(long n, const float *restrict b, const float *restrict c, float *restrict a) {
   for (long i = 0; i < n; i++) a[i] = b[i] + 3.0f * c[i];
 }

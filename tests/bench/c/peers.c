@@ -2,7 +2,8 @@
 #include "peers.h"
 #include <string.h>
 
-// Full convolution; out has n + taps - 1 elements. Every input is added to the outputs to which it contributes.
+// Computes a full convolution, whose output has n + taps - 1 elements. Every input is added to the outputs to which it
+// contributes.
 void peer_conv1d_scatter(int n, int taps, const float *restrict a, const float *restrict w, float *restrict out) {
   memset(out, 0, (size_t)(n + taps - 1) * sizeof *out);
   for (int i = 0; i < n; i++)

@@ -1,11 +1,12 @@
---- Complete schedules, step by step, as people write them for Halide and TVM, and illegal variants of their steps.
+--- The rows make complete schedules, step by step, as people write them for Halide and TVM. Other rows make illegal variants of
+--- their steps.
 local nests = require "_nests"
 local nw = require "nestwright"
 
 local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 
--- A three-point stencil over the rows of a plane, applied three times; each stage reads the one before.
+-- Makes three stages. Each stage applies a three-point stencil to the rows of the previous stage.
 local function thrice(h, w)
   local A = nw.placeholder({h + 6, w}, "f32", "A")
   local X = nw.compute({h + 4, w}, function(y, x) return A(y, x) + A(y + 1, x) - A(y + 2, x) end, "X")
@@ -14,7 +15,7 @@ local function thrice(h, w)
   return nw.schedule(Z), Z, Y, X
 end
 
--- A product of three matrices: E = (A B) D.
+-- Makes a product of three matrices, E = (A B) D.
 local function two_products(n)
   local A, B, D = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B"), nw.placeholder({n, n}, "f32", "D")
   local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")
@@ -23,7 +24,7 @@ local function two_products(n)
   return nw.schedule(E), E, C
 end
 
--- A batch of products.
+-- Makes a batch of b products.
 local function batch(b, n)
   local A, B = nw.placeholder({b, n, n}, "f32", "A"), nw.placeholder({b, n, n}, "f32", "B")
   local k = nw.reduce_axis(n, "k")
@@ -31,7 +32,7 @@ local function batch(b, n)
   return nw.schedule(C), C
 end
 
--- Pooling: the maximum of each 2 x 2 window, with a stride of 2.
+-- Makes a pooling stage, which computes the maximum of each 2 x 2 window with a stride of 2.
 local function pool(h, w)
   local A = nw.placeholder({2 * h, 2 * w}, "f32", "A")
   local r, q = nw.reduce_axis(2, "r"), nw.reduce_axis(2, "q")
@@ -39,7 +40,7 @@ local function pool(h, w)
   return nw.schedule(P), P, A
 end
 
--- T is the transpose of a matrix, and Z(i, j) = T(i, j) + T(n - 1 - i, j).
+-- Makes T, the transpose of A, and Z(i, j) = T(i, j) + T(n - 1 - i, j).
 local function transposed(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local T = nw.compute({n, m}, function(i, j) return A(j, i) end, "T")
@@ -47,7 +48,7 @@ local function transposed(m, n)
   return nw.schedule(Z), Z, T
 end
 
--- S(i) is the sum of A(i, k) * A(i, k) over k, and Z(i, j) = A(i, j) - S(i).
+-- Makes S(i), the sum of A(i, k) * A(i, k) over k, and Z(i, j) = A(i, j) - S(i).
 local function normed(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k = nw.reduce_axis(n, "k")

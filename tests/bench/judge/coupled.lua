@@ -1,5 +1,5 @@
---- Chains of steps of several kinds, and illegal steps at the end of a chain. Some recurrences are coupled. The indices of one are
---- read from a tensor.
+--- The rows make chains of steps of several kinds. Some chains end with an illegal step. Some recurrences are coupled, and one
+--- recurrence reads its indices from a tensor.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -8,12 +8,12 @@ local function gemm(...) return with("gemm", ...) end
 local scan, symbolic = nests.scan, nests.symbolic_scan
 local function symbolic_gemm() return nests.gemm(nw.size "M", nw.size "N", nw.size "K") end
 
--- Three rows back: S(t, x) = S(t - 3, x) + A(t, x).
+-- Makes a recurrence that reads three rows back: S(t, x) = S(t - 3, x) + A(t, x).
 local function three_back()
   return nests.recurrence(11, 6, function(S, A, t, x) return S(t - 3, x) + A(t, x) end, 3)
 end
 
--- A recurrence that reads the row before at indices from the tensor I: S(t, x) = S(t - 1, I(x)) + A(t, x).
+-- Makes a recurrence that reads the previous row at indices from the tensor I: S(t, x) = S(t - 1, I(x)) + A(t, x).
 local function gathered()
   local A, I = nw.placeholder({6, 8}, "f32", "A"), nw.placeholder({8}, "i32", "I")
   local S = nw.scan_state({6, 8}, "f32", "S_state")
@@ -25,7 +25,7 @@ local function gathered()
   return nw.schedule(out), out, A
 end
 
--- Two states, each computed from the previous row of the other.
+-- Makes two states. Each state is computed from the previous row of the other state.
 local function coupled()
   local A, B = nw.placeholder({1, 8}, "f32", "A"), nw.placeholder({1, 8}, "f32", "B")
   local p, q = nw.scan_state({6, 8}, "f32", "p_state"), nw.scan_state({6, 8}, "f32", "q_state")

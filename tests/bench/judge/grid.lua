@@ -1,4 +1,4 @@
---- Grids of blocks and threads: shared and local storage, barriers, virtual threads, and the races between them.
+--- The rows make grids of blocks and threads, with shared and local storage, barriers, virtual threads, and races between threads.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -12,7 +12,7 @@ local function threads(s, stage, ...)
   for n, tag in ipairs(tags) do s:bind(loops[#loops - #tags + n], tag) end
 end
 
--- Computes C in tiles of t by t, one tile for each block. The reduction is in steps of d.
+-- Computes C in tiles of t by t, one tile for each block. Each step of the reduction loop k_o adds d terms.
 local function blocks(s, t, d)
   s:tile("i", "j", t, t)
   s:split("k", d)
@@ -65,7 +65,7 @@ local function symbolic_map()
 end
 local function symbolic_gemm() return nests.gemm(nw.size "M", nw.size "N", nw.size "K") end
 
--- Sums of rows, and the rows minus their sums.
+-- Makes the sum of each row, and the rows minus their sums.
 local function rows_less_sums()
   local A = nw.placeholder({6, 8}, "f32", "A")
   local k = nw.reduce_axis(8, "k")

@@ -1,12 +1,12 @@
---- Steps on loops: splits by lists of factors, tiles of many dimensions, skewed and shifted loops, and steps on several nests at
---- once.
+--- The rows make steps on loops: splits by lists of factors, tiles of many dimensions, skewed and shifted loops, and steps on
+--- several nests at once.
 local nests = require "_nests"
 local nw = require "nestwright"
 
 local with, scan = nests.with, nests.scan
 local function two(s) return nests.loops(s, "S") end
 
--- A heat equation in two dimensions of space.
+-- Makes a heat equation in two dimensions of space.
 local function plane()
   local A = nw.placeholder({5, 6, 7}, "f32", "A")
   local S = nw.scan_state({5, 6, 7}, "f32", "S_state")
@@ -18,7 +18,7 @@ local function plane()
   return nw.schedule(nw.scan(first, update, S, "S"))
 end
 
--- A stencil that reads the elements x - r, x and x + r of the row before.
+-- Returns a function that makes a stencil. The stencil reads the elements x - r, x and x + r of the previous row.
 local function wide(r)
   return function()
     return nests.recurrence(7, 12, function(S, _, t, x, n)
@@ -27,7 +27,7 @@ local function wide(r)
   end
 end
 
--- X = A + 1 with n rows, Y = B + 3 with m rows, and Z = X * Y with min(n, m) rows.
+-- Returns a function that makes X = A + 1 with n rows, Y = B + 3 with m rows, and Z = X * Y with min(n, m) rows.
 local function pair(n, m)
   return function()
     local A, B = nw.placeholder({n, 5}, "f32", "A"), nw.placeholder({m or n, 5}, "f32", "B")
@@ -38,7 +38,7 @@ local function pair(n, m)
   end
 end
 
--- Two states of one scan, each computed from earlier rows of the other.
+-- Makes two states of one scan. Each state is computed from earlier rows of the other state.
 local function ping_pong()
   local A = nw.placeholder({1, 8}, "f32", "A")
   local P, Q = nw.scan_state({6, 8}, "f32", "P"), nw.scan_state({6, 8}, "f32", "Q")
@@ -49,7 +49,7 @@ local function ping_pong()
   return nw.schedule {nw.scan({p0, q0}, {p, q}, {P, Q}, "S")}
 end
 
--- Two sums over axes of different extents.
+-- Makes two reductions over axes of different extents.
 local function two_sums()
   local A = nw.placeholder({6, 9}, "f32", "A")
   local k, l = nw.reduce_axis(9, "k"), nw.reduce_axis(4, "l")
@@ -58,7 +58,7 @@ local function two_sums()
   return nw.schedule {R, Q}
 end
 
--- Y reads X in reverse order.
+-- Returns a function that makes X and Y. Y reads X in reverse order.
 local function mirrored(n)
   return function()
     local A = nw.placeholder({n}, "f32", "A")

@@ -1,4 +1,4 @@
---- Steps on loops, tails of splits, and marks such as parallel, on products, maps, stencils and reductions.
+--- The rows make steps on loops, tails of splits, and marks such as parallel, on products, maps, stencils and reductions.
 local nests = require "_nests"
 local nw = require "nestwright"
 

@@ -1,4 +1,4 @@
---- Loops in parts: cut and join, partition, versions, assumptions, and the tails of a split.
+--- The rows divide loops into parts: they cut and join loops, and use partition, versions, assumptions and the tails of a split.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -35,7 +35,7 @@ local function concatenated(...)
   end
 end
 
--- Y = X + 1. X reads no tensor, so it may be computed beyond its end.
+-- Returns a function that makes X and Y = X + 1. X reads no tensor, so it may be computed beyond its end.
 local function table_of(n)
   return function()
     local N = n or nw.size("N", {min = 0})

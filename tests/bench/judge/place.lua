@@ -1,5 +1,5 @@
---- Positions of stages and lifetimes of their storage: consumers moved to their producers, sliding windows, rolling buffers and
---- double buffers.
+--- The rows change the positions of stages and the lifetimes of their storage. They move consumers to their producers, and make
+--- sliding windows, rolling buffers and double buffers.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -7,7 +7,7 @@ local with = nests.with
 local blur, ahead, layer, gemm = with("blur", 10, 7), with("ahead", 20, 3), with("layer", 8, 8, 6), with("gemm", 16, 16, 16)
 local function symbolic_blur() return nests.blur(nw.size "H", nw.size "W") end
 
--- A sliding window over the sums of rows.
+-- Makes a sliding window over the sums of rows.
 local function window_of_sums()
   local A = nw.placeholder({14, 5}, "i32", "A")
   local k = nw.reduce_axis(5, "k")
@@ -16,7 +16,7 @@ local function window_of_sums()
   return nw.schedule(Y), Y, X
 end
 
--- Two sliding windows, one after the other.
+-- Makes two sliding windows, one after the other.
 local function two_windows()
   local A = nw.placeholder({20}, "i32", "A")
   local P = nw.compute({20}, function(i) return A(i) + 1 end, "P")
@@ -25,7 +25,7 @@ local function two_windows()
   return nw.schedule(R), R, Q, P
 end
 
--- Rows that are read three at a time, in steps of two.
+-- Makes a stage whose row i reads the rows 2i and 2i + 2 of X.
 local function strided()
   local A = nw.placeholder({21, 4}, "i32", "A")
   local X = nw.compute({21, 4}, function(i, j) return A(i, j) * 3 end, "X")
@@ -33,7 +33,7 @@ local function strided()
   return nw.schedule(Y), Y, X
 end
 
--- Three elementwise stages, of which the last is transposed.
+-- Makes three elementwise stages. The last stage is transposed.
 local function chain()
   local A = nw.placeholder({6, 9}, "i32", "A")
   local P = nw.compute({6, 9}, function(i, j) return A(i, j) + 1 end, "P")
@@ -42,7 +42,7 @@ local function chain()
   return nw.schedule(R), R, Q, P
 end
 
--- Y reads X in reverse order.
+-- Makes X and Y. Y reads X in reverse order.
 local function mirrored()
   local A = nw.placeholder({12}, "i32", "A")
   local X = nw.compute({12}, function(i) return A(i) + 1 end, "X")
@@ -52,7 +52,7 @@ end
 
 local function row(s, stage, n) return s:loops(stage)[n or 1] end
 
--- Computes X at a row of Y.
+-- Moves the computation of X into the loop over the rows of Y.
 local function at_row(s, Y, X) s:compute_at(X, row(s, Y)) end
 local function slid(s, Y, X)
   at_row(s, Y, X)

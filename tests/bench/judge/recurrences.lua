@@ -1,10 +1,10 @@
---- Recurrences with different distances, in time and space.
+--- The rows make recurrences with different distances in time and space.
 local nests = require "_nests"
 local nw = require "nestwright"
 
 local scan, symbolic = nests.scan, nests.symbolic_scan
 
--- A recurrence in two dimensions of space. The argument `step` returns the value of an element.
+-- Returns a function that makes a recurrence in two dimensions of space. The argument `step` returns the value of an element.
 local function plane(step)
   return function()
     local A = nw.placeholder({5, 6, 7}, "f32", "A")

@@ -1,4 +1,4 @@
---- Reductions in parts and with atomic updates.
+--- The rows make reductions in parts, and reductions with atomic updates.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -6,7 +6,7 @@ local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 local function symbolic() return nests.gemm(nw.size("M", {min = 0}), nw.size "N", nw.size("K", {min = 0})) end
 
--- The maximum M of each row, and a sum over each row that reads M.
+-- Makes the maximum M of each row, and a sum over each row that reads M.
 local function softmax(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")

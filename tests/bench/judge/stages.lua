@@ -1,4 +1,4 @@
---- Placement of stages, and copies with their storage: stages moved, recomputed, inlined and cached.
+--- The rows move, recompute, inline and cache stages.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -6,7 +6,7 @@ local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 local function symbolic_blur() return nests.blur(nw.size "H", nw.size "W") end
 
--- Y reads rows i and i + 1 of X; X = 2A.
+-- Makes X = 2A and Y. Row i of Y reads the rows i and i + 1 of X.
 local function rows_ahead(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local X = nw.compute({m, n}, function(i, j) return A(i, j) * 2 end, "X")

@@ -1,11 +1,12 @@
---- Steps on storage: streaming stores, strides, orders and layouts of temporaries, prefetches, and settings attached to loops and
---- stages.
+--- The rows make steps on storage: streaming stores, strides, orders and layouts of temporaries, prefetches, and settings that are
+--- attached to loops and stages.
 local nests = require "_nests"
 local nw = require "nestwright"
 
 local with = nests.with
 
--- P = 2A and Y = P + 1, of shape m x n. If `n` is a table, it holds the facts about a symbolic number of columns.
+-- Returns a function that makes P = 2A and Y = P + 1, of shape m x n. If `n` is a table, it holds the facts about a symbolic number
+-- of columns.
 local function pair(m, n, dtype)
   return function()
     local rows, columns = m, n

@@ -1,10 +1,11 @@
---- Nests that an intrinsic replaces, with windows of several kinds. Also nests that differ from the intrinsic, each in another way.
+--- In the legal rows, an intrinsic replaces a nest, with windows of several kinds. In the illegal rows, the nest differs from the
+--- intrinsic, in each row in another way.
 package.path = "tests/prop/?.lua;tests/tools/?.lua;" .. package.path
 local small, micro = require "kernels", require "microkernels"
 local nests = require "_nests"
 local nw = require "nestwright"
 
--- Returns the intrinsic C[4, 8] += A[4, 2]*B[2, 8] of i32. It is registered when it is first needed.
+-- Returns the intrinsic C[4, 8] += A[4, 2]*B[2, 8] of i32 with the options o. Registers each intrinsic once.
 local made = {}
 local function mm(o)
   o = o or {}
