@@ -11,8 +11,8 @@ local NONE = 0.1 -- cycles; added to both costs before they are compared, becaus
 -- The load during each calibration, as an index in load.kinds. 0 is load.heavy.
 local ORDER = {1, 1, 2, 1, 3, 1, 4, 1, 0, 1}
 
--- The least and the greatest plausible value of each figure for processors since 2013. The values come from instruction tables (A.
--- Fog) and manuals. They are independent of the bounds that the calibration uses.
+-- The least and the greatest plausible value of each figure for processors since 2013. The values come from Agner Fog's instruction
+-- tables and from manuals. They are independent of the bounds that the calibration uses.
 local PLAUSIBLE = {
   {"^branch_miss$", 8, 40}, {"^line_crossing$", 0.2, 30}, {"^store_crossing$", 0.2, 30}, {"^page_crossing$", 0.2, 300},
   {"^foretold$", 8, 600}, {"^window$", 90, 800}, {"^dispatch$", 3.5, 10.5}, {"^loop$", 0.5, 2.2}, {"^call$", 1, 12},

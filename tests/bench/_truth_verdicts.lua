@@ -5,7 +5,7 @@ local load = require "_load"
 local nw = require "nestwright"
 
 local RATIO = {64, 74} -- numbers of terms of the two sums; the second has 1.156 times the work
-local PAIRS = tonumber(os.getenv "NW_TRUTH_PAIRS") or 25 -- of each kind, for each load and each number of threads: 200 in all
+local PAIRS = tonumber(os.getenv "NW_TRUTH_PAIRS") or 25 -- equal pairs, and unequal pairs, for each load and thread count
 local RUNS = 30 -- number of runs of a long kernel under heavy load, to see whether disturbed runs are reported as disturbed
 local LONG = 8192 -- rows of the long kernel; one call takes so long that other work gets the core in each sample
 local WRONG = 1.3 -- a run whose median is this many times the quiet median was disturbed

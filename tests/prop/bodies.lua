@@ -114,7 +114,7 @@ function bodies.draw(r, ctx, depth)
   return {op = op, x, y}
 end
 
---- Returns the context of bodies.draw for a stage, which makes the leaves of its trees. A leaf is an axis of the stage, or an
+--- Returns the context of bodies.draw for a stage. The context makes the leaves of the trees. A leaf is an axis of the stage, or an
 --- element that one of the functions in `reads` returns.
 function bodies.context(r, case, have, reads, rank, reduced)
   local by_name = {}
@@ -133,7 +133,7 @@ function bodies.context(r, case, have, reads, rank, reduced)
   return ctx
 end
 
---- Returns the body. If its dtype is not that of the case, casts the body, though not always.
+--- Returns the body. If its dtype differs from the dtype of the case, usually casts the body to the dtype of the case.
 function bodies.settled(r, ctx, body)
   local t = tree.dtype(body, ctx.dtype_of)
   if t ~= ctx.case.dtype and r:chance(types.class(t) == types.class(ctx.case.dtype) and 0.4 or 0.85) then

@@ -25,7 +25,7 @@ function cases.outputs(case)
   return list
 end
 
---- True if the condition of some select depends on data. Then it depends on the data which elements are read.
+--- True if the condition of a select reads a tensor. The data then determines which elements are read.
 function cases.decides(case)
   local decides = false
   local function see(e)

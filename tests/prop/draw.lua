@@ -17,8 +17,8 @@ end
 -- True if an optional argument is given. It is always given if the goal of the step requires it.
 local function given(r, known, name, p) return known.option == name or r:chance(p) end
 
--- Returns a factor for a loop. With tail = "pad", the step is refused if the padding would read elements that do not exist. So if
--- the goal requires this tail, the factor divides the extent in most cases, and no padding is needed.
+-- Returns a factor for a loop. With tail = "pad", the step is refused if the padding reads elements that do not exist. If the goal
+-- requires this tail, the factor therefore divides the extent in most cases, and no padding is needed.
 local function divisor(r, known, loop)
   local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
   local fits = {}
@@ -90,7 +90,7 @@ end
 
 function draw.assume(r, _, _, _, _, known) return {condition(r, known)} end
 
--- Draws a condition on sizes, or on an outer loop. So there are conditions even if all sizes are constant.
+-- Draws a condition on sizes or on an outer loop. A condition on a loop is possible even if all sizes are constant.
 function draw.specialize(r, loops, all, stages, _, known)
   local at = r:int(math.min(2, #loops), #loops)
   local around = at > 1 and loops[r:int(1, at - 1)]
@@ -115,7 +115,7 @@ function draw.skew(r, loops, all)
   return {loops[r:int(at + 1, #loops)], loops[at], factor}
 end
 
--- Draws invalid arguments as well, because a valid shift is always legal and would never be refused.
+-- Draws invalid arguments as well, because a valid shift is always legal and is never refused.
 function draw.shift(r, loops)
   return {r:chance(0.3) and "no loop" or r:pick(loops), r:chance(0.3) and r:pick {"Q", 1.5, "", 1 << 62} or r:int(-3, 9)}
 end
@@ -208,7 +208,7 @@ local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "blockIdx.
   "threadIdx.z", "vthread"}
 function draw.bind(r, loops, all, _, _, known) return {r:pick(r:chance(0.7) and loops or all), choice(r, known, "tag", TAGS)} end
 
--- Sometimes returns the option `index`: the position among the statements of a loop.
+-- Sometimes returns the option `index`, the position among the statements of a loop. Otherwise returns nil.
 local function position(r, known) return given(r, known, "index", 0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
 
 -- In most cases draws a stage and a loop of its reader, because a random pair is nearly always refused.
@@ -240,7 +240,7 @@ function draw.rolling_buffer(r, _, _, stages, _, known)
   return {stage, options}
 end
 
--- Draws two stages, the first of which reads the second. Returns the first stage and a loop of the second.
+-- Draws a stage and one of its readers. Returns the reader and, in most cases, a loop of the stage that it reads.
 function draw.reverse_compute_at(r, _, all, stages, _, known)
   local producer, reader = known.pair(r)
   if not producer then return {r:pick(stages), r:pick(all), position(r, known)} end

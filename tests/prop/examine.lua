@@ -106,8 +106,8 @@ local function computed_index(s, refusal)
   end
 end
 
---- Runs the refused program, and checks that the conflict that the refusal names occurs. If `decides` is true, it depends on the
---- data which elements are read, and the conflict need not occur.
+--- Runs the refused program, and checks that the conflict that the refusal names occurs. If `decides` is true, the data determines
+--- which elements are read, and the conflict need not occur.
 function examine.refusal(s, err, decides)
   local refusal = err.refusal
   if not refusal.alternatives[1] then count "refusals without an alternative" end

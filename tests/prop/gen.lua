@@ -23,7 +23,8 @@ local gen, make = {}, tree.make
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
   "pad", "scan", "scan", "transpose", "gather", "gather", "pair", "band"}
 
--- The requirements (see steps.wants) that are met by a stage that reads only the stage before it, each with the kind of this stage.
+-- Some requirements (see steps.wants) are met by a stage that reads only the previous stage. Maps each of these requirements to the
+-- kind of this stage.
 local FOLLOWS = {epilogue = "map", window = "stencil", deep_window = "stencil"}
 
 local function draw_stage(r, have, case, before, want)
@@ -41,7 +42,7 @@ local function draw_stage(r, have, case, before, want)
   return stage
 end
 
--- Finds the dtypes of the tensors that a stage makes, from those of the tensors that it reads.
+-- Finds the dtypes of the tensors that a stage makes, from the dtypes of the tensors that the stage reads.
 local function find_dtypes(stage, have)
   local by_name = {}
   for _, t in ipairs(have) do by_name[t.name] = t.dtype end

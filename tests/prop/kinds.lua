@@ -1,5 +1,5 @@
---- Kinds of stages. kinds.map(r, have, case) draws a stage, as plain data, that reads tensors from the list `have`. It returns nil
---- if these tensors are not suitable. The other functions work in the same way.
+--- Draws stages of several kinds. kinds.map(r, have, case) draws a stage, as plain data, that reads tensors from the list `have`.
+--- It returns nil if these tensors are not suitable. The other functions work in the same way.
 local bodies = require "bodies"
 local sizes = require "sizes"
 local tree = require "tree"
@@ -63,7 +63,7 @@ function kinds.map(r, have, case)
   return stage
 end
 
--- A stage with two or three outputs.
+-- Draws a stage with two or three outputs.
 function kinds.pair(r, have, case)
   local a = r:pick(have)
   local b = r:pick(alike(have, a))
@@ -152,7 +152,7 @@ function kinds.fold(r, have, case)
   return stage
 end
 
--- Several reductions in one stage.
+-- Draws a stage with several reductions.
 function kinds.folds(r, have, case)
   local stage, a, at = over_last(r, have)
   if not stage then return nil end
@@ -170,7 +170,7 @@ function kinds.arg(r, have, case)
   return stage
 end
 
--- Sums over a part of the last dimension, either between two constants or up to the diagonal.
+-- Draws a sum over a part of the last dimension. The part lies between two constants, or it ends at the diagonal.
 function kinds.band(r, have, case)
   local stage, a, at = over_last(r, have)
   if not stage or #stage.over > 1 then return nil end
@@ -199,7 +199,8 @@ function kinds.stencil(r, have)
   return {from = {a}, dims = out, axis = d, bodies = {add(add(at(0), mul(at(1), number(2))), at(2))}}
 end
 
--- A reduction over a sliding window. The window moves by one or more elements, and stays inside the tensor or crosses its edge.
+-- Draws a reduction over a sliding window. The window moves by one or more elements, and stays inside the tensor or crosses its
+-- edge.
 function kinds.window(r, have)
   local a = r:pick(have)
   if #a.dims ~= 2 or sizes.least(a.dims[1]) < 2 or sizes.least(a.dims[2]) < 3 then return nil end
@@ -250,7 +251,7 @@ local RECURRENCES = {
   end,
 }
 
--- A scan with one or two states: a running sum if there is one dimension, otherwise a recurrence over rows.
+-- Draws a scan with one or two states. With one dimension, it is a running sum. With two, it is a recurrence over rows.
 function kinds.scan(r, have)
   local a = r:pick(have)
   local n = #a.dims
@@ -286,7 +287,7 @@ function kinds.gather(r, have)
     if types.is_int(t.dtype) and #t.dims == 1 then with[#with + 1] = t end
   end
   if #a.dims ~= 1 or sizes.most(a.dims[1]) < 2 or sizes.least(a.dims[1]) < 1 or #with == 0 then
-    return nil -- with one element, the index would be a constant; with none, every index is outside
+    return nil -- the index into one element is a constant, and every index into an empty tensor is outside
   end
   local index = r:pick(with)
   local at = max(min(read(index, {axis(1)}), sub(extent(a.dims[1]), number(1))), number(0))

@@ -1,4 +1,4 @@
---- Describes a schedule for draw.lua: which stage reads which, the loops, and which stages were moved into loops.
+--- Describes a schedule for draw.lua: its loops, which stages read which other stages, and which stages were moved into loops.
 local cases = require "cases"
 local types = require "types"
 

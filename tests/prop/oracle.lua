@@ -11,8 +11,8 @@ oracle.__index = oracle
 
 local FLAGS = "-O1 -w -std=gnu11 -fwrapv -ffp-contract=off -fno-builtin-fma"
 
--- C functions: rounding of halves, saturating casts, division that rounds down, and minima and maxima that respect NaN and the sign
--- of zero.
+-- C functions that round halves, cast with saturation, divide and round down, and compute minima and maxima that respect NaN and
+-- the sign of zero.
 local PRELUDE = [[
 #include <math.h>
 #include <stdint.h>
@@ -342,7 +342,7 @@ function oracle:ask(number, values, data)
   return #self.jobs
 end
 
---- Compiles and runs the batch. Returns for each job the list of outputs, each a list of numbers.
+--- Compiles and runs the batch. For each job, returns a list of outputs. Each output is a list of numbers.
 function oracle:run()
   local base = os.tmpname()
   local out = {PRELUDE}

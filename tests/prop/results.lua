@@ -26,8 +26,8 @@ local counts = results.counts
 local MOST_STEPS = 5000000 -- the limit on steps of the interpreter
 local RUNS = 3 -- the number of runs of a kernel with parallel loops
 
--- True if the shapes of the schedule's inputs determine every size. They may not do so if simplification has removed all reads of
--- an input.
+-- True if the shapes of the schedule's inputs determine every size. They leave a size unknown if simplification has removed all
+-- reads of an input.
 local function sizes_told(case, s)
   local told, by_name, text = {}, {}, s:text()
   for _, input in ipairs(case.inputs) do by_name[input.name] = input end

@@ -119,8 +119,8 @@ local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unrol
 --- Returns the rank of a primitive.
 function rows.lateness(name) return LATE[name] or 0 end
 
---- The list of goals. A goal is a row for which a case tries to have a step accepted. The cases take the goals in turn, in a random
---- order that is the same in every run.
+--- The list of goals. A goal is a row. A case with this goal tries to have a step of the row accepted. The cases take the goals in
+--- turn, in a random order that is the same in every run.
 rows.goals = {}
 for _, name in ipairs(names) do
   local mine = {}

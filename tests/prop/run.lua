@@ -17,7 +17,7 @@ local rng, rows, shares, steps = require "nestwright.measure.rng", require "rows
 local tree, types = require "tree", require "types"
 
 local options = {cases = 2000, seed = os.time() % 1000003, steps = 4, jobs = 1}
-local replayed_file = arg[1] == "--replay" and arg[2] -- a file of schedules from another process; they are made again here
+local replayed_file = arg[1] == "--replay" and arg[2] -- a file with schedules of another process, to make again here
 -- the file for the figures of a process that runs only a share of the cases
 local partial = arg[1] == "--partial" and table.remove(arg, 2)
 if partial then table.remove(arg, 1) end
@@ -39,7 +39,8 @@ local slowest = {seconds = 0}
 
 -- ---------------------------------------------------------------- one schedule
 
--- Returns the class of dtype of the case with this number, and the goals of the case. The case is drawn to suit the first goal.
+-- Returns the class of dtype of the case with this number, and a function that returns goal n of the case. The case is drawn to
+-- suit goal 0.
 local function goals_of(number)
   local class = types.classes[number % #types.classes + 1]
   local at = number // #types.classes * GOALS
@@ -53,8 +54,8 @@ local function case_of(number, r)
   return case
 end
 
--- Applies a list of steps, or the steps that `draw` returns, with checks after each step. Returns a message or nil, the steps,
--- and the result: {s =, outputs =}.
+-- Applies a list of steps, or the steps that `draw` returns, with checks after each step. Returns a message or nil, the steps, and
+-- {s = the schedule, outputs = the tensors}.
 local function apply_steps(case, list, draw)
   local ok, outputs, tensors = pcall(build, case)
   if not ok then
@@ -336,7 +337,7 @@ local least = math.huge
 for _, name in ipairs(rows.names) do
   print(("  %-22s %8d %8d"):format(name, seen.accepted[name], seen.refused[name]))
   least = math.min(least, seen.accepted[name])
-  local share = math.min(1, (last - first + 1) / 2000) -- in shorter runs, rare steps vary more
+  local share = math.min(1, (last - first + 1) / 2000) -- in shorter runs, the counts of rare steps vary more
   local wanted = LEAST * (share < 1 and share / 2 or 1)
   if share >= 0.25 and (seen.accepted[name] < wanted or seen.refused[name] < wanted // 2) then
     figures.failed = figures.failed + 1

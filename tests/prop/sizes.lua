@@ -1,5 +1,6 @@
---- The dimensions of a case, and the values of its sizes. A dimension is a number, or a symbolic size plus a number. The values are
---- small and awkward: 0, 1, primes, and one more or less than a tile. A third of the cases have symbolic dimensions.
+--- Draws the dimensions of a case, and the values of its sizes. A dimension is a number, or a symbolic size plus a number. The
+--- values are small and awkward: 0, 1, primes, and one more or less than a tile. About a third of the cases have symbolic
+--- dimensions.
 local nw = require "nestwright"
 
 local sizes = {}
@@ -74,7 +75,8 @@ function sizes.values(case)
   return out
 end
 
--- Returns all combinations of values of the sizes, from the least value to `beyond` steps above the greatest.
+-- Returns all combinations of values of the sizes. The values of a size go from its least value to `beyond` steps above its
+-- greatest.
 local function all_sizes(case, beyond)
   local list = {{}}
   for _, size in ipairs(case.sizes) do
@@ -111,8 +113,9 @@ end
 
 local BEYOND = 24
 
---- Returns the list of sizes with which a schedule is run. If the schedule has assumptions, the list has at most 12 sizes of the
---- case that satisfy them. If no size of the case does, it has only the first larger size that does; if there is none, it is empty.
+--- Returns the list of values {M=, N=} with which a schedule is run. If the schedule has assumptions, the list has at most 12
+--- values of the case that satisfy them. If no values of the case satisfy them, the list has only the first larger values that do.
+--- If there are no such values, the list is empty.
 function sizes.values_for(case, s)
   if not s:text():find "\nassume " then return sizes.values(case) end
   local list = {}

@@ -12,13 +12,13 @@ local types = require "types"
 local steps = {}
 local names = knowledge.names
 
--- Every primitive needs a function in draw.lua; without one, it would not be tested.
+-- Every primitive needs a function in draw.lua, because a primitive without this function is not tested.
 for _, name in ipairs(rows.names) do
   if not draw[name] then error(("no step of %s is ever drawn: write draw.%s in tests/prop/draw.lua"):format(name, name), 0) end
 end
 
--- Some primitives are seldom applicable unless another step is made first. For each of these primitives, the table has a function
--- that returns this other step: the name of its primitive, or the whole step. It returns nil or false if no step is needed.
+-- Some primitives are seldom applicable before another step is made. For each of these primitives, the table has a function that
+-- returns this other step, as the name of its primitive or as the whole step. It returns nil or false if no step is needed.
 local PREPARED = {}
 
 function PREPARED.compute_root(r, known) return not known.moved(r) and "compute_at" end

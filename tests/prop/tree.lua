@@ -27,7 +27,8 @@ local LOGIC = {all = nw.all, any = nw.any, not_ = nw.not_}
 --- Functions of libm. Their last bits may differ between the interpreter, the compiled program and the oracle.
 tree.near = {exp = true, tanh = true}
 
---- Constructors of nodes: make.number(v), make.add(x, y), ... make.extent of a number returns a number node.
+--- Constructors of nodes, for example make.number(v) and make.add(x, y). If `dim` is a number, make.extent(dim) returns a number
+--- node.
 local make = {}
 tree.make = make
 

@@ -58,7 +58,7 @@ function types.promote(a, b)
   return "i" .. (signed.bits > unsigned.bits and signed.bits or 2 * unsigned.bits)
 end
 
---- Returns the dtype of a literal next to an operand of dtype t. Without t, there is no other operand.
+--- Returns the dtype of a literal next to an operand of dtype t. If t is nil, there is no other operand.
 function types.of_number(v, t)
   local whole = math.type(v) == "integer"
   if not t then return whole and (v >= -(1 << 31) and v < 1 << 31 and "i32" or "i64") or "f32" end

@@ -14,7 +14,7 @@ for name in ("nw.calibrate nw.bandwidth nw.roofs nw.roofline nw.joules nw.microk
   SLOW[name] = true
 end
 
--- Returns rows for operators, and for calling and indexing objects. They are not in the reference.
+-- Returns rows for operators, and for calling and indexing objects. The reference does not contain these rows.
 local function signs()
   local number = "nw.expr|nw.axis|number"
   local out = {
@@ -111,7 +111,7 @@ function calls.make(seed, n, list, tell)
   local row = list[draw(#list)]
   if SLOW[row.class .. "." .. row.name] and draw(6) > 1 then row = list[draw(#list)] end
   local params = signature.parameters(row.signature)
-  tell("draw", n, row.class .. "." .. row.name) -- reported before the objects are made, because that takes time
+  tell("draw", n, row.class .. "." .. row.name) -- reported before the objects are made, because making them takes time
   local fn = function_of(row)
   if not fn then return tell("skip", n, row.class .. "." .. row.name) end
   local given, count, said, valid = arguments_of(params, row, draw)

@@ -47,7 +47,7 @@ local function has_word(text, word) return text:find("%f[%w_]" .. word:gsub("%p"
 -- Adds to `out` each text that a message could show for a value. For a table, also adds the texts of its keys and values.
 local function add_shown(value, out, depth)
   if type(value) == "string" and value ~= "" then out[#out + 1] = core.shown_text(value:sub(1, 12)) end
-  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- no quotes around an empty path
+  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- an empty path has no quotes
   if type(value) == "number" then out[#out + 1] = tostring(math.tointeger(value) or value) end
   if math.type(value) == "float" then out[#out + 1] = ("%g"):format(value) end
   local named, name = pcall(function() return value.name end)

@@ -1,4 +1,5 @@
---- Wrong values for any function, and valid values for each type of a signature. Every wrong value has a description for messages.
+--- Draws wrong values for any function, and valid values for each type of a signature. Every wrong value has a description for
+--- messages.
 local values = {}
 
 --- The text of the error that the callbacks and metatables of this file raise. It is not an error of the library.

@@ -183,7 +183,7 @@ local function upkeep()
   end)
 end
 
---- n: the number of mutated objects.
+--- `n` is the number of mutated objects.
 return function(n)
   write(script, SCRIPT)
   local folder = cache()

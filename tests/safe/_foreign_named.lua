@@ -40,7 +40,8 @@ local kinds = {
 
 local function fresh(kind) return function() return sandbox.folder() .. "/file" .. (kind.suffix or "") end end
 
--- Returns what the session prints about a file. It is an error if the session does not reach its end.
+-- Returns the output of a session that reads the file. Returns nil and a message if the session ends early, runs code of the file,
+-- or raises an error that is not of the library.
 local function outcome(kind, path)
   local out, status = run(("exec %s %s %s"):format(quote(sandbox.program), kind.script, quote(path)), 20)
   if status ~= 0 or not out:find "the end" then return nil, ("it ended with %s: %s"):format(status, out) end
@@ -63,7 +64,7 @@ end
 
 -- ---- Contents
 
--- A file with this text must cause an error with these words, and stay unchanged.
+-- Checks that a file with this text causes an error with these words, and stays unchanged.
 local function refused(kind, title, text, words)
   sandbox.case(kind[1] .. " " .. title, function()
     local path = fresh(kind)()

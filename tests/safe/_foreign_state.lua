@@ -102,7 +102,7 @@ local function script_of(name, text)
   return function(state) return run(("XDG_STATE_HOME=%s exec %s %s"):format(state, quote(sandbox.program), path), 30) end
 end
 
--- Returns the name and the text of the one file that a script leaves in its state folder.
+-- Returns the name and the text of the only file that a script leaves in its state folder.
 local function made_by(script)
   local state = sandbox.folder()
   assert(select(2, script(state)) == 0)
@@ -159,7 +159,7 @@ local function linked()
   end)
 end
 
--- Both histories are cut to a maximum length.
+-- Checks that both histories are cut to a maximum length.
 local function trimmed(with_notebook)
   sandbox.case("a long history of the prompt is trimmed", function()
     local path, lines = in_state "history"(), {}

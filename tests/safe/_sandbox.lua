@@ -1,5 +1,5 @@
---- Functions for the tests of files: a temporary folder, commands with a time limit, other users, small disks, and counters of
---- cases.
+--- Functions for the tests of files. They provide a temporary folder, commands with a time limit, other users, small disks, and
+--- counters of cases.
 local sandbox = {passed = 0, failed = 0, skipped = 0}
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
@@ -8,9 +8,9 @@ sandbox.quote = quote
 local SECONDS = 60
 local counter = 0
 
---- Runs a shell command. Returns its output and its exit status: 124 or 137 if it took too long.
+--- Runs a shell command. Returns its output and its exit status. The status is 124 or 137 if the command took too long.
 function sandbox.run(command, seconds)
-  -- The command gets a state folder of its own, so it does not use the files of the person who runs the tests.
+  -- The command gets a state folder of its own, so that it does not use the files of the person who runs the tests.
   local state = sandbox.root and "XDG_STATE_HOME=" .. sandbox.root .. "/state" or ""
   local pipe = assert(io.popen(("%s timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(state, seconds or SECONDS,
     quote(command))))
@@ -92,7 +92,7 @@ function sandbox.close()
   sandbox.run("rm -rf " .. sandbox.root)
 end
 
---- Runs one case. The function `f` returns a message if something went wrong, else nothing. An error also counts as a failure.
+--- Runs one case. The function `f` returns a message if something went wrong, and nil otherwise. An error also counts as a failure.
 function sandbox.case(name, f)
   local ok, wrong = pcall(f)
   if ok and not wrong then

@@ -94,7 +94,7 @@ def replayed(batch, chance):
 
 
 def mutated(batch, chance):
-    """Sends a message of which one part was changed at random before it was signed. Its code may run or not."""
+    """Changes one part of a message at random, signs the message, and sends it. Its code may run or not."""
     kind, content = chance.choice([*REQUESTS.items(), *COMMS.items()])
     parts = parts_of(kind, {**content, "code": "noted(1)"} if "code" in content else content)
     part = chance.choice([0, 0, 1, 2, 3, 3, 3])
@@ -115,8 +115,8 @@ def unlike_json(batch, chance):
 
 
 def typed(batch, chance):
-    """Sends a request with a field that is missing or has another type. If the request is one that the shell answers, it
-    must be answered."""
+    """Sends a request with a field that is missing or has another type. If the shell answers requests of this kind, it
+    must answer the request."""
     kind, content = chance.choice([*REQUESTS.items(), *COMMS.items()])
     content = dict(content)
     for name in chance.sample(sorted(content), min(len(content), chance.randint(1, 3))):
@@ -204,7 +204,7 @@ def controlled(batch, chance):
 
 
 def widget(batch, chance):
-    """Sends a widget messages that no front end would send."""
+    """Sends a widget messages that no front end sends."""
     if not batch.comms:
         return typed(batch, chance)
     data = chance.choice([*VALUES, {"method": "update", "state": chance.choice([*VALUES, {"index": chance.choice(VALUES), "value": chance.choice(VALUES)}])},

@@ -47,7 +47,7 @@ end
 
 -- ---- Places that cannot be written to
 
--- Each function returns the folder, the file, and the text before the command that writes.
+-- Each function returns the folder, the path of the file, and the text that must precede the command that writes.
 
 local function with_old(writer, folder)
   local path = folder .. "/file" .. writer.suffix

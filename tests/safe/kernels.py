@@ -58,7 +58,7 @@ class Kernel:
         self.path, self.info = connection(folder, **fields)
         self.key = self.info["key"].encode()
         self.context = zmq.Context()
-        self.setup = setup  # called for each socket before it connects
+        self.setup = setup  # this function is called for each socket before it connects
         self.log = open(os.path.join(folder, "log"), "wb")
         # By default, glibc keeps the freed memory of large messages. The tests measure only memory that the kernel still uses.
         environment = {**os.environ, "XDG_STATE_HOME": folder, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536",

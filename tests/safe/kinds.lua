@@ -118,7 +118,7 @@ end
 local function load_machine(_, path) use_machine(nw.machine(path)) end
 
 local function load_calibration(_, path)
-  local t = calibration.read(path) -- nil if the file cannot be used; a session then does without it
+  local t = calibration.read(path) -- nil if the file cannot be used; a session then uses no calibration
   if t then use_machine(nw.machine(require "nestwright.hw.host".record(t))) end
 end
 
@@ -170,7 +170,7 @@ end
 
 local function load_model(_, path) use_model(path) end
 
--- Saves the changed trees with their own checksum, and loads them.
+-- Saves the changed trees with the checksum of the changed text, and loads them.
 local function load_trees(text, path)
   write(path, saved_model(text, text:find "rank:pairwise" and "pairs" or "times"))
   use_model(path)

@@ -4,8 +4,9 @@
 ---   limit     the address space of the process is limited (ulimit -v)
 ---   machine   the size is larger than the memory of any machine
 ---   overflow  the number of bytes does not fit into 64 bits
---- In addition, an ordinary session runs under many memory limits. The smallest is about the memory that Lua needs to start, and
---- the largest is more than the session needs. If a step, a proof, a compilation or a call fails, the session must continue.
+--- In addition, an ordinary session runs under many memory limits. The smallest limit is about the memory that Lua needs to start,
+--- and the largest limit is more than the session needs. If a step, a proof, a compilation or a call fails, the session must
+--- continue.
 ---
 --- With NW_FIGURES=FILE, the numbers of cases and of lost sessions are written to the file.
 --- usage: nestwright tests/safe/memory.lua [few | CASE]
@@ -13,7 +14,7 @@ local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local child = require "_child"
 
--- Returns the smaller number. It limits requests that make many small allocations, because they would otherwise take too long.
+-- Returns the smaller number. Requests that make many small allocations call this function, because larger requests take too long.
 local function at_most(n, most) return math.min(n, most) end
 
 local WAYS = {limit = 3e9 // 1 | 0, machine = 1 << 44, overflow = (1 << 62) + 5}
@@ -103,7 +104,7 @@ requests["accesses of a nest"] = function(nw, n)
   local k = at_most(n // 8, 25000000)
   return nw.nest.parse(("nest q\narray C: f64[%d]\nfor k in 0..%d:\n  C[k] = 1.0\n"):format(k, k)):accesses {most = n}
 end
-requests["cache"] = function(nw, n) -- a cache of n bytes, of which the program uses a small part
+requests["cache"] = function(nw, n) -- a cache of n bytes; the program uses a small part of the cache
   return nw.misses(vector(nw), {sizes = {N = 1000}, levels = {{bytes = n // 64 * 64, ways = 0}}})
 end
 requests["cache with many sets"] = function(nw, n)
@@ -185,7 +186,7 @@ local SAYS = {["rows of a sweep"] = "make 27000000000 points",
 
 -- ---- The process of a case
 
--- Returns whether an error is as expected, and its text. If Lua itself has too little memory, the error may be one of Lua.
+-- Returns whether an error is as expected, and its text. If Lua itself has too little memory, an error of Lua is as expected.
 local function fine(err)
   if type(err) == "table" then return err.code ~= nil and err.code ~= "internal", tostring(err.message) end
   return err == "not enough memory" or tostring(err):find "resulting string too large", tostring(err)

@@ -70,7 +70,7 @@ local function another(list, a)
   end
 end
 
--- The first GENTLE changes of this list are small. So the changed text is often accepted, and then it must be usable.
+-- The first GENTLE changes of this list are small. A text with a small change is often accepted, and must then be usable.
 local GENTLE = 5
 local WAYS = {
   function(text) return with_pieces(words_of(text), corner) end,

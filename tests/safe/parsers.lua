@@ -170,7 +170,8 @@ end
 
 local REPORTS = {"ERROR: %w+Sanitizer", "runtime error:", "SUMMARY: %w+Sanitizer"}
 
--- Reads the log of a process and reports its failed cases. If the process ended early, starts another one for the other cases.
+-- Reads the log of a process and reports its failed cases. If the process ended early, starts another process for the remaining
+-- cases.
 local function close(state, p)
   local number, kind, finished, report = p.first, "start", false, {}
   local function report_end()

@@ -1,7 +1,7 @@
---- Runs some actions (steps, proofs, views, calls) repeatedly, and each time makes another request for memory fail. If an action
---- makes many requests, only the first, the last and some random requests are chosen. The action must end with an error of this
---- library, or succeed without the memory. After an error, the schedule must be unchanged, and the same action must then give the
---- usual result.
+--- Runs some actions (steps, proofs, views, calls) repeatedly, and each time makes a different request for memory fail. If an
+--- action makes many requests, only the first, the last and some random requests are chosen. The action must end with an error of
+--- this library, or succeed without the memory. After an error, the schedule must be unchanged, and the same action must then give
+--- the usual result.
 ---
 --- With NW_FIGURES=FILE, the number of failed requests, and the number of wrong outcomes, are written to the file.
 --- usage: nestwright tests/safe/refused.lua [SEED [REQUESTS]]
