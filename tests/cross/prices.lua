@@ -5,7 +5,7 @@ local nw = require "nestwright"
 local M, N = 40, 96
 
 -- Applies a math function to each element, in vectors of `lanes` lanes. Every function has a vector form for some of the widths
--- below, and none for the others.
+-- below, but not for all of them.
 local function mapped(name, dtype, lanes)
   local A = nw.placeholder({M, N}, dtype, "A")
   local B = nw.compute({M, N}, function(i, j) return name == "pow" and nw.pow(A(i, j), 1.5) or nw[name](A(i, j)) end, "B")

@@ -34,8 +34,8 @@ static bool look(void *env, const nw_ref *ref, int n) {
   return x->n < MOST;
 }
 
-// True if the text has at most four loops, and no number has more than two digits. Any other nest may iterate for a
-// long time without an access.
+// True if the text has at most four loops, and no number has more than two digits. Any other nest may run many
+// iterations without an access.
 static bool is_short(const char *text) {
   int digits = 0, most = 0, loops = 0;
   for (const char *s = text; *s; s++) {

@@ -27,7 +27,8 @@ local function inlined(t, dtype, inner, outer, values)
 end
 
 return function(case, t)
-  -- Index arithmetic is exact everywhere. So max(i * -(2^63 - 1), 0) is 0. With overflow, the machine code once computed 2.
+  -- Index arithmetic must be exact everywhere. For example, max(i * -(2^63 - 1), 0) is 0 for i >= 0. Machine code with an overflow
+  -- once computed 2.
   case("A6", "index arithmetic that does not fit into 64 bits", function()
     local A = nw.placeholder({12}, "u8", "A")
     for _, f in ipairs {
@@ -162,8 +163,8 @@ return function(case, t)
     end, "C")
   end)
 
-  --- Compares operations on i64 data with the same operations on Lua's integers, which also wrap, and whose division also rounds
-  --- down.
+  --- Compares operations on i64 data with the same operations on Lua's integers. Lua's integers also wrap, and their division also
+  --- rounds down.
   local function as_lua(name, f, by)
     case("A6", name, function()
       local values = integers "i64"

@@ -5,7 +5,7 @@ local filled = require("values").filled
 
 local C_TYPE = {f32 = "float", f64 = "double", i32 = "int32_t", u8 = "uint8_t"}
 
---- Z = 2*X, from the last row to the first.
+--- Returns an intrinsic that computes Z = 2*X, from the last row to the first.
 local function doubling(dtype, rows, columns)
   local X = nw.placeholder({rows, columns}, dtype, "X")
   local Z = nw.compute({rows, columns}, function(i, j) return X(i, j) * 2 end, "Z")
@@ -17,7 +17,7 @@ void %s(const %s *X, %s *Z, int64_t x, int64_t x1, int64_t z, int64_t z1) {
     C_TYPE[dtype], rows - 1, columns)}
 end
 
---- Z += X*Y, with extents 4, 4 and 2. Each sum is computed from its last term to its first.
+--- Returns an intrinsic that computes Z += X*Y, with extents 4, 4 and 2. Each sum is computed from its last term to its first.
 local function adding(dtype)
   local X, Y = nw.placeholder({4, 2}, dtype, "X"), nw.placeholder({2, 4}, dtype, "Y")
   local k = nw.reduce_axis(2, "k")
@@ -32,7 +32,7 @@ void %s(const %s *X, const %s *Y, %s *Z, int64_t x, int64_t x1, int64_t y, int64
     Z[i*z+j*z1] += X[i*x+k*x1]*Y[k*y+j*y1]; }]]):format(name, C_TYPE[dtype], C_TYPE[dtype], C_TYPE[dtype])}
 end
 
---- T = 2*A has n rows of four elements. Each row of C reads two rows of T.
+--- Makes T = 2*A with n rows of four elements, and C. Each row of C reads two rows of T.
 local function window(dtype, n)
   local A = nw.placeholder({n, 4}, dtype, "A")
   local T = nw.compute({n, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -55,7 +55,8 @@ local LAYOUTS = {
 }
 
 return function(case, t)
-  --- T = 2*A, 4 by 4. C reads the first column of T, and D the last row. If two elements of T share a place, one is lost.
+  --- Makes T = 2*A, 4 by 4. C reads the first column of T, and D the last row. If two elements of T are stored at the same place,
+  --- one is lost.
   local function scheduled(dtype)
     local A = nw.placeholder({4, 4}, dtype, "A")
     local T = nw.compute({4, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -154,7 +155,7 @@ return function(case, t)
     assert(o)
   end)
 
-  -- Two pieces: one is computed by a call, the other by loops.
+  -- One piece of a cut is computed by a call, and the other piece by loops.
   for _, l in ipairs {{"a layout without shared places", function(i, j) return j, i end, true},
     {"a layout with shared places", function(i, j) return i + j end}} do
     case("A11", "pieces of a cut, one of them a call, and " .. l[1], function()

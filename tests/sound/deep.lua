@@ -1,6 +1,6 @@
 --- A list of programs with so many loops or stages that a step might take long. A program is {name =, run =}. run(step) makes a
---- schedule, and calls step(f) for each step of the schedule. f takes the step, so the caller can time it and see whether it was
---- accepted. step(f) must return the results of f, or nothing if the step was refused.
+--- schedule, and calls step(f) for each step of the schedule. f makes the step, so that the caller can measure its time and see
+--- whether it was accepted. step(f) must return the results of f, or nothing if the step was refused.
 local nw = require "nestwright"
 local deep = {}
 
@@ -17,7 +17,8 @@ local function elementwise(n, m)
   return nw.schedule(nw.compute({n, m}, function(i, j) return A(i, j) + 1 end, "C"))
 end
 
---- Adds a program with `count` splits. Each splits the outer loop of the split before it, or the inner loop if `inner` is true.
+--- Adds a program with `count` splits. Each split divides the outer loop of the previous split, or its inner loop if `inner` is
+--- true.
 local function stacked(name, count, n, inner, factor, tail)
   add(("%d splits, %s"):format(count, name), function(step)
     local s, loop = elementwise(n, 4), "i"
@@ -100,7 +101,7 @@ grid("symbolic sizes", function()
 end, {{"a", 4, "blockIdx.z", "threadIdx.z"}, {"b", 4, "blockIdx.y", "threadIdx.y"}, {"c", 8, "blockIdx.x", "threadIdx.x"},
   {"d", 8, "vthread"}})
 
---- A convolution of images, with at least six loops, a padded input, and a stage that reads the result.
+--- Returns the schedule of a convolution with seven loops. If `epilogue` is true, another stage reads the result.
 local function conv(n, channels, size, epilogue)
   local A = nw.placeholder({n, channels, size + 2, size + 2}, "f32", "A")
   local W = nw.placeholder({channels, channels, 3, 3}, "f32", "W")

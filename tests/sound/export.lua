@@ -5,7 +5,7 @@ local nw = require "nestwright"
 local ctext = require "ctext"
 local printed, called = ctext.printed, ctext.called
 
---- Three input vectors, an output, and a temporary whose size is a product of sizes.
+--- Returns a schedule with three input vectors, an output, and a temporary whose size is a product of sizes.
 local function product_of_sizes(dtype)
   local M, N, K = nw.size "M", nw.size "N", nw.size "K"
   local A, B, D = nw.placeholder({M}, dtype, "A"), nw.placeholder({N}, dtype, "B"), nw.placeholder({K}, dtype, "D")
@@ -119,7 +119,8 @@ return function(case, t)
       t.same(called(product_of_sizes(dtype), {threads = 1}, main), "3 0 3")
     end)
   end
-  -- Sizes beyond their limit, facts about products of sizes, and products of sizes that are not the extent of any tensor.
+  -- The next cases have sizes beyond their limit, facts about products of sizes, and products of sizes that are not the extent of
+  -- any tensor.
   local function summed(dtype, fact)
     local M, N = nw.size "M", nw.size "N"
     if fact then nw.fact(M, nw.le(M * N, 100)) end

@@ -1,5 +1,5 @@
---- Random computations with one output. The expressions have every dtype, casts between dtypes, conditions, quotients, indices that
---- depend on data, and large numbers next to indices. ctext.lua compares the C program with the interpreter.
+--- Draws random computations with one output. The expressions have every dtype, casts between dtypes, conditions, quotients,
+--- indices that depend on data, and large numbers next to indices. ctext.lua compares the C program with the interpreter.
 ---
 ---   local cases = expressions.draw(seed, n)     n cases for ctext.check; `outputs` in a case lists its tensors
 local nw = require "nestwright"
@@ -34,8 +34,8 @@ end
 
 local COMPARISONS = {"lt", "le", "eq", "ne", "gt", "ge"}
 
--- The argument `d` of the functions below holds what an expression is drawn from: the random functions `int` and `pick`, the
--- dtypes, the axis `i`, and the function read(dtype, index).
+-- The argument `d` of the functions below holds everything from which an expression is drawn: the random functions `int` and
+-- `pick`, the dtypes, the axis `i`, and the function read(dtype, index).
 local value
 
 local function condition(d, depth)
@@ -113,7 +113,7 @@ local function one(int, pick)
       return nw.cast(value(d, 4, dtype), dtype)
     end, "C")
     local s = nw.schedule(C)
-    s:annotate("C", "fma", "never") -- otherwise, it would depend on the schedule which products become part of an fma
+    s:annotate("C", "fma", "never") -- otherwise, the schedule decides which products become part of an fma
     step(s)
     return s
   end)

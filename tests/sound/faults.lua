@@ -22,7 +22,7 @@ local function looked_at(s)
   for _, loop in ipairs(s:loops()) do tried(function() return tostring(s:moves(loop)) end) end
 end
 
---- T = A + 1, n by m. C = 2*T, with the columns in reverse order.
+--- Makes T = A + 1, n by m, and C = 2*T with the columns in reverse order.
 local function two(dtype, n, m)
   local A = nw.placeholder({n, m}, dtype, "A")
   local T = nw.compute({n, m}, function(i, j) return A(i, j) + 1 end, "T")
@@ -30,8 +30,8 @@ local function two(dtype, n, m)
   return nw.schedule(C), {C}, {filled(dtype, {n, m})}
 end
 
--- X[i] is the sum over those k for which `cond` holds; trim leaves the other iterations out. If `more` is true, the output is
--- Y = X + 1.
+-- Makes X[i], the sum over all k for which `cond` holds. The step trim removes the other iterations. If `more` is true, the output
+-- is Y = X + 1.
 local function triangle(cond, more)
   local M = nw.size("M", {min = 2})
   local A, k = nw.placeholder({12, M}, "i16", "A"), nw.reduce_axis(M, "k")
@@ -43,7 +43,7 @@ local function triangle(cond, more)
   return s, out
 end
 
--- X[i], the sum of A[i, k, l] over l <= k <= i.
+-- Makes X[i], the sum of A[i, k, l] over l <= k <= i.
 local function pyramid()
   local A, k, l = nw.placeholder({9, 11, 7}, "i32", "A"), nw.reduce_axis(11, "k"), nw.reduce_axis(7, "l")
   local X = nw.compute({9}, function(i)
@@ -56,7 +56,8 @@ local function pyramid()
   return s, X
 end
 
--- X reads a window of T. A loop of X is split. The inner loop of the split begins at `begin`, and T is computed in this loop.
+-- Makes X, which reads a window of T. A loop of X is split. The inner loop of the split begins at `begin`, and T is computed in
+-- this loop.
 local function window(begin)
   local A = nw.placeholder({5, 34}, "i32", "A")
   local T = nw.compute({5, 34}, function(i, j) return A(i, j) + 1 end, "T")
@@ -68,7 +69,7 @@ local function window(begin)
   return s, X
 end
 
--- X[i], the sum of A[i, k] over k, with a loop of one iteration that begins at `begin`.
+-- Makes X[i], the sum of A[i, k] over k, with a loop of one iteration that begins at `begin`.
 local function unit(order, around, begin)
   local A, k = nw.placeholder({6, 8}, "i32", "A"), nw.reduce_axis(8, "k")
   local X = nw.compute({6}, function(i) return nw.sum(A(i, k), k) end, "X")
@@ -83,7 +84,7 @@ end
 return function(case, t)
   local function fault(name, f) case("S5", name, f) end
 
-  -- rfactor of several outputs, of one dtype and of different dtypes
+  -- Applies rfactor to several outputs, of one dtype and of different dtypes.
   for _, d in ipairs {{"i32", "i32"}, {"i32", "f64"}, {"f16", "i64"}, {"u8", "i8", "f32"}, {"bf16", "bf16", "u16", "i32"},
     {"f64", "f64", "f64", "f64", "f64", "f64", "f64"}} do
     fault("rfactor of outputs of " .. table.concat(d, ", "), function()
@@ -107,7 +108,7 @@ return function(case, t)
     end)
   end
 
-  -- rfactor of a sum whose terms use the axis as a number
+  -- Applies rfactor to a sum whose terms use the axis as a number.
   for _, d in ipairs {{"i16", "i16"}, {"u8", "i16"}, {"i8", "i8"}, {"i32", "u8"}, {"i64", "i32"}, {"i16", "i64"}, {"f32", "i16"}} do
     fault(("rfactor of a sum of %s data and the axis, both cast to %s"):format(d[1], d[2]), function()
       for _, n in ipairs {1, 2, 8} do
@@ -123,7 +124,7 @@ return function(case, t)
     end)
   end
 
-  -- fission after cut, with a temporary that is computed in the loop
+  -- Applies fission after cut, in a loop that computes a temporary.
   for _, d in ipairs {"f32", "i8", "u16"} do
     for _, piece in ipairs {"i_1.head", "i_1.rest"} do
       fault(("fission of %s that contains a temporary, %s"):format(piece, d), function()
@@ -150,7 +151,7 @@ return function(case, t)
     end
   end)
 
-  -- store_at without a loop, after skew and other steps
+  -- Applies store_at without a loop, after skew and other steps.
   for _, step in ipairs {{"skew", "j_1", "i_1", 1}, {"skew", "j_1", "i_1", -2}, {"shift", "i_1", 3}, {"reorder", "j_1", "i_1"}} do
     fault(("store_at without a loop, after %s (%s)"):format(step[1], step[4] or step[3]), function()
       local s, out, a = two("f32", 9, 7)
@@ -174,7 +175,7 @@ return function(case, t)
     t.agree(s, {C}, {filled("i32", {12})})
   end)
 
-  -- compute_at with a loop whose name occurs again, after two rfactors
+  -- Applies compute_at after two rfactors, with a loop whose name occurs several times.
   for _, d in ipairs {"f32", "i64"} do
     fault("compute_at after two rfactors, " .. d, function()
       local A, k = nw.placeholder({6, 16}, d, "A"), nw.reduce_axis(16, "k")
@@ -193,7 +194,7 @@ return function(case, t)
     end)
   end
 
-  -- prefetch next to a step whose legality was not checked
+  -- Applies prefetch before or after a step whose legality was not checked.
   for _, order in ipairs {"before", "after"} do
     for _, of in ipairs {"A", "T"} do
       for _, at in ipairs {"i_1", "j_1"} do
@@ -222,7 +223,7 @@ return function(case, t)
     looked_at(s)
   end)
 
-  -- cost and misses of a program whose legality was not checked
+  -- Computes cost and misses of programs whose legality was not checked.
   for _, l in ipairs {
     {"a shifted tail of a loop that is too short", function(s) s:split("i_1", {factors = {5, 64}, tail = "shift"}) end},
     {"tiles that begin before their loops", function(s) s:tile("i_1", "j_1", 40, 80, {tail = "shift"}) end},
@@ -241,7 +242,7 @@ return function(case, t)
     end)
   end
 
-  -- two versions of a reduction loop, inside one loop over the output
+  -- Makes two versions of a reduction loop, inside one loop over the output.
   fault("cache_write of pieces that differ along the reduction", function()
     local M = nw.size "M"
     local A, k = nw.placeholder({4, M}, "i32", "A"), nw.reduce_axis(M, "k")
@@ -266,7 +267,7 @@ return function(case, t)
     end
   end)
 
-  -- loops whose bounds use another loop
+  -- Tests loops whose bounds use another loop.
   local function agree_on_all_sizes(s, out)
     for _, n in ipairs {2, 3, 9, 13} do t.agree(s, {out}, {filled("i16", {12, n})}) end
   end
@@ -330,7 +331,7 @@ return function(case, t)
     end)
   end
 
-  -- programs with many loops or stages: every step is accepted or refused, without an internal fault
+  -- In programs with many loops or stages, every step must be accepted or refused, without an internal fault.
   for _, program in ipairs(deep) do
     fault("many loops: " .. program.name, function()
       local accepted = 0

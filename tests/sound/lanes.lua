@@ -13,7 +13,7 @@ local function in_one_vector(s, lanes, ...)
   for _, loop in ipairs {...} do s:remove_unit_loop((s:split(loop, lanes, {tail = "predicate"}))) end
 end
 
---- C[i] = T[i] * U[i], where T and U are on the stack.
+--- Makes C[i] = T[i] * U[i], where T and U are on the stack.
 local function tiles(dtype, n)
   local A = nw.placeholder({n}, dtype, "A")
   local T, U = nw.compute({n}, function(i) return A(i) + 1 end, "T"), nw.compute({n}, function(i) return A(i) + 2 end, "U")

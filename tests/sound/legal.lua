@@ -5,7 +5,7 @@ local filled = require("values").filled
 return function(case, t)
   local function legal(name, f) case("legal", name, f) end
 
-  -- rfactor of several outputs
+  -- Applies rfactor to several outputs.
   for _, dtype in ipairs {"f32", "f64", "i8", "i32", "i64", "u16"} do
     for _, combiner in ipairs {"sum", "min", "max"} do
       legal(("rfactor of two %ss of %s"):format(combiner, dtype), function()
@@ -102,7 +102,8 @@ return function(case, t)
     end)
   end
 
-  -- compute_inline and reverse_compute_inline print the note "rounding may change" exactly if a product can become part of an fma
+  -- compute_inline and reverse_compute_inline must print the note "rounding may change" exactly if a product can become part of an
+  -- fma.
   local function products(dtype)
     local A, B = nw.placeholder({8}, dtype, "A"), nw.placeholder({8}, dtype, "B")
     return A, B, nw.compute({8}, function(i) return A(i) * B(i) end, "T")
@@ -158,7 +159,7 @@ return function(case, t)
     t.agree(s, {C}, {filled("f32", {8}), filled("f32", {8})})
   end)
 
-  -- a loop fused from symbolic sizes
+  -- Makes steps on a loop that was fused from two loops with symbolic sizes.
   local M, N = nw.size "M", nw.size "N"
   local shapes = {{1, 1}, {1, 9}, {5, 1}, {3, 7}, {8, 8}, {6, 11}}
   local fused = {
@@ -200,7 +201,8 @@ return function(case, t)
       end)
     end
   end
-  -- These steps must be refused: the pieces do not cover the whole loop exactly, or the result depends on an order that changes.
+  -- These steps must be refused, because the pieces do not cover the loop exactly, or because a step changes an order on which the
+  -- result depends.
   local function refused(name, steps, last)
     case("S3", name, function()
       local C = fused["sums of rows"] "i32"
@@ -307,7 +309,7 @@ return function(case, t)
     for _, n in ipairs {{1, 0}, {3, 0}, {2, 5}} do t.agree(s, {C}, {filled("i32", n)}) end
   end)
 
-  -- cache_write of a stage in pieces
+  -- Applies cache_write to a stage whose loop was divided into pieces.
   local function product_of(n, m, dtype)
     local A, B, k = nw.placeholder({n, m}, dtype, "A"), nw.placeholder({m, n}, dtype, "B"), nw.reduce_axis(m, "k")
     return nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
@@ -351,7 +353,7 @@ return function(case, t)
     end)
   end
 
-  -- a copy must not be larger than its tensor
+  -- A copy must not be larger than its tensor.
   legal("a copy is not larger than its tensor, in a tile that a guard bounds", function()
     local A = nw.placeholder({17, 3, 16}, "f32", "A")
     local C = nw.compute({17, 3, 16}, function(i, j, k) return A(i, j, k) * 2 end, "C")

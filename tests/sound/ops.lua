@@ -13,7 +13,7 @@ local SPECIAL = {
   bool = {0, 1},
 }
 -- The special values of f64 include a number between two neighbouring f16 values, and one between two neighbouring bf16 values.
--- Each is nearer to the upper neighbour, but when rounded to f32, it is exactly in the middle.
+-- Each number is nearer to its upper neighbour. Rounded to f32, it is exactly in the middle.
 SPECIAL.f64 = table.move(SPECIAL.float, 1, #SPECIAL.float, 1, {})
 for _, x in ipairs {1 + 0x1p-11 + 0x1p-30, 1 + 0x1p-8 + 0x1p-40} do table.insert(SPECIAL.f64, x) end
 local FLOATS, INTEGERS = require("values").FLOATS, require("values").INTEGERS

@@ -18,7 +18,8 @@ local double_source = "#include <stdint.h>\n"
   .. "void %s(const %s *X, %s *Z, int64_t x, int64_t x1, int64_t z, int64_t z1) {\n"
   .. "  for (int i = 3; i >= 0; i--) for (int j = 0; j < 4; j++) Z[i*z+j*z1] = X[i*x+j*x1]*2; }"
 
---- T = 2*A, 4 x 4, which an intrinsic computes from the last row to the first. C reads the first column of T, and D its last row.
+--- Makes T = 2*A, 4 x 4, and an intrinsic that computes T from the last row to the first. C reads the first column of T, and D its
+--- last row.
 local function doubled(name, ctype, dtype)
   local X = nw.placeholder({4, 4}, dtype, "X")
   local Z = nw.compute({4, 4}, function(i, j) return X(i, j) * 2 end, "Z")

@@ -1,5 +1,5 @@
 --- Class A1: the kind of storage belongs to an allocation, not to a name. A buffer may be allocated at several places, for example
---- after a loop was cut. At one place, threads may share it; at another, it may be private to a thread.
+--- after a loop was cut. Threads may share the buffer at one place, and each thread may have its own buffer at another place.
 local nw = require "nestwright"
 local ctext = require "ctext"
 
@@ -10,7 +10,7 @@ local function rows(dtype, n, m)
   return a
 end
 
---- C[i] = sum over k of A[i, k]; a copy of a row of A is made in the loop over i.
+--- Makes C[i], the sum of A[i, k] over k. A copy of a row of A is made in the loop over i.
 local function row_sums(dtype, n)
   n = n or 64
   local A, k = nw.placeholder({n, n}, dtype, "A"), nw.reduce_axis(n, "k")
@@ -20,7 +20,7 @@ local function row_sums(dtype, n)
   return s, {C}, {rows(dtype, n, n)}
 end
 
---- C[i, j] = T[i, n-1-j], with T[i, j] = A[i, j] + 1; one row of T is computed at a time.
+--- Makes T[i, j] = A[i, j] + 1 and C[i, j] = T[i, n-1-j]. One row of T is computed at a time.
 local function reversed(dtype, n)
   n = n or 64
   local A = nw.placeholder({n, n}, dtype, "A")

@@ -1,5 +1,5 @@
---- Class A12: C texts and exported libraries of random expressions, fifty kernels in a file, under sanitizers. NW_SEED sets the
---- seed: NW_SEED=7 nestwright tests/sound/run.lua texts
+--- Class A12: runs C texts and exported libraries of random expressions under sanitizers. Fifty kernels are compiled as one file.
+--- NW_SEED sets the seed: NW_SEED=7 nestwright tests/sound/run.lua texts
 local nw = require "nestwright"
 local ctext = require "ctext"
 local expressions = require "expressions"

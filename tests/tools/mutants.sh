@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Introduces each mutant in turn and checks that the mutant's test then fails. A mutant is a deliberate fault: a rule of the
-# legality check that is switched off (core/poly/rules.def), or a fault elsewhere in the core (core/base/mutants.def). The dev build
-# can switch them on (NW_MUTANTS). The last line is "N passed, N failed". A mutant that no test detects is a failure: no test covers
-# the code that the mutant changes.
+# Introduces each mutant in turn and checks that the mutant's test then fails. A mutant is a deliberate fault: a rule of
+# the legality check that is switched off (core/poly/rules.def), or a fault elsewhere in the core
+# (core/base/mutants.def). The dev build can switch mutants on (NW_MUTANTS). The last line is "N passed, N failed". A
+# mutant that no test detects is a failure: no test covers the code that the mutant changes.
 #
 # If the environment has NW_FIGURES=FILE, writes the counts to this file as a flat JSON object.
 # usage: mutants.sh BUILD [all]     with "all", runs all suites on each mutant that its own test does not notice

@@ -96,7 +96,7 @@ static int l_signal(lua_State *L) { // child:signal(number)
 }
 
 // child:finish([timeout_ms]): waits for the end of the program, and kills it after the timeout. Returns the exit status
-// (if a signal ended the program: the negative number of the signal) and the CPU time used, in ms.
+// and the CPU time used, in ms. If a signal ended the program, the status is the negative number of the signal.
 static int l_finish(lua_State *L) {
   child *c = self(L);
   double start = now_ms(), limit = luaL_optnumber(L, 2, 5000);
