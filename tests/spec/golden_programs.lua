@@ -1,11 +1,11 @@
---- Schedules by name, with the steps that make them. Golden files hold the program after each step. tests/cross runs the
+--- Lists schedules by name, with the steps that make them. Golden files hold the program after each step. tests/cross runs the
 --- scheduled programs.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local support = require "support"
 local nw = require "nestwright"
 
--- The sum of a hundred numbers.
+-- Makes the sum of a hundred numbers.
 local function total()
   local A = nw.placeholder({100}, "f32", "A")
   local k = nw.reduce_axis(100, "k")
@@ -155,7 +155,7 @@ programs.scan = {
   },
 }
 
--- The heat equation, with the schedule that Pluto (a polyhedral compiler) makes: it is skewed and tiled, and the tiles of a
+-- The heat equation, with the schedule that Pluto (a polyhedral compiler) makes. The loops are skewed and tiled, and the tiles of a
 -- wavefront run in parallel.
 programs.wavefront = {
   make = function()
@@ -399,7 +399,7 @@ programs.storage = {
   },
 }
 
--- All threads of the block copy both operands of a tile of C to shared storage.
+-- All threads of a block copy the parts of A and B that a tile of C needs to shared storage.
 programs.gpu_gemm = {
   make = function() return support.gemm(64) end,
   lowered = true,

@@ -4,7 +4,7 @@ local support = {}
 support.build = os.getenv "NW_BUILD" or "build/dev"
 support.program = support.build .. "/bin/nestwright"
 
---- C[M, N] = A[M, K] * B[K, N] in f32.
+--- Returns the schedule of C[M, N] = A[M, K] * B[K, N] in f32.
 function support.product(M, N, K)
   local nw = require "nestwright"
   local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
@@ -18,15 +18,15 @@ function support.columns_outside(s)
   s:reorder("j_o", "i", "j_i")
 end
 
---- Returns the error that a function raises. Fails if it raises none.
+--- Returns the error that a function raises. Fails if the function raises no error.
 function support.error_of(f, ...)
   local ok, err = pcall(f, ...)
   assert(not ok, "an error was expected")
   return err
 end
 
---- Checks that f fails with an error of the library. The message or the hint must match the pattern. If a code is given, the
---- error must have it. Returns the error.
+--- Checks that f fails with an error of the library. The message or the hint must match the pattern. If a code is given, the error
+--- must have this code. Returns the error.
 function support.fails(pattern, code, f, ...)
   local err = support.error_of(f, ...)
   assert(type(err) == "table", "not an error of the library: " .. tostring(err))
@@ -184,7 +184,7 @@ function support.fails_saying(words, f, ...)
   return err
 end
 
---- Compares a text with a golden file; UPDATE_GOLDEN=1 rewrites it.
+--- Compares a text with a golden file. With UPDATE_GOLDEN=1, rewrites the file instead.
 function support.golden(file, text)
   local path = "tests/golden/" .. file
   if os.getenv "UPDATE_GOLDEN" then return support.write(path, text) end
@@ -203,14 +203,14 @@ function support.gemm(m, n, k)
   return nw.schedule(C), C, A, B
 end
 
---- Y = 2A, where A has n elements.
+--- Returns the schedule of Y = 2A, where A has n elements.
 function support.doubled(n)
   local nw = require "nestwright"
   local A = nw.placeholder({n}, "f32", "A")
   return nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "Y"))
 end
 
---- Two stages of n elements. X reads no tensor, and Y reads each element of X.
+--- Makes two stages of n elements. X reads no tensor, and Y reads each element of X.
 function support.staged(n)
   local nw = require "nestwright"
   local A = nw.placeholder({n}, "f32", "A")
@@ -219,7 +219,7 @@ function support.staged(n)
   return nw.schedule(Y), X, Y
 end
 
---- Y = P + 1 and P = 2A. All have the shape m x n.
+--- Makes P = 2A and Y = P + 1. All three tensors have the shape m x n.
 function support.two_stages(m, n)
   local nw = require "nestwright"
   local A = nw.placeholder({m, n}, "f32", "A")
@@ -228,7 +228,7 @@ function support.two_stages(m, n)
   return nw.schedule(Y), Y, P, A
 end
 
---- R has the sums of the rows of X = 2A. X has the shape M x N.
+--- Makes X = 2A, and R, which has the sums of the rows of X. X has the shape M x N.
 function support.row_sums()
   local nw = require "nestwright"
   local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 0})

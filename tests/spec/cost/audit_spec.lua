@@ -248,7 +248,7 @@ describe("a sample", function()
     os.remove(path)
   end)
 
-  -- Calls f with a kernel_time whose records `change` may change. It gets the record and the number of the call.
+  -- Calls f. Meanwhile, change(t, n) may change the record t that call number n of core.kernel_time returns.
   local function timed(change, f)
     local core, calls = require "nestwright.core", 0
     local kernel_time = core.kernel_time

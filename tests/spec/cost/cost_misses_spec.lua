@@ -1,5 +1,5 @@
---- Compares the misses that s:cost reports with the simulator, on random legal schedules: guards, tails, masks, packed copies,
---- several statements, stages inside other stages, threads.
+--- Compares the misses that s:cost reports with the simulator, on random legal schedules. The schedules have guards, tails, masks,
+--- packed copies, several statements, stages inside other stages, and threads.
 local nw = require "nestwright"
 local sampler = require "nestwright.learn.sampler"
 local workloads = require "nestwright.measure.workloads"

@@ -234,9 +234,10 @@ describe("cost", function()
     end)
   end)
 
-  -- Energies of one access, from Accelergy's table at 65 nm. LPDDR4: 8 pJ for each bit. Buffer, 64 bits: read 18.2 pJ, write 14.1.
-  -- Memory of 192 words, 16 bits: 1.98 and 1.88. Memory of 16 words, 16 bits: 0.25 and 0.22. A word of an input or a weight has 8
-  -- bits. A word of a sum has 16 bits.
+  -- The energies of one access are from Accelergy's table at 65 nm. LPDDR4 needs 8 pJ for each bit. The buffer needs 18.2 pJ to
+  -- read 64 bits, and 14.1 pJ to write them. A memory of 192 words of 16 bits needs 1.98 pJ to read a word, and 1.88 pJ to write
+  -- it. A memory of 16 such words needs 0.25 pJ and 0.22 pJ. A word of an input or a weight has 8 bits. A word of a sum has 16
+  -- bits.
   it("prices these counts by the energies of a machine that has these memories", function()
     local function priced(read_or_write)
       local p = nw.cost.price {counts = COUNTS, utilisation = 0.75, machine = nw.machine {extends = "eyeriss", name = "reference",
@@ -260,8 +261,8 @@ describe("cost", function()
     assert.near(59.28e-6, most, 0.02 * most)
   end)
 
-  -- At N = 1024, the 32 rows of A that a tile reads are 4096 bytes apart. So the lines of one column are all in one set, which
-  -- holds only 12 of them.
+  -- At N = 1024, the 32 rows of A that a tile reads are 4096 bytes apart. The lines of one column are therefore all in one set,
+  -- which holds only 12 lines.
   it("predicts that 32 x 32 tiles of a product are half as fast at N = 1024 as at 992 and 1056", function()
     local cycles, of_a, crowded = {}, {}, {}
     for _, n in ipairs {992, 1024, 1056} do
@@ -386,7 +387,7 @@ describe("cost", function()
   end)
 
   -- Sums three neighbours in a row, in strips of eight columns. If the width is not a multiple of eight, the last strip overlaps
-  -- the one before.
+  -- the previous strip.
   local function strips(width)
     local A = nw.placeholder({200, 1008}, "f32", "A")
     local s = nw.schedule(nw.compute({200, width}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "B"))

@@ -39,7 +39,7 @@ local function tiled(s)
   return s
 end
 
--- A computation with m rows; m is a number or a size. C reads P twice, and P is inlined into C.
+-- Makes a computation with m rows, where m is a number or a size. C reads P twice, and P is inlined into C.
 local function of_rows(m)
   local A = nw.placeholder({m, 24}, "f32", "A")
   local P = nw.compute({m, 24}, function(i, j) return A(i, j) * 2 end, "P")
@@ -48,7 +48,7 @@ local function of_rows(m)
   return s
 end
 
--- A convolution with eight taps. The loop over the taps is split by `part`, and the outer loop of the split is unrolled.
+-- Makes a convolution with eight taps. The loop over the taps is split by `part`, and the outer loop of the split is unrolled.
 local function convolved(part)
   local s = nw.schedule(workloads.make("test", "conv1d", 200, 8))
   s:split("i_1", {factor = 32, tail = "cut"})
@@ -58,7 +58,7 @@ local function convolved(part)
   return s
 end
 
--- Each element needs one division and one addition.
+-- Makes a stage that needs one division and one addition for each element.
 local function divided()
   local A = nw.placeholder({64, 64}, "f32", "A")
   return nw.schedule(nw.compute({64, 64}, function(i, j) return A(i, j) / (A(i, j) + 1) end, "Z"))
@@ -94,8 +94,8 @@ local function stencil(streamed)
   return s
 end
 
--- The rows of X that a row of Y reads are computed inside the loop over the rows of Y. If `loop` is given, it is vectorized: x is a
--- loop of X, and x_1 is a loop of Y.
+-- Computes the rows of X that a row of Y reads inside the loop over the rows of Y. If `loop` is given, this loop is vectorized. The
+-- loop x is a loop of X, and x_1 is a loop of Y.
 local function beside(loop)
   local s = blur()
   s:compute_at("X", "y_1")
@@ -111,7 +111,7 @@ local function padded(vector)
   return s
 end
 
--- A product that computes `rows` rows of 48 numbers at a time in registers. If there are many rows, registers are spilled.
+-- Makes a product that computes `rows` rows of 48 numbers at a time in registers. If there are many rows, registers are spilled.
 local function crowded(rows)
   local s = gemm(64, 48, 40)
   s:split("i", rows)
@@ -121,7 +121,7 @@ local function crowded(rows)
   return s
 end
 
--- A product with long rows, whose loops are in this order. The order decides whether B is read by rows or by columns.
+-- Makes a product with long rows and with this order of loops. The order decides whether B is read by rows or by columns.
 local function walked(order)
   local s = gemm(64, 2048, 8)
   s:reorder(table.unpack(order))
@@ -372,7 +372,7 @@ describe("a learned model", function()
       file:close()
       fails(pattern, nil, nw.cost.load, path)
     end
-    -- The checksum of the file is valid, but its trees would make XGBoost read outside its arrays.
+    -- The checksum of the file is valid, but its trees make XGBoost read outside its arrays.
     local trees, sum = m.trees, m.sum
     local function forged(pattern, from, to)
       local text, n = trees:gsub(from, to, 1)

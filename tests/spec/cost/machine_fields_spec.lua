@@ -3,8 +3,8 @@ local nw = require "nestwright"
 
 local SLOW = {div = true, sqrt = true, exp = true, log = true, tanh = true, erf = true, pow = true}
 
--- Every field differs from its default. A default may be the value of another field, and a change of that field would then have two
--- effects.
+-- Every field differs from its default. Otherwise, if the default is the value of another field, a change of the other field has
+-- two effects.
 local function record()
   local m = {name = "probe", cores = 8, clock = 2, vector_bytes = 64, vector_registers = 32, dispatch = 6, gather = 1, scatter = 5,
     gather_least = 7, gather_instructions = 8, scheduler = 20, foretold = 60,

@@ -5,7 +5,7 @@ local fails = support.fails
 
 local ONE = {{bytes = 1024, ways = 0}} -- 16 lines
 
--- Y[i] = X[i] + X[(i + shift) % n]
+-- Makes Y[i] = X[i] + X[(i + shift) % n].
 local function twice_read(n, shift)
   local X = nw.placeholder({n}, "f32", "X")
   return nw.schedule(nw.compute({n}, function(i) return X(i) + X((i + shift) % n) end, "Y"))
@@ -62,7 +62,7 @@ describe("nw.accesses", function()
   end)
 
   it("stops a run that makes more accesses than the limit", function()
-    local s = support.gemm(200, 200, 200) -- the interpreter would take a minute
+    local s = support.gemm(200, 200, 200) -- without the limit, the run takes a minute
     local data = {nw.zeros({200, 200}, "f32"), nw.zeros({200, 200}, "f32")}
     fails("more than 1000 accesses", "limit", nw.accesses, s, {arguments = data, most = 1000})
   end)

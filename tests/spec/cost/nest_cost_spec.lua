@@ -55,7 +55,7 @@ describe("the cost of a nest", function()
     assert.near(2 * (one.asked - one.hits) + 4 * one.written_back, term(c, "L2 to L1"), 1e-6)
     assert.near(8 * (two.asked - two.hits + two.written_back), term(c, "memory"), 1e-6)
     assert.equal(3 * updates + scaled, c.flops) -- alpha*A*B + C, and C*beta
-    assert.near(c.flops / (2 * 2 * 4), term(c, "arithmetic"), 1e-6) -- two units, four numbers a vector, two operations an fma
+    assert.near(c.flops / (2 * 2 * 4), term(c, "arithmetic"), 1e-6) -- two units, four numbers in a vector, two operations in an fma
     assert.equal(math.max(term(c, "L2 to L1"), term(c, "memory"), term(c, "arithmetic")), c.cycles)
     assert.near(c.cycles / 1e9, c.seconds, 1e-15)
     for _, t in ipairs(c.traffic) do assert.near(c.flops / (t.read + t.written), t.intensity, 1e-9) end

@@ -132,7 +132,7 @@ describe("nw.roofline", function()
     fails("sizes: expected a table", "invalid", nw.roofline, s, {roofs = roofs(), sizes = 8})
   end)
 
-  -- These roofs have no peak for integers. At first they have only the peak of f32; then that of f64 is added.
+  -- These roofs have no peak for integers. At first, they have only the peak of f32. Then the peak of f64 is added.
   it("compares integers with bandwidths only, and f64 with the peak of f64", function()
     local function one(dtype)
       local A = nw.placeholder({64, 64}, dtype, "A")

@@ -1,4 +1,4 @@
---- The pages of docs/ must show what the program prints.
+--- Tests that the pages of docs/ show what the program prints.
 local nw = require "nestwright"
 local support = require "support"
 

@@ -1,9 +1,9 @@
 --- Tests that the library uses neither the globals of scripts and cells, nor tables that scripts and cells can change.
 local support = require "support"
 
--- Two programs begin with this text. Each damages globals and the fields of global tables, and then uses the library, whose
--- results must be as before. ONE_BY_ONE damages one value at a time. ALL_AT_ONCE damages all of them before the library loads the
--- modules that it loads on demand.
+-- Two programs begin with this text. Each program damages globals and the fields of global tables, and then uses the library. The
+-- results of the library must be as before. ONE_BY_ONE damages one value at a time. ALL_AT_ONCE damages all values before the
+-- library loads the modules that it loads on demand.
 local PROGRAM = [=[
 package.preload["nestwright.front"] = function() return {publish = function() end, ask = function() return "" end} end
 local nw = require "nestwright"

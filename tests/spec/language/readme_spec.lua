@@ -1,4 +1,4 @@
---- The example in the README runs as it is printed.
+--- Tests that the example in the README runs as it is printed.
 describe("the README's example", function()
   it("runs", function()
     local file = assert(io.open "README.md")

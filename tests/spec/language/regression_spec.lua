@@ -72,7 +72,7 @@ describe("fixed:", function()
   end)
 
   it("a reduction over an empty axis gives its start value", function()
-    -- Inside a loop without iterations, every condition can be proved. So it was proved that the init was not needed.
+    -- Inside a loop without iterations, every condition can be proved. The init was therefore proved to be unnecessary.
     local steps = {
       function() end,
       function(s) s:split("k", 4) end,
@@ -277,7 +277,7 @@ describe("fixed:", function()
   end)
 
   it("a race in a long sum is reported at once, not in quadratic time", function()
-    -- Each contribution to the sum was compared with all earlier ones.
+    -- Each contribution to the sum was compared with all earlier contributions.
     local many = 2000000 -- so many that a quadratic number of comparisons would take hours
     local k = nw.reduce_axis(many, "k")
     local A = nw.placeholder({many}, "i32", "A")

@@ -1,5 +1,5 @@
---- Tests the rows, each of which documents one public function, method or field. Every row must have a description and occur in a
---- spec. The reference and the editor's file must be generated from the current rows.
+--- Tests the rows. A row documents one public function, method or field. Every row must have a description and occur in a spec. The
+--- reference and the editor's file must be generated from the current rows.
 local nw = require "nestwright"
 local rows = require "nestwright.language.rows"
 local help = require "nestwright.show.help"

@@ -1,5 +1,5 @@
---- Tests the conditions of a measurement: where its arrays lie, empty caches, the CPUs of its threads, and huge pages. Each of them
---- can change a time, so each time has to say under which conditions it was measured.
+--- Tests the conditions of a measurement: where its arrays lie, empty caches, the CPUs of its threads, and huge pages. Each
+--- condition can change a time, so every time must say under which conditions it was measured.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"

@@ -1,4 +1,4 @@
---- Tests the measured times of loops. Only relations are tested that hold however busy the machine is.
+--- Tests the measured times of loops. Only relations that hold on a busy machine too are tested.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails_saying

@@ -4,7 +4,7 @@ local st = require "nestwright.measure.statistics"
 
 local function near(want, got, tolerance) assert.is_true(math.abs(want - got) <= (tolerance or 1e-12), tostring(got)) end
 
--- Returns `n` random numbers from 1 to `values`, so many of them are equal.
+-- Returns `n` random whole numbers from 1 to `values`, so that many of the numbers are equal.
 local function random_list(r, n, values)
   local out = {}
   for k = 1, n do out[k] = r:int(1, values) end
@@ -13,7 +13,7 @@ end
 
 local function sign(v) return v > 0 and 1 or v < 0 and -1 or 0 end
 
--- The definition of tau-b: the correlation of the signs of all differences.
+-- Returns tau-b by its definition, as the correlation of the signs of all differences.
 local function tau_by_signs(a, b)
   local ab, aa, bb = 0, 0, 0
   for i = 1, #a do
@@ -25,7 +25,8 @@ local function tau_by_signs(a, b)
   return ab / math.sqrt(aa * bb)
 end
 
--- The rank of a number is L + E/2 + 1/2, for L smaller numbers and E equal numbers (including itself).
+-- Returns the rank of number n of the list. The rank is L + E/2 + 1/2, for L smaller numbers and E equal numbers (including the
+-- number itself).
 local function rank_by_count(list, n)
   local less, equal = 0, 0
   for _, v in ipairs(list) do

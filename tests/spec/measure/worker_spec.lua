@@ -35,7 +35,8 @@ end
 
 local function worker() return children()["nestwright-work"] end
 
--- Returns the number of open files of this process. Pipes are not counted, because one belongs to the command that lists the files.
+-- Returns the number of open files of this process. Pipes are not counted, because a pipe belongs to the command that lists the
+-- files.
 local function files()
   local n = 0
   for _, line in ipairs(lines(("ls -l /proc/%s/fd"):format(OWN))) do

@@ -411,7 +411,7 @@ describe("nw.partition.pipeline", function()
   end)
 end)
 
--- Calls f with a kernel_time whose records say whether other work disturbed them. It gets the number of the call.
+-- Calls f. Meanwhile, the record of call number n of core.kernel_time says that other work disturbed it if is(n) is true.
 local function disturbed_if(is, f)
   local core, calls = require "nestwright.core", 0
   local kernel_time = core.kernel_time
@@ -496,10 +496,10 @@ describe("a measurement that other work disturbed", function()
       local second = list() -- the first times were not kept
       assert(not second[1].disturbed and second[1].seconds.first == 4e-6)
       factor = 8
-      assert(list()[1].seconds.first == 4e-6) -- the second times were
+      assert(list()[1].seconds.first == 4e-6) -- the second times were kept
       busy = true
       local kept = list(true)
-      assert(not kept[1].disturbed and kept[1].seconds.first == 4e-6) -- and stay, rather than disturbed ones
+      assert(not kept[1].disturbed and kept[1].seconds.first == 4e-6) -- they stay, because the new times are disturbed
       busy = false
       assert(list(true)[1].seconds.first == 8e-6)
       print "good"

@@ -50,7 +50,7 @@ describe("edges that s:partition separates:", function()
   end)
 end)
 
--- Tests every strategy with the tiles of the bench and, if available, with those of libxsmm.
+-- Tests every strategy with the tiles of the bench and, if available, with the tiles of libxsmm.
 describe("a product whose number of rows is not a multiple of the tile:", function()
   local partition = require "_partition"
   local strategies = require "nestwright.partition.strategies"

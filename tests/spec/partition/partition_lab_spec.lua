@@ -9,8 +9,8 @@ local support = require "support"
 local N = nw.size("N", {min = 0})
 local kernels = lab.kernels(true)
 
--- Returns the first and the last size to test. The first is the least size that the way allows. The last is larger by three tiles
--- and one.
+-- Returns the first and the last size to test. The first is the least size that the way allows. The last is larger by one more than
+-- three tiles.
 local function sizes_of(kernel) return kernel.least, kernel.least + 3 * kernel.part.tile + 1 end
 
 local references = {}
@@ -92,8 +92,8 @@ describe("the partition lab", function()
   end)
 end)
 
--- Returns how each piece of a schedule is marked: for each stage, the axis that its vectorized loop binds with the number of lanes,
--- and whether a loop around it is unrolled.
+-- Returns a table for each piece of a schedule: the name of the piece, and for each mark (such as "vectorize"), the loop around the
+-- piece that has this mark.
 local function marks_of(s)
   local out, marks = {}, {}
   for _, row in ipairs(core.outline(s)) do
@@ -111,7 +111,7 @@ local function marks_of(s)
   return out
 end
 
--- Returns the axis of a loop in the original nest: j for i.tail/j_o.
+-- Returns the axis of a loop in the original nest. For example, the axis of i.tail/j_o is j.
 local function axis_of(loop) return loop.name:match("[^/]*$"):match "^%a+" end
 
 local LANES = {vector = {"i", 4}, product = {"j", 16}, convolution = {"x", 16}, concatenation = {"j", 8}, triangle = {"j", 16}}

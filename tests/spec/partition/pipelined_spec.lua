@@ -11,7 +11,7 @@ local function product(M, N, K)
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- A product in tiles of 2 rows and 32 columns. The loop over k computes one tile.
+-- Makes a product in tiles of 2 rows and 32 columns. The loop over k computes one tile.
 local function tile(N, K)
   local s = product(2, N, K)
   s:split("j", 32)
@@ -32,7 +32,7 @@ local function far(latency)
   return nw.machine {extends = "zen5", name = "far", caches = caches}
 end
 
--- Each iteration copies some rows of B and uses them.
+-- Makes a product that copies `rows` rows of B in each iteration of k_o, and then uses them.
 local function copied(M, N, K, rows)
   local s = product(M, N, K)
   s:split("k", rows)

@@ -9,7 +9,7 @@ local function gemm(n, dtype)
   return nw.schedule(C), C
 end
 
--- S[t, x] = S[t-1, x-1] + S[t-1, x+1]. At an edge, S[t-1, x] is read in place of the missing neighbour.
+-- Makes S[t, x] = S[t-1, x-1] + S[t-1, x+1]. At an edge, S[t-1, x] is read in place of the missing neighbour.
 local function heat(steps, width)
   local A = nw.placeholder({1, width}, "i32", "A")
   local state = nw.scan_state({steps, width}, "i32", "state")

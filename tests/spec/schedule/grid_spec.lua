@@ -53,7 +53,7 @@ local function map(n)
   return nw.schedule(X), X
 end
 
--- Y reads two neighbours of X.
+-- Makes X and Y. Each element of Y reads two elements of X.
 local function stages(n)
   local A = nw.placeholder({n}, "f32", "A")
   local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")

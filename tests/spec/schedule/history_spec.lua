@@ -195,7 +195,7 @@ describe("s:why()", function()
     local ragged = gemm(37)
     ragged:split("j", 16)
     ragged:vectorize "j_i"
-    ragged:parallel "i" -- this step did not make the tail, which lowering cuts off and masks
+    ragged:parallel "i" -- lowering cuts off and masks a tail, which the split made and not this step
     local n = 0
     for line in (tostring(ragged:show "lowered") .. "\n"):gmatch "(.-)\n" do
       n = n + 1

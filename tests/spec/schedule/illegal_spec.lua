@@ -20,7 +20,7 @@ local function two_stages()
   return nw.schedule(Y), Y, X, A
 end
 
--- The sum over earlier rows of a matrix; rows are time steps.
+-- Makes a scan that adds up the rows of a matrix. Each row is a time step.
 local function running_sum()
   local A = nw.placeholder({16, 8}, "f32", "A")
   local state = nw.scan_state({16, 8}, "f32", "state")
@@ -29,7 +29,7 @@ local function running_sum()
   return nw.schedule(nw.scan(first, update, state, "S"))
 end
 
--- A heat equation: each step reads three neighbours of the step before.
+-- Makes a heat equation. Each element reads three neighbours from the previous time step.
 local function heat()
   local A = nw.placeholder({1, 16}, "f32", "A")
   local state = nw.scan_state({8, 16}, "f32", "state")
@@ -40,7 +40,7 @@ local function heat()
   return nw.schedule(nw.scan(first, update, state, "S"))
 end
 
--- A sweep in place. It reads the new value of the left neighbour and the old value of the right neighbour.
+-- Makes a sweep in place. Each element reads the new value of its left neighbour and the old value of its right neighbour.
 local function sweep()
   local A = nw.placeholder({1, 16}, "f32", "A")
   local state = nw.scan_state({8, 16}, "f32", "state")

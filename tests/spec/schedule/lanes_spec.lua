@@ -7,7 +7,7 @@ local agrees = support.agrees
 local WIDTHS = {3, 5, 7, 12, 15, 17, 20, 24, 31, 33, 40, 48, 56, 63, 100}
 local TYPES = {"f32", "f64", "i32", "i8", "u16", "f16"}
 
--- The loop over k adds to a vector of `width` sums.
+-- Makes a product whose loop over k adds to a vector of `width` sums.
 local function sums(width, dtype)
   local A, B = nw.placeholder({6, width}, dtype, "A"), nw.placeholder({6, width}, dtype, "B")
   local k = nw.reduce_axis(6, "k")
@@ -17,8 +17,8 @@ local function sums(width, dtype)
   return s
 end
 
--- Reads shifted and reversed elements, and zeros outside the array. The loads have masks, and so do the stores if the split leaves
--- a tail.
+-- Makes a stage that reads shifted and reversed elements, and zeros outside the array. The loads have masks, and so do the stores
+-- if the split leaves a tail.
 local function shifted(width, n, tail)
   local A = nw.placeholder({n}, "f32", "A")
   local s = nw.schedule(nw.compute({n}, function(i)

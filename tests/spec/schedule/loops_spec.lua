@@ -294,7 +294,7 @@ local function sums(n, m, k)
   return nw.schedule(Z), X, Y, Z
 end
 
--- Two states of one scan, each computed from earlier rows of the other.
+-- Makes two states of one scan. Each state is computed from earlier rows of the other state.
 local function ping_pong()
   local A = nw.placeholder({1, 16}, "f32", "A")
   local P, Q = nw.scan_state({8, 16}, "f32", "P"), nw.scan_state({8, 16}, "f32", "Q")

@@ -3,7 +3,7 @@ local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
 
--- P and Q read A, and R reads P and Q.
+-- Makes P and Q, which read A, and R, which reads P and Q.
 local function diamond()
   local A = nw.placeholder({12, 8}, "i32", "A")
   local P = nw.compute({12, 8}, function(i, j) return A(i, j) + 1 end, "P")
@@ -78,7 +78,7 @@ describe("compute_at takes a position", function()
   end)
 end)
 
--- P = A + 1, Q = 2P, and R reads three rows of Q.
+-- Makes P = A + 1, Q = 2P, and R, which reads three rows of Q.
 local function chain()
   local A = nw.placeholder({10, 6}, "i32", "A")
   local P = nw.compute({10, 6}, function(i, j) return A(i, j) + 1 end, "P")

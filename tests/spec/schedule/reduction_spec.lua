@@ -202,7 +202,7 @@ describe("rfactor", function()
 end)
 
 describe("atomic", function()
-  -- Threads run along the reduction, which is made large enough to be worth several threads.
+  -- Runs a reduction loop of S in threads, with atomic updates.
   local function along(s, S, loop)
     s:atomic(S)
     s:parallel(loop)

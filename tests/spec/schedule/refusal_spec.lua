@@ -4,7 +4,7 @@ local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- S(t, x) is computed from its two neighbours one time step before.
+-- Makes a scan that computes S(t, x) from its two neighbours one time step before.
 local function heat(steps, width)
   local A = nw.placeholder({1, width}, "i32", "A")
   local state = nw.scan_state({steps, width}, "i32", "state")

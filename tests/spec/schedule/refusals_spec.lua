@@ -40,7 +40,8 @@ S = nw.scan(first, update, H, "S")
 s = nw.schedule(S)
 ]]
 
--- Two states of one scan, each computed from earlier rows of the other. They have a common loop over the time.
+-- Two states of one scan. Each state is computed from earlier rows of the other state. Both states have a common loop over the
+-- time.
 local PING_PONG = [[
 A, B = nw.placeholder({1, 16}, "f32", "A"), nw.placeholder({1, 16}, "f32", "B")
 P, Q = nw.scan_state({8, 16}, "f32", "P"), nw.scan_state({8, 16}, "f32", "Q")

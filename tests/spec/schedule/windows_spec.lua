@@ -3,7 +3,7 @@ local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
 
--- A blur of rows: each row of Y needs three rows of X.
+-- Makes a blur of rows. Each row of Y needs three rows of X.
 local function blur(h, w, dtype)
   local A = nw.placeholder({h + 2, w}, dtype or "i32", "A")
   local X = nw.compute({h + 2, w}, function(y, x) return A(y, x) * 3 end, "X")

@@ -87,7 +87,7 @@ end
 
 local function overlap(a, b) return a.left < b.right and b.left < a.right and a.top < b.bottom and b.top < a.bottom end
 
--- True if the outermost pixels of a PNG are white; prints them if not.
+-- A Python script that prints True if the first four and the last four pixels of each row of a PNG are white, and False otherwise.
 local EDGES = [[
 import sys, zlib, struct
 data, at, body = open(sys.argv[1], 'rb').read(), 8, b''
@@ -177,7 +177,7 @@ describe("a text in a picture", function()
 end)
 
 describe("a kind of miss", function()
-  -- Conflict misses need a cache with few ways, and cold misses occur always.
+  -- Returns pictures with conflict misses, which need a cache with few ways, and cold misses, which always occur.
   local function pictures()
     local s, levels = support.gemm(8, 8, 8), {{bytes = 512, ways = 1}}
     local large = support.gemm(16, 16, 16)

@@ -56,7 +56,7 @@ describe("help by topic", function()
     assert.same({"notebook"}, (complete.complete 'nw.help "noteb'))
   end)
 
-  -- Only the first 256 words were compared.
+  -- Once, only the first 256 words were compared.
   it("finds a similar word at the end of a long list", function()
     local words = {}
     for n = 1, 400 do words[n] = ("%d%d"):format(n, n) end
@@ -89,7 +89,7 @@ describe("an object that is asked for help", function()
 end)
 
 describe("the methods of values", function()
-  -- Methods of pictures, misses, audits and others had no rows, so they were missing in the reference and in help.
+  -- Once, methods of pictures, misses, audits and others had no rows, so they were missing in the reference and in help.
   it("are all in the reference, in help and in completion", function()
     local reference = support.read "docs/reference.md"
     local seen = {}
@@ -98,7 +98,7 @@ describe("the methods of values", function()
       local meta = debug.getmetatable(value)
       local ours = type(meta) == "table" and tostring(rawget(meta, "__name")):find "^nestwright%."
       rawset(_G, "test_value", value)
-      local own = type(value) == "table" and value or {} -- fields of the value itself are no methods
+      local own = type(value) == "table" and value or {} -- fields of the value itself are not methods
       for name in pairs(ours and complete.members(value, true) or {}) do
         local row, where = rows.of(complete.member(value, name)), ("%s:%s"):format(kind[1], name)
         if not rawget(own, name) then

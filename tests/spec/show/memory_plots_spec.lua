@@ -312,7 +312,7 @@ describe("space-time diagrams", function()
   end)
 end)
 
--- The raster must show the data: every miss is on a pixel of the picture.
+-- Returns the number of pixels with each digit in a raster. Every miss must be on a pixel of the picture.
 local function drawn_pixels(p)
   local seen = {}
   for block in p.script:gmatch "%$pixels%d+ << EOD\n(.-)EOD\n" do

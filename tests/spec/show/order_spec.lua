@@ -49,7 +49,7 @@ local function random_inputs(s)
   return data
 end
 
--- Y = 2A, m x n. Each element is written once, so the writes of the interpreter give the order.
+-- Makes Y = 2A, m x n. Each element is written once, so the writes of the interpreter give the order.
 local function doubled(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   return nw.schedule(nw.compute({m, n}, function(i, j) return A(i, j) * 2 end, "Y"))
@@ -224,7 +224,7 @@ local function triangle(n)
   return s
 end
 
--- A convolution of an h x w image with a 3 x 3 filter, padded with zeros.
+-- Makes a convolution of an h x w image with a 3 x 3 filter, padded with zeros.
 local function padded(h, w)
   local I, F = nw.placeholder({h, w}, "f32", "I"), nw.placeholder({3, 3}, "f32", "F")
   local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")

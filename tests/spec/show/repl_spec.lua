@@ -159,8 +159,8 @@ describe("the prompt", function()
     assert(child:expect("nw> ", 10000), "no prompt")
   end
 
-  -- Sends a line, and returns what was printed up to the next prompt. A marker is printed after the line, to detect when it has
-  -- ended.
+  -- Sends a line, and returns what was printed up to the next prompt. A marker that is printed after the line shows that the line
+  -- has ended.
   local marks = 0
   local function send(text)
     marks = marks + 1

@@ -1,4 +1,4 @@
---- Tests the space-time diagram: its data, which is compared with the accesses, its files, and names that try to run commands.
+--- Tests the space-time diagram. Its data is compared with the accesses. Also tests its files, and names that try to run commands.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"

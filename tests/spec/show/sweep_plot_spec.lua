@@ -14,8 +14,8 @@ local function around(median)
   return times.given("t", {samples = samples, threads = 1, machine = "a machine"})
 end
 
--- A sweep of made-up times. The tiles 8 and 16 are best and not distinguishable. The tile 4 is refused with two threads. The tile 2
--- takes NaN with one thread.
+-- Returns a sweep with made-up times. The tiles 8 and 16 are best and not distinguishable. The tile 4 is refused with two threads.
+-- The tile 2 takes NaN with one thread.
 local TIME = {[1] = 9, [2] = 5, [4] = 3, [8] = 1, [16] = 1.02}
 local function two(more)
   return nw.sweep {params = {tile = {1, 2, 4, 8, 16}, threads = {1, 2}}, run = function(p)

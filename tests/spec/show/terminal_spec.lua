@@ -116,8 +116,8 @@ describe("a bitmap that is read from sixels", function()
   end)
 end)
 
--- Runs a session in a new folder, with a fake gnuplot that is this shell script, or without any. Returns the output, the folder
--- and the exit status.
+-- Runs a session in a new folder, with this shell script in place of gnuplot. If `gnuplot` is nil, the session has no gnuplot.
+-- Returns the output, the folder and the exit status.
 local function session_with(gnuplot, code, before)
   local dir = support.temporary()
   os.execute(("mkdir '%s'"):format(dir))

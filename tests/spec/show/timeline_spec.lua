@@ -17,7 +17,7 @@ local function bars(p)
   return out
 end
 
--- Returns the share of idle time in a lane: the share of a thousand points in time at which the lane has no bar.
+-- Returns the share of idle time in a lane. This is the share of a thousand points in time at which the lane has no bar.
 local function idle_of(records, lane, from, to)
   local free = 0
   for k = 0, 999 do
@@ -199,7 +199,7 @@ describe("nw.timeline", function()
   end)
 end)
 
--- Two stages, each with a parallel loop of `rows` iterations. share(s, loop), if given, makes further steps on the loop of the
+-- Makes two stages with a parallel loop of `rows` iterations each. share(s, loop), if given, makes further steps on the loop of the
 -- first stage.
 local function schedule(rows, share)
   local A = nw.placeholder({rows, 64}, "f32", "A")

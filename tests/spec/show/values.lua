@@ -1,4 +1,5 @@
---- One value of each kind that users get, and the writers that show values. Used by values_spec.lua and the bench of truth.
+--- Makes one value of each kind that users get, and lists the writers that show values. values_spec.lua and the bench of truth use
+--- this file.
 local mime = require "nestwright.show.mime"
 local nw = require "nestwright"
 local prompt = require "nestwright.show.prompt"
@@ -94,7 +95,7 @@ values.kinds = {
   {"html", function() return nw.html "<b>x</b>" end},
 }
 
--- A plot as characters, as on a terminal without graphics.
+-- Returns a plot as characters, as on a terminal without graphics. Returns nil for any other value.
 local function letters(value)
   local meta = type(value) == "table" and debug.getmetatable(value)
   if type(meta) ~= "table" or meta.__name ~= "nestwright.plot" then return nil end
@@ -120,7 +121,7 @@ values.writers = {
   {"letters", letters},
 }
 
---- Returns nil, or what is wrong with the text of a value of a kind.
+--- Returns nil, or a message that says what is wrong with the text of a value of this kind.
 function values.fault(kind, text)
   if type(text) ~= "string" then return "not a text" end
   if text == "" and kind ~= "nil" then return "empty" end
