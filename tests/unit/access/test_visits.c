@@ -1,4 +1,4 @@
-// Compares the executions of blocks that nw_visits lists for a program with those in the interpreter. The same
+// Compares the executions of blocks that nw_visits lists for a program with the executions in the interpreter. The same
 // instances must come in the same order.
 #include "access/address.h"
 #include "walking.h"

@@ -1,5 +1,5 @@
-// Shared by the tests of accesses: programs from text, the accesses that the interpreter makes, and the accesses that
-// the walker lists.
+// The tests of accesses share this header. It lists the accesses that the interpreter makes and the accesses that the
+// walker lists, for a program in a text.
 #pragma once
 #include "../lower/lowering.h"
 #include "access/walker.h"

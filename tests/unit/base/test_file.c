@@ -133,7 +133,7 @@ static void a_named_temporary_file_is_used_if_files_need_names(void **state) {
   no_nameless = false;
 }
 
-// A write beyond the limit raises SIGXFSZ. The signal would end this process, since its action is the default.
+// A write beyond the limit raises SIGXFSZ. By default, this signal ends the process.
 static void a_limit_is_an_error_not_a_signal(void **state) {
   (void)state;
   struct rlimit was, few = {4, RLIM_INFINITY};
@@ -169,7 +169,7 @@ static void lines_are_appended_whole(void **state) {
   (void)state;
   nw_str why = {0};
   assert_true(nw_file_append(path, "one\n", 4, 100, &why));
-  assert_true(nw_file_append(path, "two", 3, 100, &why)); // a line whose end is missing
+  assert_true(nw_file_append(path, "two", 3, 100, &why)); // a line without a newline at its end
   assert_true(nw_file_append(path, "three\n", 6, 100, &why));
   holds("one\ntwo\nthree\n");
   assert_false(nw_file_append(path, "too much\n", 9, 16, &why));

@@ -1,5 +1,5 @@
-// Shared by the tests of the cache model: affine nests, written by hand or random, and the comparison with the
-// simulator.
+// The tests of the cache model share this header. It makes affine nests, written by hand or random, and compares the
+// model with the simulator.
 #pragma once
 #include "cache/exact/model.h"
 #include "simulating.h"
@@ -159,7 +159,7 @@ static inline int64_t between(drawn *d, int64_t lo, int64_t hi) { return lo + ro
 typedef struct around { // the surrounding loops, with the ranges of their slots
   int n, slot[8];
   int64_t lo[8], hi[8];
-  int64_t rounds; // the product of the extents of the inner loops is at most this
+  int64_t rounds; // the largest product of the extents of the inner loops
 } around;
 
 typedef struct layout { // how an array is accessed

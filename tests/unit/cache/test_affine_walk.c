@@ -24,7 +24,7 @@ static nw_affine_node *node(made *m, nw_affine_kind kind, int nkids, nw_affine_n
   return x;
 }
 
-// rest + c0*slot0 + c1*slot1 + c2*slot2
+// Returns the form rest + c0*slot0 + c1*slot1 + c2*slot2.
 static nw_form form(made *m, int64_t rest, int64_t c0, int64_t c1, int64_t c2) {
   int64_t coef[] = {c0, c1, c2};
   nw_form f = {.rest = rest, .cap = 3, .slot = NW_NEW_N(m->a, int, 3), .coef = NW_NEW_N(m->a, int64_t, 3)};
@@ -95,7 +95,7 @@ static void bounds_depend_on_outer_loops(void **state) {
 }
 
 // A loop with several bounds uses the greatest lower bound and the least upper bound. A bound with a division is
-// rounded towards the inside of the range, also if it is negative.
+// rounded towards the inside of the range, even if it is negative.
 static void several_bounds(void **state) {
   made m = {.a = nw_arena_new()};
   add_array(&m, 1, 100);
@@ -141,7 +141,7 @@ static void shares_of_threads(void **state) {
   nw_arena_free(m.a);
 }
 
-// Three sweeps over 640 bytes with a cache of two lines: each sweep misses once for each line.
+// Sweeps three times over 640 bytes with a cache of two lines. Each sweep misses once for each line.
 static void misses_in_the_simulator(void **state) {
   lowering *l = *state;
   made m = {.a = nw_arena_new()};

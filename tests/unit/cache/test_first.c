@@ -10,7 +10,7 @@ typedef struct walked {
   int64_t accesses, asked[SITES];
   int *label; // the first access to each line: 2*site + write; -1: none
   int64_t from, n;
-  bool astray; // an access was outside all arrays
+  bool astray; // true: an access was outside all arrays
 } walked;
 
 static bool see(void *env, const nw_ref *ref, int n) {

@@ -51,8 +51,7 @@ static int64_t misses_of(const nw_cached *m, int level) {
 }
 
 // These counts were published by Gysi et al., "A Fast Analytical Model of Fully Associative Caches" (PLDI 2019), and by
-// Morelli and Reineke, "Warping Cache Simulation of Polyhedral Programs" (PLDI 2022). A simulation would need
-// 15e9 accesses.
+// Morelli and Reineke, "Warping Cache Simulation of Polyhedral Programs" (PLDI 2022). A simulation needs 15e9 accesses.
 static void published_counts(void **state) {
   lowering *l = *state;
   nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{32768, 0}}, .line = 64}};

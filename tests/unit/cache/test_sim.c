@@ -40,7 +40,7 @@ static void a_ring_larger_than_the_cache(void **state) {
   assert_int_equal(fed(*state, &o, &s, NULL, 0).outcome[NW_HIT], 8);
 }
 
-// Lines 0, 4 and 8 are in the same set of a cache of 8 lines: 4 sets, 2 ways.
+// Lines 0, 4 and 8 are in the same set of a cache of 8 lines, which has 4 sets and 2 ways.
 static void lines_that_share_a_set(void **state) {
   stream s = {0};
   uint8_t out[16];
@@ -63,7 +63,7 @@ static void evicted_dirty_lines_are_written_back(void **state) {
   assert_int_equal(n.outcome[NW_HIT], 1);
 }
 
-// An access that covers two lines requests both.
+// An access that covers two lines requests both lines.
 static void a_line_counts_once_for_each_access(void **state) {
   stream s = {.n = 2, .ref = {{.address = 60, .bytes = 8}, {.address = 0, .bytes = 64}}};
   nw_sim_opts o = one(4, 0);

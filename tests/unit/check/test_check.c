@@ -105,7 +105,7 @@ static void spoil(nw_sched *s) {
 
 static void a_wrong_program_is_caught(void **state) {
   bench *b = *state;
-  static const int sizes[] = {5, 100}; // size 5 is interpreted completely; size 100 is compared only at some elements
+  static const int sizes[] = {5, 100}; // size 5 is compared at all elements, and size 100 at some
   for (int i = 0; i < 2; i++) {
     nw_sched *s = gemm(b->c, sizes[i]);
     char *report;

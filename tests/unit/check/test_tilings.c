@@ -1,7 +1,7 @@
 // Tests random tilings of small reductions. The programs are made as text. They have loops in any order, guards if a
-// factor does not divide the extent, a vector loop at any depth, unrolled loops, and selects whose untaken branches
-// would read outside a tensor. The lowered and the compiled program must compute the same as the scheduled program. A
-// failure prints the program, so that the case can be repeated without the seed.
+// factor does not divide the extent, a vector loop at any depth, unrolled loops, and selects with branches that read
+// outside a tensor where they are not taken. The lowered and the compiled program must compute the same as the
+// scheduled program. A failure prints the program, so that the case can be repeated without the seed.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 typedef struct loop {
   char name[8];
-  int extent, dim; // dim: 0 i, 1 j, 2 k
+  int extent, dim; // dim is 0 for i, 1 for j, and 2 for k
 } loop;
 
 typedef struct tiling {

@@ -117,7 +117,7 @@ static void vectors_are_cut_to_those_of_the_machine(void **state) {
   nw_core_free(k);
 }
 
-// For adjacent elements, only the address of the first is computed.
+// For adjacent elements, only the address of the first element is computed.
 static void a_vector_of_indices_is_not_computed(void **state) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(*state, COPY("32", "i"), &m);

@@ -290,7 +290,7 @@ static void cite_field(void *env, const char *path, const nw_section *s, const n
   if (!nw_machine_cite(x->c, &x->m, path, path)) fail_msg("%s: %s", path, nw_error(x->c)->message);
 }
 
-// A calibration may measure all fields, and each has its own source.
+// A calibration may measure all fields, and each field has its own source.
 static void every_field_can_have_its_own_source(void **state) {
   fixture *x = *state;
   char path[64];

@@ -1,5 +1,5 @@
-// Shared by the tests that compare the judge (the legality check) with the interpreter: random numbers, random choice
-// of statements, running programs.
+// The tests that compare the judge (the legality check) with the interpreter share this header. It draws random
+// numbers, chooses random statements, and runs programs.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>

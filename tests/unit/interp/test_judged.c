@@ -187,7 +187,7 @@ static bool fission(nw_program *p) {
   return true;
 }
 
-// Moves an alloc out of the loop around it, or into the loop inside it.
+// Moves an alloc out of the loop around the alloc, or into the loop inside the alloc.
 static bool move_alloc(nw_program *p) {
   nw_path path;
   nw_stmt *a = any(p, NW_ALLOC, &path);
@@ -266,7 +266,7 @@ static bool (*const changes[])(nw_program *) = {
 
 // ---- running
 
-// The new program must compute the same as the old one, both as it is and after lowering.
+// Checks that the new program computes the same as the old program, both before and after lowering.
 static void agree(nw_ctx *c, const nw_program *before, const nw_program *after, const char *what) {
   run a, b, low;
   nw_clear(c);
@@ -308,8 +308,8 @@ static bool binds_no_reduce(void *env, nw_stmt *s) {
 }
 
 // Reverses a marked loop, unless it binds a reduce axis. A marked loop that binds a reduce axis has at most one
-// iteration. If it has none, the init of the reduction is still executed, at the first value of the loop. A reversed
-// loop would begin at another value.
+// iteration. If this loop has no iteration, the init of the reduction is still executed, at the first value of the
+// loop. A reversed loop begins at another value.
 static bool reverse_marked(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (is_marked(s) && nw_walk_from(s, binds_no_reduce, (void *)s->loop.var->name)) reverse_loop(env, s);

@@ -76,7 +76,7 @@ static void floats_are_ieee(void **state) {
   assert_map(NW_F64, most, 2, e, f, (double[]){0.2, 0});
 }
 
-// (a*b) + a; the product must not be rounded to a half
+// Returns a*b + a. The product must not be rounded to a half.
 static E product_plus(E a, E b) { return add(mul(a, b), a); }
 
 static void halves_round_at_stores(void **state) {

@@ -170,8 +170,8 @@ static inline bool has_leaf(const nw_expr *e) {
 }
 
 // Index arithmetic of a valid program has no values beyond 2^62. But a value that is computed from data, or from a
-// variable that was cast to another dtype, may wrap around. `from_data` finds such values. `beyond` finds results that
-// are too large.
+// variable that was cast to another dtype, may wrap around. from_data is true for such values, and beyond is true for
+// results that are too large.
 static inline bool from_data(const nw_expr *e) {
   if (e->op == NW_OP_LOAD) return true;
   if (e->op == NW_OP_CAST && e->arg[0]->type.dtype != e->type.dtype && has_leaf(e->arg[0])) return true;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-// Two pools: one for unfolded trees, and one for folded trees. To import a tree into the second pool is to build it
-// again with the constructors, which fold it.
+// Two pools: one for unfolded trees, and one for folded trees. nw_import builds a tree again in the second pool, with
+// the constructors, which fold the tree.
 typedef struct workshop {
   nw_ctx *c;
   nw_pool *raw, *folded;

@@ -370,7 +370,7 @@ static void huge_expressions_are_refused(void **state) {
   expect_fail(e, index, NW_ELIMIT);
 }
 
-// Index arithmetic that would overflow has no value. But to make, bound or print it must not fail.
+// Index arithmetic that overflows has no value. But making, bounding and printing such an expression must not fail.
 static void huge_constants_are_harmless(void **state) {
   env *e = *state;
   static const int64_t big[] = {
@@ -559,8 +559,8 @@ static sample random_number(nw_pool *p, nw_dtype t, int depth, int64_t (*vars)[N
   return combine(p, ops[kind], t, random_number(p, t, depth - 1, vars), random_number(p, t, depth - 1, vars));
 }
 
-// If the unfolded expression has a value, the folded one must have the same value. Index values are so small that they
-// do not overflow.
+// If the unfolded expression has a value, the folded expression must have the same value. Index values are so small
+// that they do not overflow.
 static void folding_keeps_the_value(void **state) {
   env *e = *state;
   if (getenv("NW_SEED")) rng = strtoull(getenv("NW_SEED"), NULL, 10);

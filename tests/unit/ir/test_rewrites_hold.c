@@ -279,7 +279,8 @@ static limits find_limits(grower *g, const known *k, const nw_expr *e) {
   return l;
 }
 
-// The bound over some variables may contain the other variables. It must have a value wherever the expression has one.
+// The bound over some variables may contain the other variables. The bound must have a value wherever the expression
+// has a value.
 static bool within_limits(const limits *l, memory *m, int64_t v) {
   if ((l->least && v < l->lo) || (l->most && v > l->hi) || (l->divided && v % l->by != 0)) return false;
   value lower = l->lower ? meaning(m, l->lower, 0) : number(v), upper = l->upper ? meaning(m, l->upper, 0) : number(v);

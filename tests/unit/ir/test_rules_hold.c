@@ -2,7 +2,7 @@
 //
 // Each side of a row is built without folding, and evaluated by meaning.h. If the row applies to the dtype, pattern and
 // replacement must have the same bits. For every dtype, the constructors must give an expression with the same bits as
-// the pattern. So they must not apply the rule to a dtype to which it does not apply. All values of i8, u8 and bool are
+// the pattern. So the constructors must apply the rule only to the dtypes of the row. All values of i8, u8 and bool are
 // tried, and all values of f16 and bf16 if there is one operand. For other dtypes, corner values and random values are
 // tried. Most constants are drawn so that the condition of the row is true.
 #include "raw.h"
@@ -253,8 +253,8 @@ static void draw_constants(check *c, int64_t *cv, int64_t *dv) {
   *dv = wrapped(t, (uint64_t)*dv);
 }
 
-// Checks one pair of constants. If `always` is true, a pair for which the condition is false is checked, too: the
-// constructors must not apply the rule then.
+// Checks one pair of constants. If the condition of the row is false for the pair, the constructors must not apply the
+// rule. Such a pair is checked only if `always` is true.
 static bool check_pair(check *c, int64_t cv, int64_t dv, bool always, long few) {
   bool holds = condition_is_true(c, cv, dv), covered = c->covered;
   if (!holds && !always) return false;
@@ -266,7 +266,7 @@ static bool check_pair(check *c, int64_t cv, int64_t dv, bool always, long few) 
 
 enum { TRUE_DRAWS = 300, FALSE_DRAWS = 40 };
 
-// Checks all pairs of constants of i8 and u8, or every seventh pair in a short test.
+// For i8 and u8, checks all pairs of constants, or every seventh pair in a short test. For other dtypes, draws pairs.
 static void check_constants(check *c) {
   long yes = 0, few = 1 + c->wanted / TRUE_DRAWS, step = c->wanted < 65536 ? 7 : 1;
   long each = values_of(c->r.t);

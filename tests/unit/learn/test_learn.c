@@ -35,7 +35,7 @@ static int teardown(void **state) {
   return 0;
 }
 
-// Returns NULL, and the test is skipped, if XGBoost is missing.
+// Returns a trained model. If XGBoost is missing, skips the test.
 static nw_learner *learned(nw_ctx *c) {
   nw_learn_rows r = rows();
   nw_learner *m = nw_learn(c, &r, &usual);
@@ -132,7 +132,7 @@ static void refused(nw_ctx *c, nw_learn_rows r, nw_learn_opts o, const char *say
   assert_non_null(strstr(nw_error(c)->message, says));
 }
 
-// XGBoost itself would accept such input without an error, or end the process.
+// XGBoost itself accepts such input without an error, or ends the process.
 static void refuses_invalid_tables(void **state) {
   nw_ctx *c = *state;
   nw_learn_rows r = rows();

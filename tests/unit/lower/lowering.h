@@ -1,4 +1,5 @@
-// Shared by the tests of core/lower. Parses, lowers and prints programs, and compares texts with golden files.
+// The tests of core/lower share this header. It parses, lowers and prints programs, and compares texts with golden
+// files.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +62,7 @@ static inline int count_of(const char *text, const char *part) {
   return n;
 }
 
-// Lowering must be refused with a message that contains this text.
+// Checks that lowering is refused with a message that contains this text.
 static inline void assert_refused(lowering *l, const char *text, const char *message) {
   nw_program *p = parsed(l, text);
   nw_exec *e = nw_lower(p, NULL);
@@ -82,7 +83,8 @@ static inline char *read_text(const char *path) {
   return nw_str_take(&s);
 }
 
-// Compares the text with tests/golden/lower/NAME. With UPDATE_GOLDEN=1 in the environment, writes this file instead.
+// Compares the text with the file tests/golden/lower/NAME. With UPDATE_GOLDEN=1 in the environment, writes the file
+// instead.
 static inline void assert_golden(const char *text, const char *name, const char *source_file) {
   char path[1024];
   while (!strncmp(source_file, "../", 3)) source_file += 3; // a compiler cache makes the path relative

@@ -116,7 +116,7 @@ static void a_proved_condition_is_dropped(void **state) {
   free(t);
 }
 
-// If a branch of a select would read outside a tensor in some lanes, the load gets a mask.
+// If a branch of a select reads outside a tensor in the lanes that do not take the branch, the load gets a mask.
 static void a_lazy_select_masks_its_loads(void **state) {
   char *t = lowered(*state,
                     "program p\n"

@@ -1,5 +1,5 @@
-// Shared by the tests of poly: programs as text, and the verdict of the judge (the legality check) on a step
-// from one program to another.
+// The tests of poly share this header. It parses programs, and checks the verdict of the judge (the legality check) on
+// a step from one program to another.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,8 +55,8 @@ static inline void print_refusal(nw_ctx *c) {
                 r && r->distance ? r->distance : "", r && r->loops[0] ? r->loops[0] : "", "");
 }
 
-// The step must be accepted. `question` is the kind of check that must decide it: 'o': by order, 'v': by value, 'm': by
-// marks only, 0: any kind.
+// Checks that the step is accepted. `question` is the kind of check that must decide: 'o' for order, 'v' for value, 'm'
+// for marks only, and 0 for any kind.
 static inline void accepts(env *e, const char *before, const char *after, char question) {
   nw_program *a = parsed(e, before), *b = parsed(e, after);
   if (!nw_judge(a, b)) {
@@ -68,8 +68,8 @@ static inline void accepts(env *e, const char *before, const char *after, char q
   nw_program_release(b);
 }
 
-// The step must be refused with this kind, and the reason must contain `why`. Returns the refusal, which is valid
-// until nw_clear.
+// Checks that the step is refused with this kind, and that the reason contains `why`. Returns the refusal, which is
+// valid until nw_clear.
 static inline const nw_refusal *refuses(env *e, const char *before, const char *after, nw_refusal_kind kind,
                                         const char *why) {
   nw_clear(e->c);

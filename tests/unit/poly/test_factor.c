@@ -6,6 +6,7 @@
 
 enum { CASES = 1500, DIMS = 2 };
 
+// The shape of a random program, in which `*` is the product of two vectors:
 // for o in 0..no:
 //   for p in 0..np:
 //     for q in skew*p..skew*p + nq:
@@ -98,7 +99,8 @@ static bool meet_apart(int n, const point *w, int m, const point *r, bool earlie
   return false;
 }
 
-// k: -1 for any term.
+// True if one of the n writes in w writes the element of r with the term k. If k is -1, the write may have any term. If
+// T is allocated inside the loop o, the write and r must be in the same iteration of o.
 static bool is_written(const shape *s, int n, const point *w, const point *r, int k) {
   for (int i = 0; i < n; i++)
     if (same_element(&w[i], r) && (!s->inside || w[i].o == r->o) && (k < 0 || w[i].k == k)) return true;

@@ -15,7 +15,7 @@ static char *gemm(const char *i, const char *j, const char *k_o, const char *k_i
   return nw_str_take(&s);
 }
 
-// Marks the loops of a GEMM. The step must be refused with this message; if `message` is NULL, it must be accepted.
+// Marks the loops of a GEMM. The step must be refused with this message. If `message` is NULL, it must be accepted.
 static void tries(void **state, const char *i, const char *j, const char *k_o, const char *k_i, const char *message,
                   nw_refusal_kind kind) {
   char *before = gemm("", "", "", ""), *after = gemm(i, j, k_o, k_i);
@@ -127,7 +127,8 @@ static void vector_shape(void **state) {
           "would need different numbers of iterations");
 }
 
-// The guard leaves only one lane active, so there is no dependence. But all four lanes would write the same element.
+// The guard leaves only one lane active, so there is no dependence. But the target is the same element in all four
+// lanes.
 static void one_lane(void **state) {
 #define ONE(mark, n, guard)                                                                                            \
   "program o\ninput A: f32[1]\noutput B: f32[1]\n" mark "for i in 0.." n ":\n  block B of B (i = i in 0..1)" guard     \
@@ -176,7 +177,7 @@ static void layouts(void **state) {
 }
 
 // Each iteration reads a window of three rows, which moves down. A buffer of three rows is enough, whether an iteration
-// computes all three rows or only the new one. A buffer of two rows is too small. Iterations that run at the same time
+// computes all three rows or only the new row. A buffer of two rows is too small. Iterations that run at the same time
 // need separate rows.
 static void a_buffer_that_is_smaller_than_its_stage(void **state) {
 #define FOLD(mark, first, layout)                                                                                      \

@@ -283,7 +283,7 @@ static void a_contribution_lost(void **state) {
 }
 
 // A sum over an empty axis is its init. The guard of the block does not matter, because the loops do not run. But a
-// guard around the block would prevent the init too.
+// guard around the block also prevents the init.
 static void reduction_over_nothing(void **state) {
 #define EMPTY "program e\nsize K >= 0\ninput A: f32[8, K]\noutput R: f32[8]\n"
 #define EMPTY_BODY "  init R[i] = 0.0\n        R[i] += A[i, k]\n"

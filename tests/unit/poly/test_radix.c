@@ -38,7 +38,8 @@ static void every_proof_holds(void **state) {
   assert_true(once > CASES / 20 && dense > CASES / 20);
 }
 
-// For the digits of splits, in any order, both properties must be proved: each number occurs once, and none is missing.
+// For the digits of splits, in any order, two properties must be proved: each number occurs once, and no number is
+// missing.
 static void splits_are_evident(void **state) {
   (void)state;
   nw_digit d[] = {{8, 4}, {1, 8}, {-32, 3}}, huge[] = {{INT64_MAX, 3}, {1, 2}}, least[] = {{INT64_MIN, 2}};

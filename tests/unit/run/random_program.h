@@ -1,4 +1,5 @@
-// Random lowered programs with every operation, dtype, width and kind of memory access that generated code supports.
+// Makes random lowered programs with every operation, dtype, width and kind of memory access that generated code
+// supports.
 #pragma once
 #include "run/run.h"
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static const nw_expr *spread(maker *m, const nw_expr *e, int lanes) {
   return lanes > 1 && e->type.lanes == 1 ? nw_broadcast(m->pool, e, lanes) : e;
 }
 
-// Makes a select without promotion, because nw_select would treat an f64 constant as a literal.
+// Makes a select without promotion, because nw_select treats an f64 constant as a literal.
 static const nw_expr *pick(maker *m, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
   return nw_make(m->pool, NW_OP_SELECT, a->type, 3, (const nw_expr *[]){cond, a, b});
 }

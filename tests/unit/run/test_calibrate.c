@@ -15,8 +15,8 @@ typedef struct figures {
   int n, used;
 } figures;
 
-// Sets a field, and first that of every lower index: an element of a list can be set only after the one before it, which
-// may be a figure that is not used.
+// Sets a field. An element of a list can be set only after the previous element, and the calibration may not report the
+// previous element. So the elements with lower indices are set first.
 static bool set(figures *f, const char *path, double value) {
   char before[64];
   const char *open = strchr(path, '[');
@@ -85,7 +85,8 @@ static void it_stops_when_asked_to(void **state) { (void)state; }
 
 static void keep(void *env, const nw_calibrated *got) { *(nw_calibrated *)env = *got; }
 
-// Adds the values that several passes measured for one figure. Returns the figure. Its value is -1 if it is doubtful.
+// Adds the values that several passes measured for one figure. Returns the figure. Its value is -1 if the figure is
+// doubtful.
 static nw_calibrated passes(nw_bounds bounds, int n, const double *value, const bool *disturbed) {
   nw_calibration *k = nw_xcalloc(1, sizeof *k);
   nw_calibrated got = {0};

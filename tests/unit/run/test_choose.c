@@ -99,7 +99,7 @@ static void the_tree_finds_the_version_of_the_chain(void **state) {
   }
 }
 
-// The conditions are M == 0, M == 1, and so on, so the tree can bisect.
+// The conditions are M == 0, M == 1, and so on, so that the tree can use bisection.
 static void intervals_are_found_by_halves(void **state) {
   env *e = *state;
   enum { N = 200 };

@@ -60,7 +60,7 @@ static void a_thread_that_shares_its_core_loses_time(void **state) {
   assert_true(lost > 0.2 && lost < 1);
 }
 
-// A thread could not be kept on a chosen CPU. It is there during a sample, and may go anywhere afterwards.
+// A thread must stay on a chosen CPU during a sample, and may use all its CPUs again afterwards.
 static void a_thread_stays_on_its_cpu(void **state) {
   nw_ctx *c = *state;
   cpu_set_t usual, now;

@@ -172,7 +172,8 @@ static void a_worker_killed_during_a_job_is_reported(void **state) {
   end(f);
 }
 
-// Runs scripts in place of a worker. The first is killed, the second exits, and the third gives a wrong answer.
+// Runs scripts in place of a worker. The first script kills itself, the second exits, and the third gives a wrong
+// answer.
 static void a_worker_that_does_not_start_is_reported(void **state) {
   (void)state;
   const char *const body[] = {"kill -9 $$", "exit 3", "echo nonsense >&3; sleep 60"};

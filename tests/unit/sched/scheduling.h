@@ -1,4 +1,5 @@
-// Shared by the tests of sched: computations, steps in one line, and checks of the text of a program.
+// The tests of sched share this header. It makes computations, makes a step in one line, and checks the text of a
+// program.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +54,7 @@ static inline nw_tensor *one_output(nw_ctx *c, nw_build *b, const nw_expr *body)
   return out[0];
 }
 
-// C[i, j] = sum(A[i, k]*B[k, j], k). The sizes are expressions.
+// Returns a schedule of C[i, j] = sum(A[i, k]*B[k, j], k). The sizes are expressions.
 static inline nw_sched *gemm_of(nw_ctx *c, nw_dtype t, const nw_expr *m, const nw_expr *n, const nw_expr *kk) {
   nw_tensor *A = input(c, "A", t, 2, (const nw_expr *[]){m, kk}), *B = input(c, "B", t, 2, (const nw_expr *[]){kk, n});
   nw_axis *k = nw_reduce_axis(c, "k", I(c, 0), kk);
@@ -71,7 +72,7 @@ static inline nw_sched *gemm_of(nw_ctx *c, nw_dtype t, const nw_expr *m, const n
 
 static inline nw_sched *gemm(nw_ctx *c, int64_t n) { return gemm_of(c, NW_F32, I(c, n), I(c, n), I(c, n)); }
 
-// X[i] = A[i]*2 for i in 0..n, and Y[i] = X[i] + X[i + 2] for i in 0..n - 2.
+// Returns a schedule of X[i] = A[i]*2 for i in 0..n, and Y[i] = X[i] + X[i + 2] for i in 0..n - 2.
 static inline nw_sched *two_stages(nw_ctx *c, int64_t n) {
   const nw_expr *shape[] = {I(c, n)};
   nw_tensor *A = input(c, "A", NW_F32, 1, shape);
@@ -115,8 +116,7 @@ static inline nw_results assert_step(nw_sched *s, const char *primitive, const n
   return out;
 }
 
-// Checks that a step is refused, and returns the error. The error stays in the context; the test must clear it with
-// nw_clear.
+// Checks that a step is refused, and returns the error. The error stays in the context until the test calls nw_clear.
 static inline const nw_diag *assert_refused(nw_sched *s, const char *primitive, const nw_arg *args, const char *pattern,
                                             int line) {
   const nw_program *before = nw_sched_program(s);

@@ -135,7 +135,7 @@ static void replay_names_the_step_that_fails(void **state) {
 }
 
 // A trace that names a tail can be replayed on a shape without a tail. A trace without a tail can be replayed on a
-// shape with one.
+// shape with a tail.
 static void tails_vanish(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *odd = gemm(c, 100), *even = gemm(c, 96);

@@ -45,7 +45,7 @@ static void split_parts(void **state) {
   nw_sched_release(s);
 }
 
-// The outer loop has as many iterations as requested, even if the last ones have no work.
+// The outer loop has as many iterations as requested, even if the last iterations have no work.
 static void split_more_parts_than_work(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 10);

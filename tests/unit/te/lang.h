@@ -62,7 +62,7 @@ static inline nw_axis *raxis(const char *name, E extent) {
 static inline E var(nw_axis *a) { return nw_axis_var(a); }
 static inline E over(const char *kind, E term, nw_axis *a) { return nw_reduction(nw, kind, term, 1, &a); }
 
-// Begins a compute. `names` are its axes, as in "i j k".
+// Begins a compute. `names` are the names of its axes, as in "i j k".
 static inline nw_build *begin(const char *name, const char *names, int n, const E *extent) {
   char copy[64];
   const char *part[8];
