@@ -7,7 +7,7 @@ from jupyter_client.manager import KernelManager
 
 
 class KernelTest(unittest.TestCase):
-    """One kernel for the tests of a class. A test that ends the kernel starts another one."""
+    """One kernel for the tests of a class. A test that ends the kernel starts another kernel."""
 
     @classmethod
     def setUpClass(cls):

@@ -83,7 +83,8 @@ class Stored(unittest.TestCase):
                   and re.search("lines (asked|requested)", text(o["data"].get("text/plain", "")))
                   and "1 KiB" in text(o["data"]["text/plain"])]
         rows = [re.search(r"^ *B +(\d+) +(\d+) +(\d+) +(\d+)", t, re.M).groups() for t in tables]
-        # Every access of B misses; the order of the loops alone leaves one in sixteen; blocks of four rows leave a quarter of these.
+        # At first, every access of B misses. With another order of the loops, one access in sixteen misses. With blocks
+        # of four rows, the number of misses is a quarter of that.
         self.assertEqual(rows, [("4096", "0", "16", "4080"), ("4096", "3840", "16", "240"), ("4096", "4032", "16", "48")])
         shown = "".join(text(o.get("text", "")) for _, o in outputs(notebook))
         speed = {title: float(gflops) for title, gflops in re.findall(r"^([^:\n]+): ([\d.]+) GFLOP/s", shown, re.M)}

@@ -1,4 +1,4 @@
-"""Tests controls without a browser. Sends the messages that a front end with ipywidgets 6 or ipywidgets 8 would send."""
+"""Tests controls without a browser. Sends the messages that a front end with ipywidgets 6 or ipywidgets 8 sends."""
 import time
 import unittest
 

@@ -46,7 +46,7 @@ static void columns_of_whole_lines(void **state) {
   add_ref(&d, s, x, at, 8, true);
   d.nest.root = upto(&d, 0, 400, upto(&d, 1, 400, s));
   nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{16384, 8}}, .line = 64}};
-  assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.16); // a model that compares bytes needs 0.21
+  assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.16); // if bytes are compared, it is 0.21
 }
 
 // A[j][i] is read while A[i][j] is written, `apart` bytes further. The number of lines between the two references
