@@ -1,5 +1,5 @@
 --- Runs rows of tests. A row has steps that the judge (the legality check) must accept, or a step that it must refuse. The bench
---- judge.lua counts the rows that fail; judge_spec.lua requires that none fails.
+--- judge.lua counts the rows that fail. judge_spec.lua requires that no row fails.
 ---
 --- A file of rows, tests/bench/judge/NAME.lua, returns {legal = {...}, illegal = {...}}.
 ---   legal:   {what the row shows, make, function(s, ...) steps end}: every step must be accepted
@@ -43,8 +43,8 @@ local function timed(times, f, s, ...)
 end
 
 --- Returns empty lists of times. The lists o, v and m hold the times of accepted steps: o for steps judged by order, v for steps
---- judged by value, and m for steps that only change marks. `all` holds the times of all steps, and `moves` those of calls of
---- s:moves.
+--- judged by value, and m for steps that only change marks. `all` holds the times of all steps, and `moves` holds the times of
+--- calls of s:moves.
 function judge.times() return {o = {}, v = {}, m = {}, all = {}, moves = {}} end
 
 -- Returns an object that replaces the schedule in the steps of a row and times each step.
@@ -107,7 +107,8 @@ local function meaning(s)
   return {data = data, result = nw.interpret(s, data)}
 end
 
--- Returns a message if the results of the scheduled or the lowered program differ from those of the naive program, otherwise nil.
+-- Returns a message if the results of the scheduled or the lowered program differ from the results of the naive program, otherwise
+-- nil.
 local function differs(s, meant)
   if not meant then
     local ok, err = pcall(s.check, s)
@@ -161,8 +162,8 @@ local function replay_fault(s, kind)
   return "the conflict is not seen when the refused step is replayed:\n" .. tostring(told)
 end
 
---- Runs an illegal row. Returns a table of messages about defects, {accepted=, kind=, witness=, prepared=}, in which a field is nil
---- if there is no such defect. The second result is true if the conflict occurred in the interpreter.
+--- Runs an illegal row. Returns a table of messages about defects, {accepted=, kind=, witness=, prepared=}. The field of a defect
+--- is nil if the row does not have this defect. The second result is true if the conflict occurred in the interpreter.
 function judge.illegal(row, times)
   local made = table.pack(row.make())
   local s = made[1]

@@ -10,7 +10,7 @@ left_out.files = {
   ["tests/spec/language/docs_spec.lua"] = "compares what the pages of docs print",
 }
 
--- Lua patterns of failed lines, with the reason why such a line checks a text.
+-- Lua patterns of failed lines, with the reason why a line that matches checks a text.
 left_out.lines = {
   {":find", "looks for words in a text"}, {":match", "looks for words in a text"}, {":gmatch", "counts words in a text"},
   {":gsub", "counts words in a text"}, {"fails%(", "expects the sentence of an error"},

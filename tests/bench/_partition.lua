@@ -123,7 +123,7 @@ function partition.cold_gemm(M)
   end, "C"))
 end
 
--- These tiles have fewer rows and more vectors than those for a packed B, so that they read adjacent whole cache lines of each
+-- These tiles have fewer rows and more vectors than the tiles for a packed B, so that they read adjacent whole cache lines of each
 -- row.
 local COLD_WIDTH = {4, 4, 4, 6, 4, 4, 4}
 

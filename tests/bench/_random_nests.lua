@@ -41,7 +41,7 @@ function nest:array(dims)
   return a
 end
 
---- Returns an index {text =, most =}; `most` is the greatest value of the index.
+--- Returns an index {text =, most =}, where `most` is the greatest value of the index.
 local function index_of(terms, offset)
   local texts, most = {}, offset
   for _, t in ipairs(terms) do
@@ -61,7 +61,7 @@ local function ref(a, index)
   return ("%s[%s]"):format(a.name, table.concat(texts, ", "))
 end
 
--- Returns the index of a variable. Usually no other dimension uses this variable, if such a variable exists. Inner loops are
+-- Returns the index of a variable. Usually it is a variable that no other dimension uses, if there is one. Inner loops are
 -- preferred.
 local function fresh_var(r, taken, vars)
   local free = {}
@@ -72,7 +72,8 @@ local function fresh_var(r, taken, vars)
   return free[math.max(r:int(1, #free), r:int(1, #free))]
 end
 
--- Returns a reference. Nearly all references to an array use the same variables; a few use them in another order.
+-- Returns a reference. Nearly all references to an array use the same variables. A few references use the variables in another
+-- order.
 function nest:access(a, vars)
   local r, index, taken = self.r, {}, {}
   a.at = a.at or {}

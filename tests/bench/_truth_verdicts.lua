@@ -7,7 +7,7 @@ local nw = require "nestwright"
 local RATIO = {64, 74} -- numbers of terms of the two sums; the second has 1.156 times the work
 local PAIRS = tonumber(os.getenv "NW_TRUTH_PAIRS") or 25 -- equal pairs, and unequal pairs, for each load and thread count
 local RUNS = 30 -- number of runs of a long kernel under heavy load, to see whether disturbed runs are reported as disturbed
-local LONG = 8192 -- rows of the long kernel; one call takes so long that other work gets the core in each sample
+local LONG = 8192 -- rows of the long kernel, which takes so long that other work gets the core in each sample
 local WRONG = 1.3 -- a run whose median is this many times the quiet median was disturbed
 
 -- Returns a kernel that computes sums of this many terms.

@@ -1,6 +1,6 @@
 --- Compares predictions with measurements, for 200 random legal schedules of each of four computations, in one thread. No constant
 --- of the cost model was fitted to these schedules. Then, for each of the four computations, trains a model on the other three and
---- on the seven computations in OTHERS. Measurements are kept in build/bench/audit_NAME.json; delete these files to measure again.
+--- on the seven computations in OTHERS. Measurements are kept in build/bench/audit_NAME.json. Delete these files to measure again.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"

@@ -27,7 +27,7 @@ def started(name):
     start = time.perf_counter()
     process = subprocess.Popen([a.format(connection_file=path) for a in spec.argv], env={**os.environ, **spec.env})
     socket = zmq.Context.instance().socket(zmq.DEALER)
-    socket.reconnect_ivl = 1  # otherwise it waits 100 ms before it tries a refused connection again
+    socket.reconnect_ivl = 1  # otherwise ZeroMQ waits 100 ms before it tries a refused connection again
     with open(path) as f:
         socket.connect(f"tcp://127.0.0.1:{json.load(f)['shell_port']}")
     Session(key=b"key").send(socket, "kernel_info_request", {})
@@ -174,8 +174,8 @@ def percentile(values, share):
 
 
 def in_turn(*measures):
-    """Takes 200 measurements of each function. The functions take turns of 20 measurements. With shorter turns, the work
-    that ipykernel does after a reply would overlap the next measurement. The first turn is not counted."""
+    """Takes 200 measurements of each function. The functions take turns of 20 measurements. With shorter turns, the
+    work that ipykernel does after a reply overlaps the next measurement. The first turn is not counted."""
     out = [[] for _ in measures]
     for turn in range(11):
         for values, f in zip(out, measures):

@@ -1,6 +1,6 @@
 --- Measures loops whose extent is not a multiple of the size of a tile. One kernel for all numbers of rows is compared with kernels
---- for a single number of rows, with OpenBLAS, and with our version of TVM's pass LoopPartition. A ratio is the other time divided
---- by the time of our kernel. All programs run in turn, in one thread, and the minimum times are used.
+--- for a single number of rows, with OpenBLAS, and with our version of TVM's pass LoopPartition. A ratio is the time of the other
+--- program divided by the time of our kernel. All programs run in turn, in one thread, and the minimum times are used.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
@@ -324,8 +324,8 @@ function awkward.conv1d()
   return shares
 end
 
--- The last tile in each direction begins earlier. So a size that is not a multiple of the tile needs as many tiles as the next
--- multiple. `tiles` is the fraction of the rate that remains if all tiles take the same time.
+-- The last tile in each direction begins earlier. A size that is not a multiple of the tile therefore needs as many tiles as the
+-- next multiple. `tiles` is the fraction of the rate that remains if all tiles take the same time.
 function awkward.depthwise()
   local shares, tiles, f, plain = {}, {}, edges.depthwise_any()
   for _, shape in ipairs {{32, 149, 149}, {64, 147, 147}, {80, 73, 73}, {192, 71, 71}, {256, 57, 57}, {64, 113, 113}} do

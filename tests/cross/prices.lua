@@ -1,5 +1,5 @@
 --- Prints the predicted costs of some kernels for every included processor record. The record of the host is left out, because it
---- depends on the processor. The output must not depend on the processor; ./dev test cpus checks this.
+--- depends on the processor. The output must not depend on the processor. ./dev test cpus checks this.
 local nw = require "nestwright"
 
 local M, N = 40, 96

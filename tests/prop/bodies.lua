@@ -94,7 +94,7 @@ function bodies.draw(r, ctx, depth)
     if y.op == "number" then y = number(r:pick {1, 2, 3, 7, 8}) else y = y.op == "const" and ctx.leaf() or numeric(y) end
     if y.op ~= "number" and dtype(y) == "bool" then y = cast("i32", y) end
     if types.is_float(tree.common(x, y, ctx.dtype_of)) then return sub(x, y) end
-    -- The quotient or remainder of two equal trees would be a constant, which counts as a literal.
+    -- The quotient or remainder of two equal trees is a constant, which counts as a literal.
     if tree.show(x) == tree.show(y) then return x end
     local q = {op = r:pick {"//", "%"}, x, y}
     if y.op == "number" and y[1] == 1 then q.op = "//" end
@@ -107,7 +107,7 @@ function bodies.draw(r, ctx, depth)
     if tree.show(x) == tree.show(y) then return x end
     return {op = r:pick {"min", "max"}, x, y}
   end
-  -- The difference of two equal trees would be 0, which counts as a literal.
+  -- The difference of two equal trees is 0, which counts as a literal.
   local op = tree.show(x) == tree.show(y) and "+" or r:pick {"+", "-", "*", "*"}
   if y.op ~= "number" and r:chance(0.3) then x, y = y, x end
   if op == "*" and y.op == "number" and y[1] == 0 then op = "+" end
@@ -122,7 +122,7 @@ function bodies.context(r, case, have, reads, rank, reduced)
   local ctx = {case = case, dtype_of = function(name) return by_name[name] end}
   function ctx.leaf()
     if rank > 0 and r:chance(0.12) then
-      if reduced and r:chance(0.5) then -- cast, because nw.max(x, k) would be a reduction over k
+      if reduced and r:chance(0.5) then -- the cast is needed, because nw.max(x, k) is a reduction over k
         return cast(r:pick {"i8", "u8", "i32", "u16", "f16", "bf16", "f32"}, over(r:int(1, reduced)))
       end
       local a = axis(r:int(1, rank))

@@ -266,7 +266,7 @@ function draw.compute_root(r, _, _, stages, _, known)
   return {r:chance(0.9) and known.moved(r) or r:pick(stages)}
 end
 
--- Returns options for a copy: its layout, the loop in which it is made, and its name. Returns nil if none of them is drawn.
+-- Returns options for a copy: its layout, the loop in which it is made, and its name. Returns nil if no option is drawn.
 local function storage(r, known, rank, loops)
   local options = {}
   if rank and rank > 0 and given(r, known, "layout", 0.25) then

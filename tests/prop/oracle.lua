@@ -320,7 +320,7 @@ end
 --- Returns an empty batch of cases.
 function oracle.new() return setmetatable({cases = {}, jobs = {}}, oracle) end
 
---- Adds a case whose results are those of the stages in `outputs`. Returns the number of the case.
+--- Adds a case. Its results are the results of the stages in `outputs`. Returns the number of the case.
 function oracle:add(case, outputs)
   self.cases[#self.cases + 1] = {case = case, outputs = outputs}
   return #self.cases

@@ -1,7 +1,7 @@
---- Compares the results of a schedule with those of the oracle. The results come from the definition, from the interpreter on the
---- scheduled and on the lowered program, and from the compiled program. The compiled program runs several times if it has parallel
---- loops. It also runs with its arrays next to inaccessible pages. Some schedules are also exported, as C texts and as libraries,
---- and run under sanitizers.
+--- Compares the results of a schedule with the results of the oracle. The results come from the definition, from the interpreter on
+--- the scheduled and on the lowered program, and from the compiled program. The compiled program runs several times if it has
+--- parallel loops. It also runs with its arrays next to inaccessible pages. Some schedules are also exported, as C texts and as
+--- libraries, and run under sanitizers.
 local cases = require "cases"
 local check = require "check"
 local core = require "nestwright.core"
@@ -134,8 +134,8 @@ local function has_float(case)
   return found
 end
 
--- Returns how results are compared with those of the oracle: "exact" (bit by bit), "close" (with a tolerance) or nil (not at all).
--- They are not compared if rounding may differ and the numbers may be of any magnitude.
+-- Returns how results are compared with the results of the oracle: "exact" (bit by bit), "close" (with a tolerance) or nil (not at
+-- all). They are not compared if rounding may differ and the numbers may be of any magnitude.
 local function agreement(case, rounds)
   if not case.near and (not rounds or not has_float(case)) then return "exact" end
   return not case.full and "close" or nil

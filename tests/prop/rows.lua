@@ -110,7 +110,7 @@ local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, d
 local LEAST = 4 -- the least number of goals of each primitive in one pass through all goals
 
 -- The ranks of primitives: a primitive of a higher rank is tried later. Primitives that divide a block or mark a loop come after
--- those that need an undivided block.
+-- primitives that need an undivided block.
 local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
   bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, rolling_buffer = 0.3, compute_root = 0.1,
   transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5,

@@ -1,13 +1,12 @@
 --- The property test draws random computations and random steps. After every accepted step, parsing the program's text must give
 --- the same program, and undo must return to the identical program. At the end, the trace of the steps must make the identical
---- program, on a new schedule and in another process. The results of four ways to run the computation must equal those of an oracle
---- in plain C: the definition, the interpreter on the scheduled program, the interpreter on the lowered program, and the JIT. A
---- failing case is shrunk.
+--- program, on a new schedule and in another process. The results of four ways to run the computation must equal the results of an
+--- oracle in plain C. The four ways are the definition, the interpreter on the scheduled program, the interpreter on the lowered
+--- program, and the JIT. A failing case is shrunk.
 ---
---- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N]
---- The seed and the number of a case determine the case. So a long run can be continued after an interruption, and it can be
---- divided among processes. With NW_FIGURES=FILE in the environment, the figures of the run are written there as a flat JSON
---- object.
+--- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N] The seed and the
+--- number of a case determine the case. A long run can therefore be continued after an interruption, or be divided among processes.
+--- With NW_FIGURES=FILE in the environment, the figures of the run are written there as a flat JSON object.
 local here = arg[0]:match "^(.*)/[^/]*$"
 package.path = ("%s/?.lua;%s/../sound/?.lua;"):format(here, here) .. package.path
 local nw = require "nestwright"
@@ -116,7 +115,7 @@ local function goals_for(case, number)
       taken[goal.primitive] = #goals
     end
   end
-  local function late(goal) -- the first goal comes first, unless its primitive must come late
+  local function late(goal) -- goal 0 comes first if its primitive need not come late
     local x = rows.lateness(goal.primitive)
     return x < 1 and taken[goal.primitive] == 1 and -1 or x
   end

@@ -44,7 +44,7 @@ end
 --- Makes the schedules of a batch again in another process. Returns the list of messages.
 function shares.replayed_elsewhere(held)
   local list, messages = {}, {}
-  if os.getenv "NW_EMULATED" then return messages end -- the new process would not be emulated
+  if os.getenv "NW_EMULATED" then return messages end -- the new process is not emulated
   for n, one in ipairs(held) do
     local used = {} -- the new process must register the intrinsics before it reads a trace
     for _, step in ipairs(one.list) do

@@ -61,7 +61,7 @@ end
 -- True if the values satisfy the facts about the sizes.
 local function known_holds(case, values) return not case.ordered or values.M <= values.N end
 
---- Returns the list of values {M=, N=} with which a case is run; smaller values come first. If the case has no sizes, the list has
+--- Returns the list of values {M=, N=} with which a case is run. Smaller values come first. If the case has no sizes, the list has
 --- one empty table.
 function sizes.values(case)
   if #case.sizes == 0 then return {{}} end
@@ -115,7 +115,7 @@ local BEYOND = 24
 
 --- Returns the list of values {M=, N=} with which a schedule is run. If the schedule has assumptions, the list has at most 12
 --- values of the case that satisfy them. If no values of the case satisfy them, the list has only the first larger values that do.
---- If there are no such values, the list is empty.
+--- If no larger values satisfy the assumptions, the list is empty.
 function sizes.values_for(case, s)
   if not s:text():find "\nassume " then return sizes.values(case) end
   local list = {}

@@ -114,8 +114,8 @@ function steps.on_grid(s)
   return text:find "\n *blockIdx%.%a for" or text:find "\n *threadIdx%.%a for" or text:find "\n *vthread for"
 end
 
---- Draws one step for schedule s, or returns nil. With a goal (a row of rows.lua), the step belongs to this row, or prepares such
---- a step. Without a goal, its primitive is random. `placed` lists the stages that were moved into loops.
+--- Draws one step for schedule s, or returns nil. With a goal (a row of rows.lua), the step belongs to this row, or prepares a step
+--- of this row. Without a goal, its primitive is random. `placed` lists the stages that were moved into loops.
 function steps.draw(r, s, tensors, goal, case, placed)
   local stages = names(s:stages())
   local all = names(s:loops())
@@ -184,7 +184,7 @@ function steps.apply(s, step, placed)
   return ok, err
 end
 
---- Returns the step as a user would type it.
+--- Returns the step as a user types it.
 function steps.show(step)
   local function show(v)
     if type(v) == "string" then return ("%q"):format(v) end

@@ -80,7 +80,7 @@ local functions = {}
 for _, row in ipairs(require "nestwright.language.rows".all()) do functions[row.name] = not row.field or nil end
 for _, p in ipairs(core.primitives()) do functions[p.name] = nil end -- errors of s:apply and s:replay name a primitive too
 
--- True if a message begins with the names of two functions, as in "load: check: ...", although the user called only one of them.
+-- True if a message begins with the names of two functions, as in "load: check: ...", although the user called only one function.
 local function names_two(message, words)
   local first, second, says = message:match "^([%w_]+): ([%w_]+)(.*)"
   if not (functions[first] and functions[second]) then return false end

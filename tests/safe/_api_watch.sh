@@ -4,7 +4,7 @@
 # usage: _api_watch.sh FILE LIMIT COMMAND...
 file=$1 limit=$2
 shift 2
-# The subshell watches this process, which then becomes the command. A command in the background would ignore the interrupt.
+# The subshell watches this process, which then becomes the command. A command in the background ignores the interrupt.
 (
   last=x still=0
   while sleep 1 && kill -0 $$; do

@@ -192,7 +192,7 @@ return function(n)
   good = read(folder .. "/" .. name)
   assert(build(folder):find "right\tcached")
   local poison = made(POISON:format(name:sub(1, 32)))
-  sandbox.case("an object that belongs to the user is run", function() -- otherwise, the cases below would prove nothing
+  sandbox.case("an object that belongs to the user is run", function() -- otherwise, the cases below prove nothing
     local path = in_place()
     if not poison then return end
     write(path, poison)

@@ -1,6 +1,6 @@
---- Lists the kinds of file that Nestwright writes, each with a script that writes such a file. arg[1] of the script is the path.
---- arg[2] is "a" or "b" for one of two contents; the script then prints "written", or "failed" and the reason. If arg[2] is "loop",
---- the script writes the two contents in turn until it is killed.
+--- Lists the kinds of file that Nestwright writes. Each kind has a script that writes a file of this kind. arg[1] of the script is
+--- the path. arg[2] is "a" or "b" for one of two contents. The script then prints "written", or "failed" and the reason. If arg[2]
+--- is "loop", the script writes the two contents in turn until it is killed.
 local BEGIN = [[
 local nw = require "nestwright"
 local path, which = arg[1], arg[2]

@@ -18,7 +18,7 @@
 ---   * the name of the function, and either the number of bytes that were requested, or the step that removed a loop, or what this
 ---     machine lacks.
 --- A call counts as a crash if it ends its process, or if it takes more than LIMIT seconds and then cannot be interrupted. An
---- interrupted call is reported, but it is not a failure, because a user would interrupt it too.
+--- interrupted call is reported, but it is not a failure, because a user can interrupt it too.
 ---
 --- The calls run in processes with a memory limit, in a temporary directory. Each process makes at most 100 calls. If a call ends
 --- its process, a new process continues with the next call.

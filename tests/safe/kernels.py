@@ -43,7 +43,7 @@ def sign(key, parts):
 
 
 def connection(folder, name="kernel.json", **fields):
-    """Writes a connection file. Returns its path and its fields; a field that is None is left out."""
+    """Writes a connection file. Returns its path and its fields. A field that is None is left out."""
     info = {"transport": "tcp", "ip": "127.0.0.1", "key": uuid.uuid4().hex, "signature_scheme": "hmac-sha256",
             **{channel + "_port": port for channel, port in zip(CHANNELS, free_ports(len(CHANNELS)))}, **fields}
     info = {name: value for name, value in info.items() if value is not None}

@@ -71,8 +71,8 @@ class Batch:
         self.answers[msg_id] = self.kinds[-1]
 
     def wait(self):
-        """Waits until all requests to the shell are answered. Without this, a cell that fails would abort the cells that
-        are queued after it."""
+        """Waits until all requests to the shell are answered. Otherwise a cell that fails aborts the cells that are
+        queued after it."""
         for name in ("shell", "shell/2"):
             self.kernel.ask(name, "kernel_info_request", {}, LIMIT, self.replied)
 
@@ -153,7 +153,7 @@ def widgets_of(kernel):
 
 def random_messages(kernel, failures, chance, n):
     comms, before = widgets_of(kernel), None
-    # Loads the compiler first. Otherwise the memory of the first compilation would look like a leak.
+    # Loads the compiler first. Otherwise the memory of the first compilation looks like a leak.
     kernel.value("#tostring(nw.schedule(nw.compute({4}, function(i) return i + 1 end, 'W')):build())", LIMIT)
     for done in range(0, n, BATCH):
         batch = Batch(kernel, failures, comms)

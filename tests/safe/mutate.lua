@@ -100,7 +100,7 @@ local WAYS = {
   end,
 }
 
---- Returns the text with one to three changes. `other` is a text of the same kind; some changes insert parts of it.
+--- Returns the text with one to three changes. `other` is a text of the same kind. Some changes insert parts of `other`.
 return function(text, other)
   local most = random(2) == 1 and GENTLE or #WAYS
   for _ = 1, ({1, 1, 2, 3})[random(4)] do

@@ -1,5 +1,6 @@
---- Class A11: calls of intrinsics. An intrinsic may compute the elements of its output in any order. So a call is legal only if the
---- layout of the output stores all these elements at different places. The cases make the call before or after they set the layout.
+--- Class A11: calls of intrinsics. An intrinsic may compute the elements of its output in any order. A call is therefore legal only
+--- if the layout of the output stores all these elements at different places. The cases make the call before or after they set the
+--- layout.
 local nw = require "nestwright"
 local filled = require("values").filled
 

@@ -63,8 +63,8 @@ function check.copy(array)
 end
 
 --- Calls f(). Meanwhile, every new tensor and temporary is next to an inaccessible page: directly before the page if where =
---- "after", and directly after it if where = "before". With "after", `align` is the alignment of the tensor; 0 means the largest
---- alignment that its size allows. Under an emulator (NW_EMULATED) there are no such pages, because QEMU executes masked loads of
+--- "after", and directly after it if where = "before". With "after", `align` is the alignment of the tensor. 0 means the largest
+--- alignment that its size allows. Under an emulator (NW_EMULATED), no page is inaccessible, because QEMU executes masked loads of
 --- AVX2 as full loads.
 function check.fenced(where, align, f)
   core.fences(os.getenv "NW_EMULATED" and "off" or where, align)

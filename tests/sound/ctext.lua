@@ -1,5 +1,5 @@
 --- Checks the exported C of many kernels at a time. The kernels are compiled in one file with sanitizers, and run. Their results
---- are compared with those of the interpreter.
+--- are compared with the results of the interpreter.
 ---
 ---   local failures, counts = ctext.check(cases, options)
 ---

@@ -72,7 +72,7 @@ local choices = {
   end,
   ["not both less and unequal"] = function(x, y) return nw.select(nw.not_(nw.all(nw.lt(x, y), nw.ne(x, y))), x, y) end,
 }
--- The numbers of lanes. An emulated processor tries only a few, because all of them would take minutes.
+-- The numbers of lanes. An emulated processor tries only three numbers, because it needs minutes for all of them.
 local WIDTHS = os.getenv "NW_FEW_WIDTHS" and {3, 8, 32} or {1, 2, 3, 4, 8, 16, 32, 64}
 
 --- Returns all pairs of special values as two arrays, whose length is a multiple of 192.

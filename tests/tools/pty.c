@@ -1,4 +1,4 @@
-// Lua module "nw_pty": drives a program on a pseudo-terminal, as a person would. Only the end-to-end tests and the
+// The Lua module "nw_pty" drives a program on a pseudo-terminal, as a person does. Only the end-to-end tests and the
 // interactive bench use it.
 #include <errno.h>
 #include <lauxlib.h>

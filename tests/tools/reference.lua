@@ -46,7 +46,7 @@ end
 -- ---- the editor's file
 
 -- Types of results, by the name of the result. A signature such as ": outer, inner" gives the names of its results, but not their
--- types. A result with the name `stage` is a stage; a result with any other name is a loop.
+-- types. A result with the name `stage` is a stage. A result with any other name is a loop.
 local RESULT = {stage = "nw.stage"}
 
 local function results(row)

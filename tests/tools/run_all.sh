@@ -29,7 +29,7 @@ tally() {
 
 count() { grep -cE "$1" "$2" || true; }
 
-run_unit() { # [PREFIX]: runs all unit tests, or those whose names begin with PREFIX
+run_unit() { # [PREFIX]: runs all unit tests, or the tests whose names begin with PREFIX
   local exe name status log
   for exe in "$build"/tests/unit_"${1:-}"*; do
     [ -x "$exe" ] || continue

@@ -182,8 +182,8 @@ describe("cost", function()
   end)
 
   -- The energies are computed by hand. A product whose arrays fit in the caches reads each array once from memory. A copy whose
-  -- arrays are much larger than the caches reads the lines of both arrays, and writes back those of the result. The static power is
-  -- 3 W.
+  -- arrays are much larger than the caches reads the lines of both arrays, and writes back the lines of the result. The static
+  -- power is 3 W.
   it("gives the energy that was computed by hand from first accesses and multiply-adds", function()
     local m = round_machine {energy = {fma = {0, 0, 2, 4}, static_watts = 3},
       memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
@@ -283,7 +283,7 @@ describe("cost", function()
     assert.is_true(cycles[1024] > 1.6 * cycles[992] and cycles[1024] < 2.6 * cycles[992])
     assert.is_true(cycles[1024] > 1.6 * cycles[1056])
     assert.same({0, 0}, {of_a[992], of_a[1056]})
-    assert.equal(32 * 1024 - 2048, of_a[1024]) -- every access misses; the 2048 cold misses are not conflicts
+    assert.equal(32 * 1024 - 2048, of_a[1024]) -- every access misses, but the 2048 cold misses are not conflicts
     assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- in percent; at 1024, every set is crowded at some time
   end)
 

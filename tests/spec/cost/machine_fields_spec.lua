@@ -29,7 +29,7 @@ local function record()
   return m
 end
 
--- Fields that change no prediction. Some are only information for people; others limit what a schedule may use.
+-- Fields that change no prediction. Some fields are only information for people. Other fields limit what a schedule may use.
 local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_ratio = "measuring only", cores = "a limit of threads",
   isa = "a word", cpu = "a name", loop_lanes = "a limit", stack_bytes = "a limit",
   ["memory.bytes"] = "its size", ["memory.latency"] = "hidden by prefetchers", ["caches[1].latency"] = "in ops.load",
@@ -41,7 +41,7 @@ local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_rat
   ["caches[2].write_allocate"] = "true only",
   ["caches[1].ways"] = "with bytes", ["caches[2].ways"] = "with bytes", ["caches[1].shared_by"] = "of threads", combine = "a word",
   ["teams[1].threads"] = "a key", ["teams[2].threads"] = "a key",
-  -- These fields are measured, but the model does not use them; docs/cost.md says so.
+  -- These fields are measured, but the model does not use them, as docs/cost.md says.
   alias_4k = "", call = "", ["caches[1].overlaps"] = "", ["caches[2].overlaps"] = "", ["memory.overlaps"] = ""}
 
 local function product(m, n, d)

@@ -66,7 +66,7 @@ describe("a kernel of several versions", function()
   setup(function() os.execute("mkdir -p " .. directory) end)
   teardown(function() os.execute("rm -rf " .. directory) end)
 
-  -- Some versions have temporaries, and one of them has threads.
+  -- Version 2 has threads, and version 4 has a temporary.
   local function steps(s, n)
     if n == 2 then s:parallel "i_o" end
     if n == 4 then s:cache_read("B", "global") end

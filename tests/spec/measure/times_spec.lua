@@ -11,7 +11,7 @@ local function around(median, wide)
   return t
 end
 
--- Returns the rows of those data blocks of the plot's script whose name is `name` and a number.
+-- Returns the rows of the data blocks in the plot's script whose name is `name` followed by a number.
 local function block(p, name)
   local rows = {}
   for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do

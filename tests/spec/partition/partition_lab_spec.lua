@@ -125,7 +125,7 @@ describe("every strategy of the lab gets the same marks:", function()
         for _, piece in ipairs(marks_of(kernel.schedule)) do
           if piece.vectorize then
             assert.equal(axis, axis_of(piece.vectorize), piece.name)
-            -- A loop over remaining iterations has fewer lanes than a vector; the outline gives no extent for it.
+            -- A loop over remaining iterations has fewer lanes than a vector, and the outline does not give its extent.
             assert.truthy(piece.vectorize.extent == lanes or piece.vectorize.name:find "tail$", piece.name)
           else
             unmarked = unmarked + 1

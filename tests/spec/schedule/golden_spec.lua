@@ -1,4 +1,4 @@
---- Compares programs after each step with golden files (*.ir). UPDATE_GOLDEN=1 rewrites the files; read the diff before you commit
+--- Compares programs after each step with golden files (*.ir). UPDATE_GOLDEN=1 rewrites the files. Read the diff before you commit
 --- it.
 local programs = require "golden_programs"
 local support = require "support"

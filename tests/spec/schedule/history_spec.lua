@@ -314,7 +314,7 @@ describe("s:unsafe()", function()
       q:unsafe(function(r) r:split("i", 4) end)
       q:parallel "k"
     end)
-    -- the next step is checked again; it is refused, because a parallel loop must not contain a parallel loop
+    -- the next step is checked again, and refused, because a parallel loop must not contain a parallel loop
     support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o")
   end)
 
@@ -331,7 +331,7 @@ describe("s:unsafe()", function()
 
   it("lets s:check() find the wrong result", function()
     local s, _, Y = stages(16)
-    s:unsafe(function(q) q:split(q:loops(Y)[1], 4) end) -- a check would have accepted this step
+    s:unsafe(function(q) q:split(q:loops(Y)[1], 4) end) -- a check accepts this step
     assert.truthy(s:check():find "agree")
     local h = nw.placeholder({1, 8}, "i32", "A")
     local state = nw.scan_state({5, 8}, "i32", "state")

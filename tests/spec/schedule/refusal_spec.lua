@@ -1,5 +1,5 @@
 --- Tests the picture of a refused step. The picture shows two orders of execution, which are compared with loop nests written by
---- hand. It also shows two instances, which are compared with those in the refusal.
+--- hand. It also shows two instances, which are compared with the instances in the refusal.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails

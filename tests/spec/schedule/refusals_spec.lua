@@ -1,4 +1,4 @@
---- Compares refusals, as a user sees them, with golden files (*.diag). UPDATE_GOLDEN=1 rewrites the files; read the diff before you
+--- Compares refusals, as a user sees them, with golden files (*.diag). UPDATE_GOLDEN=1 rewrites the files. Read the diff before you
 --- commit it.
 local support = require "support"
 local nw = require "nestwright"

@@ -364,7 +364,7 @@ describe("prefetch", function()
     s:prefetch(A, "i")
     local err = fails("cannot read A through", "refused", s.cache_read, s, A, "global")
     assert.truthy(tostring(err):find "which does not use it")
-    fails("cannot inline P", "refused", s.compute_inline, s, "P") -- without P, the loop would contain only the prefetch
+    fails("cannot inline P", "refused", s.compute_inline, s, "P") -- without P, the loop contains only the prefetch
     local t, _, P = two_stages(6, 16)
     t:prefetch(P, t:loops(P)[1])
     fails("cannot inline P: it is prefetched", "refused", t.compute_inline, t, P)

@@ -301,7 +301,7 @@ describe("a picture that is drawn with letters", function()
     local rows = 0 -- the rows of letters: at least four in each of the three lanes
     for line in text:match "^.-touched":gmatch "[^\n]+" do if line:find "[A-E][A-E]" then rows = rows + 1 end end
     assert.is_true(rows >= 12, text)
-    assert.truthy(text:find "DDDD" and text:find "EEEE", text) -- the worst outcomes are drawn over the others
+    assert.truthy(text:find "DDDD" and text:find "EEEE", text) -- the worst outcomes are drawn over other outcomes
   end)
 
   it("shows the sets of a cache, and says what the letters mean", function()

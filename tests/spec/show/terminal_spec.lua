@@ -366,7 +366,7 @@ describe("a picture on a terminal", function()
     for n = 1, #data - 1 do assert.equal(4096, #data[n]) end
     assert.equal("iVBORw0KGgo", data[1]:sub(1, 11))
     assert.truthy(text:find "A: 4 accesses")
-    child:send "1 + 1\n" -- the answer of the terminal was read completely; a second picture sends no query
+    child:send "1 + 1\n" -- the answer of the terminal was read completely, and a second picture sends no query
     text = shown "nw> "
     assert.truthy(text:find "^1 %+ 1\r?\n2\r?\n", text)
     child:send "p\n"

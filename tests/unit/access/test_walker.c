@@ -49,7 +49,7 @@ static void sizes_are_given(void **state) {
   for (int64_t n = 0; n < 6; n++) assert_int_equal(assert_walked(*state, text, &n), n * (1 + 3 * n));
 }
 
-// A small local array is kept in registers; a workspace is in memory.
+// A small local array is kept in registers, but a workspace is in memory.
 static void registers_are_not_memory(void **state) {
 #define SUMS(scope)                                                                                                    \
   "program p\ninput A: f32[8, 16]\noutput B: f32[8]\ntemp S: f32[8] " scope "\nfor i in 0..8:\n  alloc S[i..i + 1]:\n" \

@@ -92,7 +92,7 @@ static void halves_round_to_nearest_even(void **state) {
   assert_int_equal(nw_f32_to_f16(0x1.8p-25f), 1);
   assert_int_equal(nw_f32_to_bf16(1 + 0x1p-8f), 0x3f80);
   assert_int_equal(nw_f32_to_bf16(1 + 0x3p-8f), 0x3f82);
-  // If the number were rounded to float first, it would become a tie, which is rounded down.
+  // Rounded to float first, the number becomes a tie, which is then rounded down.
   assert_int_equal(nw_f64_to_f16(1 + 0x1p-11 + 0x1p-40), 0x3c01);
   assert_int_equal(nw_f64_to_bf16(-(1 + 0x1p-8 + 0x1p-40)), 0xbf81);
   assert_int_equal(nw_f64_to_f16(1e300), 0x7c00);

@@ -293,7 +293,7 @@ static inline nw_affine_node *draw_part(drawing *g, around in, int depth) {
 }
 
 // Places the arrays one after another in memory. Each array has the size of its accessed range. It begins at a line, at
-// a page, or at a multiple of 8 bytes. In the last case, it may share a line with the array before it.
+// a page, or at a multiple of 8 bytes. In the last case, the array may share a line with the previous array.
 static inline void draw_arrays(drawing *g) {
   for (int a = 0; a < g->narrays; a++) {
     static const int64_t gap[] = {64, 64, 4096, 4096, 4096, 8};

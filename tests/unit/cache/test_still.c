@@ -73,8 +73,8 @@ static void a_body_that_does_not_fit(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "a body", &d, &o) < 0.08);
 }
 
-// Y[c][y][x] += X[c][y + r][x + q] for 8 channels at a time. Rows of X and Y have different lengths. So from row to
-// row, the distance in sets between the accesses to X and to Y changes, and no two columns begin at the same sets.
+// Y[c][y][x] += X[c][y + r][x + q] for 8 channels at a time. Rows of X and Y have different lengths. The distance in
+// sets between the accesses to X and to Y therefore changes from row to row, and no two columns begin at the same sets.
 static void columns_that_drift(void **state) {
   drawn d = draw_open();
   enum { CS, X, Y, C, R, Q };

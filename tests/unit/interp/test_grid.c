@@ -115,8 +115,8 @@ static nw_stmt *nth_barrier(nw_program *p, int *n, nw_stmt *s, nw_path *path) {
   return NULL;
 }
 
-// Runs the lowered program without its n-th barrier, and sets *raced if there is a race. Returns false if there is no
-// such barrier.
+// Runs the lowered program without its n-th barrier, and sets *raced if there is a race. Returns false if the program
+// has fewer barriers.
 static bool run_without(nw_ctx *c, const nw_program *p, int n, bool *raced) {
   nw_path path;
   nw_exec *e = nw_lower(p, NULL);

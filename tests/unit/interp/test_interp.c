@@ -1,4 +1,4 @@
-// Compares the results of interpreted programs with those of their definitions.
+// Compares the results of interpreted programs with the results of their definitions.
 #include "running.h"
 
 static void a_product(void **state) {

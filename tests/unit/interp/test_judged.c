@@ -307,8 +307,8 @@ static bool binds_no_reduce(void *env, nw_stmt *s) {
   return true;
 }
 
-// Reverses a marked loop, unless it binds a reduce axis. A marked loop that binds a reduce axis has at most one
-// iteration. If this loop has no iteration, the init of the reduction is still executed, at the first value of the
+// Reverses a marked loop if the loop does not bind a reduce axis. A marked loop that binds a reduce axis has at most
+// one iteration. If this loop has no iteration, the init of the reduction is still executed, at the first value of the
 // loop. A reversed loop begins at another value.
 static bool reverse_marked(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];

@@ -1,11 +1,11 @@
 // Evaluates an expression by the rules of docs/language.md and ops.def. Uses no code of core/ir except the types of
 // nodes.
 //
-// Integers wrap at their width. f32 and the halves are computed in f32; a half is rounded only by a store or a cast. A
-// division by 0 and a read outside a buffer have no value. `and` and `or` evaluate both sides; a select evaluates only
-// the branch taken.
+// Integers wrap at their width. f32 and the halves are computed in f32. A half is rounded only by a store or a cast. A
+// division by 0 and a read outside a buffer have no value. `and` and `or` evaluate both sides. A select evaluates only
+// the branch that it takes.
 //
-// A read `A[e]` is memory.of[dtype][e]; a variable i, j, k or l is in memory.var.
+// A read `A[e]` is memory.of[dtype][e]. A variable i, j, k or l is in memory.var.
 #pragma once
 #include "ir/expr/fold.h"
 #include <float.h>
@@ -206,7 +206,7 @@ static inline value vector_lane(memory *m, const nw_expr *e, int lane) {
   return number(wrapped((nw_dtype)e->type.dtype, (uint64_t)a.i + (uint64_t)lane * (uint64_t)b.i));
 }
 
-// Returns the value of e in one lane; a scalar has the same value in each lane.
+// Returns the value of e in one lane. A scalar has the same value in each lane.
 static inline value meaning(memory *m, const nw_expr *e, int lane) {
   switch (e->op) {
   case NW_OP_INT: return number(e->i);

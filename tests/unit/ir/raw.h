@@ -1,4 +1,4 @@
-// Expressions that are not folded, and the comparison of such an expression with the result of the constructors.
+// Makes expressions that are not folded, and compares an unfolded expression with the result of the constructors.
 #pragma once
 #include "meaning.h"
 #include <setjmp.h>

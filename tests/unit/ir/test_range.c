@@ -400,8 +400,8 @@ static void proofs_are_fast(void **state) {
   assert_true(us < 500);
 }
 
-// `and` and `or` evaluate both operands. So one operand must not remove a clamp of a divisor in the other operand, even
-// if the condition makes the clamp superfluous.
+// `and` and `or` evaluate both operands. One operand must therefore not remove a clamp of a divisor in the other
+// operand, even if the condition makes the clamp superfluous.
 static void a_condition_beside_a_divisor_does_not_guard_it(void **state) {
   env *e = *state;
   push(e, "i", "0", "7");
@@ -411,8 +411,8 @@ static void a_condition_beside_a_divisor_does_not_guard_it(void **state) {
   SIMPLIFIES("select(0 < i, 100 // max(i, 1), 5)", "select(0 < i, 100 // i, 5)");
 }
 
-// A branch of a select must not be evaluated outside the select. So a bound must not contain a read or a quotient from
-// a branch.
+// A branch of a select must not be evaluated outside the select. A bound must therefore not contain a read or a
+// quotient from a branch.
 static void a_bound_does_not_evaluate_what_a_condition_guards(void **state) {
   env *e = *state;
   push(e, "i", "-2", "7");

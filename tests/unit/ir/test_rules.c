@@ -20,7 +20,7 @@ static const char *const numbers[] = {"a", "b", "c", "e"};
 static const char *const floats[] = {"f32(a)", "f32(b)", "f32(c)", "f32(e)"};
 static const char *const bools[] = {"(f32(a) < f32(b))", "(f32(b) < f32(c))", "(f32(c) < f32(e))", "(f32(e) < f32(a))"};
 
-// Replaces the letters of a text by values; the values of the constants are `c` and `d`.
+// Replaces the letters of a text by values. The values of the constants are `c` and `d`.
 static char *spell(const char *s, const char *const *by, const char *x, int c, int d) {
   nw_str out = {0};
   for (const char *p = s; *p; p++) {

@@ -144,7 +144,7 @@ static value nth_value(nw_dtype t, long n) {
   return number(t == NW_I8 ? n - 128 : n);
 }
 
-// Tries every value if there are few; otherwise draws `few` values.
+// Tries every value if there are few values. Otherwise draws `few` values.
 static letters choose_letters(const reader *r, long few) {
   letters l = {.index = r->index, .all = true, .count = 1};
   for (int i = 0; i < LETTERS; i++) {

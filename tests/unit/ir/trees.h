@@ -1,4 +1,4 @@
-// Random unfolded expressions, with the operations and dtypes that a profile names.
+// Makes random unfolded expressions, with the operations and dtypes that a profile names.
 #pragma once
 #include "raw.h"
 

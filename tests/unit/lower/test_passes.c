@@ -213,7 +213,7 @@ static const char masked_tile[] =
     "        block C of C (i = i_2 in 0..4, j = 16*j_o + j_2 in 0..N) where 16*j_o + j_2 < N:\n"
     "          C[i, j] = T[i, j]\n";
 
-// The tile is accumulated in whole vectors; reads of B and writes of C are masked.
+// The tile is accumulated in whole vectors. Reads of B and writes of C are masked.
 static void a_masked_tile_lives_in_registers(void **state) {
   char *t = lowered(*state, masked_tile, NULL);
   assert_has(t, "T[ramp(48, 1, 16)] = fma(broadcast(A[k_1 + 24], 16), B[");
@@ -288,7 +288,7 @@ static void an_unknown_pass_is_named(void **state) {
   nw_program_release(p);
 }
 
-// Vectors and unrolled copies are made, unless the caller asks to keep the loops. A target without vectors gets no
+// Vectors and unrolled copies are made if the caller does not ask to keep the loops. A target without vectors gets no
 // vectors.
 static void a_target_chooses_its_passes(void **state) {
   lowering *l = *state;

@@ -1,8 +1,8 @@
 // Every row of rewrites.def that a pass applies must keep the stored value. Random trees of every dtype to which the
 // row applies are tried.
 //
-// fma rounds once, while a product and a sum round twice. So fma is compared only where the product is exact: for small
-// numbers, zeros, infinities and NaN.
+// fma rounds once, while a product and a sum round twice. fma is therefore compared only where the product is exact:
+// for small numbers, zeros, infinities and NaN.
 #include "../ir/rows.h"
 #include "lower/pass.h"
 

@@ -1,5 +1,5 @@
---- The work of one session: steps, refusals, counts, code, runs. Other sessions run in other threads at the same time. Returns a
---- digest of all results, which must not depend on the other sessions.
+--- Does the work of one session: steps, refusals, counts, code, runs. Other sessions run in other threads at the same time. Returns
+--- a digest of all results. The digest must not depend on other sessions.
 local seed = ...
 local nw = require "nestwright"
 local core = require "nestwright.core"

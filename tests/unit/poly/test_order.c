@@ -1,7 +1,7 @@
 // Tests steps that are judged by the order of executions: reorders, skews, splits, fused loops, in-place updates.
 #include "judging.h"
 
-// A heat equation over time; S holds the values of all time steps.
+// A heat equation over time. S holds the values of all time steps.
 #define HEAT                                                                                                           \
   "program heat\ninput A: f32[16]\noutput S: f32[8, 16]\n"                                                             \
   "for x in 0..16:\n  block S0 of S0 (t = 0 in 0..1, x = x in 0..16):\n    S[t, x] = A[x]\n"
@@ -179,7 +179,7 @@ static void fused(void **state) {
           NW_REFUSE_COVER, "B[0, 1] is never written when N = 1, M = 2");
 }
 
-// Each element of a row needs the element before it, so the pieces of the fused loop must run in the order of f.
+// Each element of a row needs the previous element, so the pieces of the fused loop must run in the order of f.
 static void fused_in_pieces(void **state) {
 #define PLACE "program m\nsize N >= 1\nsize M >= 1\ninput A: f32[N, M]\noutput B: f32[N, M]\n"
 #define NEXT "B[i, j] = select(0 < j, B[i, max(j - 1, 0)], A[i, j])\n"

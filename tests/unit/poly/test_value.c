@@ -29,7 +29,7 @@ static void compute_at(void **state) {
   "  for i in 0.." #n ":\n    block X of X (i = i in 0.." #n "):\n      X[i] = A[min(i, " #last ")]*2.0\n"
 #define WIDE "temp X: f32[72]\nalloc X[0..72]:\n"
 
-// X may get more elements than before. The old elements must keep their values; the new ones may have any value.
+// X may get more elements than before. The old elements must keep their values. The new elements may have any value.
 static void reads_that_stop_at_the_end(void **state) {
   accepts(*state, stages, STAGES TEMP "alloc X[0..64]:\n" NAIVE_READS(64, 63) NAIVE_Y, 'v');
   accepts(*state, stages, STAGES WIDE NAIVE_READS(72, 63) NAIVE_Y, 'v');
@@ -247,7 +247,7 @@ static void written_back_too_early(void **state) {
   assert_string_equal(r->loops[0], "k_o");
 }
 
-// The sum of every tile relies on an init before it, but only the tiles i_o < 3 execute this init.
+// The sum of every tile needs an init before the sum, but only the tiles i_o < 3 execute this init.
 static void init_in_some_tiles_only(void **state) {
   refuses(*state, gemm,
           GEMM "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n"
@@ -284,7 +284,7 @@ static void tile_with_one_contribution_twice(void **state) {
 }
 
 // R, a reduction, is computed inside its reader. Each iteration computes two elements of R. The next iteration computes
-// one of them again.
+// one of these elements again.
 static void reduction_computed_at(void **state) {
 #define ROWS "program rows\ninput A: f32[32, 8]\noutput Y: f32[31]\ntemp R: f32[32]\n"
   static const char before[] = ROWS "alloc R[0..32]:\n  for i in 0..32:\n    for k in 0..8:\n      block R of R (i = i "

@@ -16,7 +16,7 @@ typedef struct figures {
 } figures;
 
 // Sets a field. An element of a list can be set only after the previous element, and the calibration may not report the
-// previous element. So the elements with lower indices are set first.
+// previous element. The elements with lower indices are therefore set first.
 static bool set(figures *f, const char *path, double value) {
   char before[64];
   const char *open = strchr(path, '[');

@@ -22,7 +22,7 @@ static void fill_awkward(nw_array *a, uint64_t seed) {
   }
 }
 
-// All NaNs are equal; everything else must have the same bits.
+// True if all elements have the same bits. All NaNs are equal. Otherwise sets `at` to the first element that differs.
 static bool same(const nw_array *a, const nw_array *b, int64_t *at) {
   size_t n = (size_t)nw_dtype_bytes(a->dtype);
   for (int64_t i = 0; i < a->count; i++) {

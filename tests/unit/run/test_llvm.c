@@ -50,7 +50,7 @@ static void lacks(const char *code, const char *part) {
   "program p\ninput A: " type "[64]\ninput B: " type "[64]\noutput C: " type "[64]\n" mark                             \
   "for i in 0..64:\n  block C of C (i = i in 0..64):\n    C[i] = " rest "\n"
 
-// Arithmetic on integer data wraps. So these operations must not have the flag nsw, which says that they never
+// Arithmetic on integer data wraps. These operations must therefore not have the flag nsw, which says that they never
 // overflow.
 static void integers_of_data_wrap(void **state) {
   char *code = code_of(*state, LOOP("", "i32", "A[i]*B[i] + A[i]"));
@@ -60,7 +60,7 @@ static void integers_of_data_wrap(void **state) {
   free(code);
 }
 
-// A product and a sum remain two operations unless the program fuses them. Nothing is reassociated.
+// A product and a sum remain two operations if the program does not fuse them. Nothing is reassociated.
 static void floats_are_as_written(void **state) {
   char *code = code_of(*state, LOOP("", "f32", "A[i]*B[i] + A[i]"));
   lacks(code, "fast");

@@ -44,7 +44,7 @@ static void vectorize_over_a_reduction(void **state) {
   nw_sched_release(s);
 }
 
-// The fused loop j_k runs through the reductions of several elements, one after the other. With its inner part as the
+// The fused loop j_k runs through the reductions of several elements, one after the other. If its inner part is the
 // outer loop, some contributions come before the init.
 static void the_init_comes_first(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
