@@ -1,5 +1,5 @@
 --- Checks that no code reads a text that is printed for people. If NW_SCRAMBLE is set, a test build reverses every word that it
---- prints. Then only printed texts may change, and no results. Two environment variables can be set. NW_HOUSE is a build with
+--- prints. This must change only printed texts, and no results. Two environment variables can be set. NW_HOUSE is a build with
 --- NW_MUTANTS (default: build/dev). NW_SPECS is the folder of the specs to run (default: tests/spec).
 local left_out = require "_left_out"
 

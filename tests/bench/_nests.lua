@@ -123,7 +123,7 @@ nests.step = {
   against = function(S, A, t, x, n) return S(t - 1, nw.min(x + 1, n - 1)) + A(t, x) end, -- (1, -1)
   heat = function(S, _, t, x, n) return S(t - 1, nw.max(x - 1, 0)) + S(t - 1, x) - S(t - 1, nw.min(x + 1, n - 1)) end,
   mirror = function(S, A, t, x, n) return S(t - 1, n - 1 - x) + A(t, x) end, -- (1, d) for many distances d
-  sweep = function(S, _, t, x, n) -- reads the new value on the left and the old one on the right
+  sweep = function(S, _, t, x, n) -- reads the new value on the left and the old value on the right
     return nw.select(nw.gt(x, 0), S(t, nw.max(x - 1, 0)), 0) - S(t - 1, nw.min(x + 1, n - 1))
   end,
   along = function(S, A, t, x) -- a running sum within each row and over rows: (0, 1) (1, 0)

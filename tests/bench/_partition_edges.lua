@@ -37,7 +37,7 @@ local function direct(n, taps)
 end
 
 -- Splits the outputs into tiles. The last tile begins earlier, so that it has the full size. Taps t and t + 16 of neighbouring
--- vectors of outputs read the same vector, so one load is sufficient for both.
+-- vectors of outputs read the same vector, so one load is sufficient for both taps.
 local function tile_outputs(s, loop)
   local outer, inner = s:split(loop, {factor = TILE, tail = "shift"})
   local block, lane = s:split(inner, LANES)

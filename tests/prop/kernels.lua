@@ -1,6 +1,6 @@
---- Makes intrinsics for random steps. Each intrinsic is one loop of a map, a copy, a sum or a product, with a small extent. All of
---- them are functions of one C library, which is compiled once. The name of an intrinsic gives its operation, dtype and extent, for
---- example "add_i32_4".
+--- Makes intrinsics for random steps. Each intrinsic is one loop of a map, a copy, a sum or a product, with a small extent. All
+--- intrinsics are functions of one C library, which is compiled once. The name of an intrinsic gives its operation, dtype and
+--- extent, for example "add_i32_4".
 local nw = require "nestwright"
 
 local kernels = {}

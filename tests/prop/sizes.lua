@@ -114,8 +114,8 @@ end
 local BEYOND = 24
 
 --- Returns the list of values {M=, N=} with which a schedule is run. If the schedule has assumptions, the list has at most 12
---- values of the case that satisfy them. If no values of the case satisfy them, the list has only the first larger values that do.
---- If no larger values satisfy the assumptions, the list is empty.
+--- values of the case that satisfy them. If no values of the case satisfy the assumptions, the list has only the first larger
+--- values that satisfy them. If no larger values satisfy the assumptions, the list is empty.
 function sizes.values_for(case, s)
   if not s:text():find "\nassume " then return sizes.values(case) end
   local list = {}

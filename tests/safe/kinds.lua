@@ -1,5 +1,5 @@
---- Lists the kinds of text that Nestwright reads. kinds.prepare writes valid texts of each kind to files once, because some take
---- long to make. A kind has the fields
+--- Lists the kinds of text that Nestwright reads. kinds.prepare writes valid texts of each kind to files once, because some texts
+--- take long to make. A kind has the fields
 ---   name    its name
 ---   share   how often it is drawn, in relation to the other kinds
 ---   ending  the ending of its files
@@ -56,7 +56,7 @@ local function replay(text)
   look_at_schedule(s, SHAPES[name] and name or "gemm")
 end
 
--- A trace in Lua is a program of the user, so its mistakes may cause errors of Lua. It is stopped if it runs too long.
+-- A trace in Lua is a program of the user, so its mistakes may cause errors of Lua. The program is stopped if it runs too long.
 local function run_trace(text)
   local name = text:match "^%-%- (%w+)\n"
   name = SHAPES[name] and name or "gemm"

@@ -57,7 +57,7 @@ local LAYOUTS = {
 
 return function(case, t)
   --- Makes T = 2*A, 4 by 4. C reads the first column of T, and D the last row. If two elements of T are stored at the same place,
-  --- one is lost.
+  --- an element is lost.
   local function scheduled(dtype)
     local A = nw.placeholder({4, 4}, dtype, "A")
     local T = nw.compute({4, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -173,7 +173,7 @@ return function(case, t)
     end)
   end
 
-  -- Calls that add to elements. In some layouts, several of these elements are stored at the same place.
+  -- The calls add to elements of T. In some layouts, several elements of T are stored at the same place.
   for _, l in ipairs {{"columns", function(i, j) return j, i end, true}, {"diagonals", function(i, j) return i + j end},
     {"pairs of rows at one place", function(i, j) return i // 2, j end}} do
     for _, first in ipairs {"call", "layout"} do

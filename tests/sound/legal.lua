@@ -1,4 +1,5 @@
---- Steps that are legal but were once refused. Every step must be accepted, and the results must be those of the definition.
+--- Makes steps that are legal but were once refused. Every step must be accepted, and the results must equal the results of the
+--- definition.
 local nw = require "nestwright"
 local filled = require("values").filled
 

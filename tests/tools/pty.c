@@ -1,5 +1,5 @@
 // The Lua module "nw_pty" drives a program on a pseudo-terminal, as a person does. Only the end-to-end tests and the
-// interactive bench use it.
+// interactive bench use this module.
 #include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>

@@ -38,7 +38,7 @@ describe("expressions", function()
   end)
 
   -- Expressions that are made outside a compute share one memory pool, and a large pool is replaced by a new one. The old pool was
-  -- once freed before a compute had read its extents from it. The error was then "the extent of j is of type bool".
+  -- once freed before a compute had read its extents from this pool. The error was then "the extent of j is of type bool".
   it("can be extents although their memory pool is replaced", function()
     for round = 1, 30 do
       do

@@ -70,7 +70,7 @@ describe("compiled code", function()
     assert.equal(2 / 4 + 10 * (1 + 8 / 2) + 70, e.together)
   end)
 
-  -- If the simulation takes each branch as a real run does, it executes the expected number of instructions.
+  -- If the simulation takes each branch as a real run does, the simulation executes the expected number of instructions.
   it("is simulated completely, including parallel loops", function()
     local function ratio(change)
       local s = nw.schedule(require "nestwright.measure.workloads".make("test", "gemm", 32, 48, 40))

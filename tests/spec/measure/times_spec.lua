@@ -1,4 +1,4 @@
---- Tests pictures of measured times. What is drawn is compared with the samples. Also tests which times are distinguishable, and
+--- Tests pictures of measured times. The drawn data is compared with the samples. Also tests which times are distinguishable, and
 --- invalid input.
 local nw = require "nestwright"
 local support = require "support"

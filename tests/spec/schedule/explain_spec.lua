@@ -93,7 +93,7 @@ describe("s:explain()", function()
     local O = nw.compute({8}, function(x) return nw.sum(P(x + r) * W(r), r) end, "O")
     local s = nw.schedule(O)
     s:compute_inline(P)
-    local _, lesson = refuse(s, "parallel", "r") -- the first update adds 0, so only the loss of the second one is visible
+    local _, lesson = refuse(s, "parallel", "r") -- the first update adds 0, so only the loss of the second update is visible
     assert.truthy(lesson:find "writes O%[0%] = 2\n  writes O%[0%] = 0\n  after these two O%[0%] should be 2, is 0")
   end)
 

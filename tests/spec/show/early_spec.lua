@@ -1,4 +1,5 @@
---- Tests that long work says so early: a step that makes much code, a compile, a prediction, and the start of a notebook.
+--- Tests that long work is announced before it begins or soon afterwards: a step that makes much code, a compile, a prediction, and
+--- the start of a notebook.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local pty = require "nw_pty"

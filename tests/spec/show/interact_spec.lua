@@ -9,8 +9,8 @@ local fails = support.fails
 
 widgets.listen()
 
--- Calls f(front) while a front end is connected. `form` is the version of ipywidgets that it imitates, 6 or 8. `front` has the
--- messages that it received, and functions for actions of the user.
+-- Calls f(front) while a front end is connected. `form` is the version of ipywidgets that the front end imitates, 6 or 8. `front`
+-- has the messages that it received, and functions for actions of the user.
 local function with_front(form, f)
   local seen = {}
   display.connect {publish = function(kind, content, metadata)

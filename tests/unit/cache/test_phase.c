@@ -1,5 +1,5 @@
 // Compares the cache model with the reference simulator. In some nests, loops begin at different bytes of the same
-// lines. In others, the cache holds the same lines in another order after a loop.
+// lines. In other nests, the cache holds the same lines in another order after a loop.
 #include "../lower/lowering.h"
 #include "nests.h"
 

@@ -1,5 +1,5 @@
 // Compares the cache model with the reference simulator. In some nests, iterations request the same lines again. In
-// others, no state of the cache occurs twice.
+// other nests, no state of the cache occurs twice.
 #include "../lower/lowering.h"
 #include "nests.h"
 
@@ -41,7 +41,7 @@ static void random_rows(void **state) {
 
 // X[0] is read while X[j] is written, and the cache has three lines. When j reaches the second line of X, the loop uses
 // four lines. In the first iteration with four lines, X[0] hits in a line that was written. The second iteration with
-// four lines evicts this line. From the third on, all iterations have the same counts.
+// four lines evicts this line. From the third iteration with four lines on, all iterations have the same counts.
 static void a_line_written_before(void **state) {
   drawn d = draw_open();
   int slot[] = {0};

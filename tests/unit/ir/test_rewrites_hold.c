@@ -1,6 +1,6 @@
 // Every row of rewrites.def that core/ir applies must keep the value, for every dtype to which the row applies. Random
 // trees of the row's operations are made twice: by the constructors and the simplifier, and without folding. The values
-// of both must have the same bits.
+// of both forms must have the same bits.
 #include "rows.h"
 #include "ir/program/program.h"
 

@@ -13,8 +13,8 @@ static void threads_share_updates(void **state) {
           "by another thread");
 }
 
-// The init is executed when k is 0. The parallel loop f binds i and k, so one thread executes the init while others
-// already add to the element.
+// The init is executed when k is 0. The parallel loop f binds i and k, so one thread executes the init while other
+// threads already add to the element.
 static void init_among_the_threads(void **state) {
   static const char before[] = SUM "for f in 0..128:\n  atomic block R of R (i = f // 16 in 0..8, reduce k = f % 16 in "
                                    "0..16):\n    init R[i] = 0.0\n"
@@ -25,8 +25,8 @@ static void init_among_the_threads(void **state) {
           NW_REFUSE_REDUCTION, "another thread contributes");
 }
 
-// The last contributions to half of the elements are added by a piece that is not atomic. They conflict with updates by
-// other threads.
+// The last contributions to half of the elements are added by a piece that is not atomic. These contributions conflict
+// with updates by other threads.
 static void a_piece_that_is_not_atomic(void **state) {
 #define PIECES(mark)                                                                                                   \
   SUM "for z in 0..8:\n  init block R_init of R (i = z in 0..8):\n    R[i] = 0.0\n" mark                               \

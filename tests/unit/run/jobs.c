@@ -1,4 +1,4 @@
-// A library of functions for the worker to run. Most of them misbehave.
+// A library of functions for the worker to run. Most of the functions misbehave.
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>

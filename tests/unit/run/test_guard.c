@@ -94,7 +94,8 @@ static void accesses_beside_a_tensor_are_detected(void **state) {
     assert_true(reaches(c, NW_FENCE_BEFORE, 0, (reach){0, 4004, write}));
     assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){-4, 4, write}));
   }
-  // If a write beside the tensor does not reach the inaccessible page, it does not trap. It is detected after the call.
+  // A write beside the tensor that does not reach the inaccessible page does not trap. The write is detected after the
+  // call.
   assert_false(reaches(c, NW_FENCE_AFTER, 0, (reach){-4, 4, true}));
   assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){4004, 4, true}));
   assert_false(reaches(c, NW_FENCE_AFTER, 64, (reach){4004, 4, true}));

@@ -16,7 +16,7 @@ static void *keep_busy(void *arg) {
   return arg;
 }
 
-// If other threads keep the cores busy, the measured time depends on the scheduler of the operating system. Such a time
+// If other threads keep the cores busy, the measured time depends on the scheduler of the operating system. This time
 // must not be used as the cost.
 static void test_load_of_the_machine_is_not_a_cost(void **state) {
   (void)state;
