@@ -22,7 +22,8 @@ end
 
 --- Makes a GEMM of any shape. B is packed into panels of `nr` columns. The register tile has mr rows and nr columns. The rows are
 --- divided into blocks of mb rows. A large B is packed and used `jb` columns at a time, so that the packed columns are still in the
---- third-level cache when they are used. @param n integer|integer[] n, or {m, n, k}; sizes may be symbolic, with o.mb given
+--- third-level cache when they are used.
+--- @param n integer|integer[]   n, or {m, n, k}; sizes may be symbolic, with o.mb given
 function schedules.gemm(n, threads, o)
   o = o or {}
   local mr, nr, jb = o.mr or 8, o.nr or 32, o.jb or 512

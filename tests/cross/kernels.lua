@@ -1,6 +1,7 @@
 --- Exports the kernels of the golden files for another processor, links them, runs them in an emulator, and compares the results
---- with the results of the interpreter on this machine. usage: nestwright tests/cross/kernels.lua FOLDER [EMULATOR] Prints a line
---- for each kernel: "ok NAME" or "not ok NAME: why".
+--- with the results of the interpreter on this machine.
+--- usage: nestwright tests/cross/kernels.lua FOLDER [EMULATOR]
+--- Prints a line for each kernel: "ok NAME" or "not ok NAME: why".
 package.path = "tests/spec/?.lua;" .. package.path
 local nw = require "nestwright"
 local inside = require "nestwright.inside"

@@ -4,9 +4,9 @@
 --- oracle in plain C. The four ways are the definition, the interpreter on the scheduled program, the interpreter on the lowered
 --- program, and the JIT. A failing case is shrunk.
 ---
---- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N] The seed and the
---- number of a case determine the case. A long run can therefore be continued after an interruption, or be divided among processes.
---- With NW_FIGURES=FILE in the environment, the figures of the run are written there as a flat JSON object.
+--- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N]
+--- The seed and the number of a case determine the case. A long run can therefore be continued after an interruption, or be divided
+--- among processes. With NW_FIGURES=FILE in the environment, the figures of the run are written there as a flat JSON object.
 local here = arg[0]:match "^(.*)/[^/]*$"
 package.path = ("%s/?.lua;%s/../sound/?.lua;"):format(here, here) .. package.path
 local nw = require "nestwright"

@@ -4,8 +4,8 @@
 # (core/base/mutants.def). The dev build can switch mutants on (NW_MUTANTS). The last line is "N passed, N failed". A
 # mutant that no test detects is a failure: no test covers the code that the mutant changes.
 #
-# If the environment has NW_FIGURES=FILE, writes the counts to this file as a flat JSON object. usage: mutants.sh BUILD
-# [all] with "all", runs all suites on each mutant that its own test does not detect
+# If the environment has NW_FIGURES=FILE, writes the counts to this file as a flat JSON object.
+# usage: mutants.sh BUILD [all]     with "all", runs all suites on each mutant that its own test does not detect
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")

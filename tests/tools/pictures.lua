@@ -1,5 +1,6 @@
 --- Draws the pictures of docs/memory.md, docs/order.md, docs/partition.md and docs/pictures.md, and the pictures of
---- docs/measuring.md that need no measurement. usage: nestwright tests/tools/pictures.lua docs
+--- docs/measuring.md that need no measurement.
+--- usage: nestwright tests/tools/pictures.lua docs
 local nw = require "nestwright"
 local folder = arg[1] or "docs"
 
