@@ -1,7 +1,8 @@
 --- Compares the figures of two commits: _against.lua NAME OUT HERE.json[,...] THERE.json[,...] [DIRECTIONS.json] HERE and THERE are
 --- the figures of the runs of each commit. The runs of the two commits alternate, so that a change in the speed of the machine
---- affects both. The value of a figure is the median over the runs. Two lists of runs are distinguishable if all runs of one list
---- are faster than all runs of the other. For two equal programs with five runs each, the probability of this is 1/126.
+--- affects both. The value of a figure is the median over the runs. Two lists of values are distinguishable if every value of one
+--- list is greater than every value of the other list. For two equal programs with five runs each, the probability that the lists
+--- are distinguishable is 1/126.
 package.path = "tests/bench/?.lua;" .. package.path
 local json = require "nestwright.show.json"
 local bench = require "_bench"

@@ -122,8 +122,8 @@ function cachegrind.modelled(s)
   return {total = {nest:misses({levels = {LEVELS[1]}}).total[1], nest:misses({levels = LEVELS, feed = "misses"}).total[2]}}
 end
 
---- Returns the largest relative difference between the miss counts. Also returns, for each level, our count and that of cachegrind.
---- A difference of ALLOWED lines is ignored. ours_of(s) returns our counts. The default is to count with the simulator.
+--- Returns the largest relative difference between the miss counts. Also returns, for each level, our count and the count of
+--- cachegrind. A difference of ALLOWED lines is ignored. ours_of(s) returns our counts. The default is to count with the simulator.
 function cachegrind.compare(s, ours_of)
   local path = os.tmpname()
   write(path .. ".c", main_of(s))

@@ -1,4 +1,4 @@
---- The computations of the partition bench, and the kernels (tiles) for their loops. Only public primitives are used.
+--- Makes the computations of the partition bench, and the kernels (tiles) for their loops. Only public primitives are used.
 local nw = require "nestwright"
 local strategies = require "nestwright.partition.strategies"
 
@@ -10,7 +10,7 @@ local LANES = 16 -- number of f32 in a vector of this bench; a machine with narr
 
 partition.N, partition.K = 768, 768
 
---- By default, N and K have the values above.
+--- Returns a schedule of this GEMM. By default, N and K have the values above.
 function partition.gemm(M, N, K)
   N, K = N or partition.N, K or partition.K
   local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({N // LANES, K, LANES}, "f32", "B")
@@ -18,9 +18,9 @@ function partition.gemm(M, N, K)
   return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
 end
 
---- The same product with the strides that TVM gives to C by default: if a size is symbolic, the strides are symbolic, too. To model
---- this, C has a last dimension of extent S, so that its elements are S apart. In each call, S is 1. `_e` is the loop over this
---- dimension.
+--- Returns a schedule of the same product with the strides that TVM gives to C by default. If a size is symbolic, these strides are
+--- symbolic, too. To model this, C has a last dimension of extent S, so that its elements are S apart. In each call, S is 1. `_e`
+--- is the loop over this dimension.
 function partition.strided_gemm(M, N, K)
   N, K = N or partition.N, K or partition.K
   local S = nw.size("S", {min = 1})
@@ -136,7 +136,7 @@ function partition.cold_around(s)
   s:reorder("j_o", "i", "j_i")
 end
 
---- Like cold_around, but packs these columns of B in the same loop, before the tiles that use them.
+--- Does the same as cold_around, but packs these columns of B in the same loop, before the tiles that use them.
 function partition.cold_packed_around(s)
   local columns = 4 * LANES
   local copy = s:cache_read("B", "global", {"C"}, {layout = function(k, j) return j // columns, k, j % columns end})

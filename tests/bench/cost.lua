@@ -108,8 +108,8 @@ local function big_nest(number)
   return ok and bytes_of(nest) <= MOST_BYTES and nest or nil, kind
 end
 
--- Returns the number of lookups of the model divided by the number of accesses, or 1 if the model gives up. Returns nil if the
--- nest has too few accesses.
+-- Returns the number of lookups of the model divided by the number of accesses, or 1 if the model stops at a limit. Returns nil if
+-- the nest has too few accesses.
 local function share_of(nest, cache)
   local ok, m = pcall(nest.misses, nest, {levels = {cache}, feed = "full"})
   if not ok and m.code == "limit" then return 1, false end

@@ -1,5 +1,5 @@
---- Draws values for random inputs. Some inputs have small whole numbers, so that sums are exact in any order. Others have values of
---- the full range, including the special values of each dtype.
+--- Draws values for random inputs. Some inputs have small whole numbers, so that sums are exact in any order. Other inputs have
+--- values of the full range, including the special values of each dtype.
 local types = require "types"
 
 local data = {}

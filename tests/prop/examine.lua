@@ -80,7 +80,7 @@ function examine.trace(s, outputs)
   if read:text() ~= s:text() then return "the JSON trace makes another program:\n" .. s:trace() end
 end
 
---- Checks that a step that was refused as undecided is again refused as undecided, both on this schedule and on a new one.
+--- Checks that a step that was refused as undecided is again refused as undecided, both on this schedule and on a new schedule.
 function examine.undecided(s, outputs, err, apply)
   counts.undecided = (counts.undecided or 0) + 1
   local function differs(other, where)

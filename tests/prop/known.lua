@@ -116,7 +116,7 @@ function known.of(case, s, placed, option)
     marked = function() return loops_like "\n *%S+ for (%S+) in " end,
     once = function() return loops_like "for (%S+) in 0%.%.1:" end,
     size = #case.sizes > 0 and function(r) return r:pick(case.sizes).name end,
-    shared = function(stages) -- {loop, stage}: a loop that contains this stage and the next one
+    shared = function(stages) -- {loop, stage}: a loop that contains this stage and the next stage
       local list = {}
       for at = 1, #stages - 1 do
         local inside = {}

@@ -51,7 +51,7 @@ local function prompts()
   end)
 end
 
--- Kills prompts while they write the history. Every line of the file must then be complete, and be one that was typed.
+-- Kills prompts while they write the history. Every line of the file must then be complete, and be a line that was typed.
 local function killed(kills)
   local folder = state_in(sandbox.folder(), "history", OLD)
   for k = 1, kills do

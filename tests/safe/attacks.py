@@ -72,8 +72,8 @@ def framed(batch, chance):
 
 
 def buffers(batch, chance):
-    """Sends a cell with additional frames after the content. Such frames are buffers for a comm. A cell
-    ignores them and runs."""
+    """Sends a cell with additional frames after the content. These frames are buffers for a comm. A cell ignores them
+    and runs."""
     number = batch.must_run(1)
     batch.wait()
     batch.send("shell", batch.kernel.message(parts_of("execute_request", hit(number))) + [os.urandom(chance.choice([0, 1, 5000]))] * 3)
@@ -90,7 +90,7 @@ def replayed(batch, chance):
         again = chance.choice([whole, whole + [b"buffer"], [b"id"] + whole, [b"", b"a"] + whole])
         batch.send(chance.choice(["shell", "shell/2", "control", "stdin"]), again)
     batch.kept.append(whole)
-    batch.send("shell/2", chance.choice(batch.kept))  # a message of this batch or of an earlier one
+    batch.send("shell/2", chance.choice(batch.kept))  # a message of this batch or of an earlier batch
 
 
 def mutated(batch, chance):

@@ -209,7 +209,7 @@ def answers(kernel, failures, n):
 
 
 def histories(build, folder, failures, chance, n):
-    """Starts a kernel with a damaged history file. It must answer requests for the history."""
+    """Starts a kernel with a damaged history file. The kernel must answer requests for the history."""
     path = os.path.join(folder, "nestwright", "notebook_history")
     right = b"".join(json.dumps([s, line, f"x = {line}\nprint(x)"]).encode() + b"\n" for s in (1, 2, 3) for line in range(1, 9))
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -228,8 +228,8 @@ def histories(build, folder, failures, chance, n):
 
 
 def wrong_curve_keys(build, folder, failures, n):
-    """Connects clients that have a wrong public key of the kernel, or none. They must receive nothing, and the kernel must
-    continue."""
+    """Connects clients that have a wrong public key of the kernel, or no public key. They must receive nothing, and the
+    kernel must continue."""
     if not zmq.has("curve"):
         print("skipped curve: this libzmq was built without it")
         return 0

@@ -119,8 +119,8 @@ local function reduce(t, dtype, which)
 end
 
 return function(case, t)
-  --- Compares the compiled program with the lowered program in the interpreter. The user's program is not compared: its scalar math
-  --- functions may round differently from the vector forms.
+  --- Compares the compiled program with the lowered program in the interpreter. The user's program is not compared, because its
+  --- scalar math functions may round differently from the vector forms.
   local function like_lowered(s, _, arguments)
     local got, want = s:build {threads = 1}(table.unpack(arguments)), nw.interpret(s, arguments, {lowered = true})[1]
     t.same(t.list(got), t.list(want))

@@ -14,7 +14,7 @@ function kernels.gemm_tensors(m, n, k, dtype, bt)
   return {A, B, C}
 end
 
---- Returns C code for the computation of kernels.gemm_tensors. The options are those of kernels.gemm. All strides are arguments.
+--- Returns C code for the computation of kernels.gemm_tensors. It takes the options of kernels.gemm. All strides are arguments.
 function kernels.gemm_source(o)
   local t = C_TYPES[o.dtype or "i32"]
   return ([[

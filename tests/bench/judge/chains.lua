@@ -1,5 +1,5 @@
 --- The rows make complete schedules, step by step, as people write them for Halide and TVM. Other rows make illegal variants of
---- their steps.
+--- these steps.
 local nests = require "_nests"
 local nw = require "nestwright"
 

@@ -287,7 +287,7 @@ describe("fixed:", function()
   end)
 
   it("the settings of a loop are kept when its stage moves", function()
-    -- The new loop had the same name and id as the old one, and was confused with it.
+    -- The new loop had the same name and id as the old loop, and was confused with the old loop.
     local A = nw.placeholder({64, 64}, "f32", "A")
     local T = nw.compute({64, 64}, function(i, j) return A(i, j) + 1 end, "T")
     local s = nw.schedule(nw.compute({64, 64}, function(i, j) return T(i, j) * 2 end, "O"))

@@ -129,7 +129,7 @@ describe("strategies of partitioning:", function()
     local s = nw.schedule(nw.compute({size}, function(i) return A(i) + 1 end, "C"))
     s:split("i", 4, {tail = "predicate"})
     assert.equal(0, nw.partition.conditions(s, "i_o"))
-    assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- the mask of the load and that of the store
+    assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- the mask of the load, and the mask of the store
   end)
 
   it("our version of TVM's pass gives right results for every number of iterations", function()

@@ -17,7 +17,7 @@ local function sums(width, dtype)
   return s
 end
 
--- Makes a stage that reads shifted and reversed elements, and zeros outside the array. The loads have masks, and so do the stores
+-- Makes a stage that reads shifted and reversed elements, and zeros outside the array. The loads have masks. The stores have masks
 -- if the split leaves a tail.
 local function shifted(width, n, tail)
   local A = nw.placeholder({n}, "f32", "A")

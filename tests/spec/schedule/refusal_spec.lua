@@ -28,8 +28,8 @@ local function refused(s, name, ...)
   return err.refusal
 end
 
--- Returns, for the current program ("now") and the refused one ("refused"), the instances in order and the records of the source
--- and the sink.
+-- Returns {now = table of the current program, refused = table of the refused program}. Each table has the instances in order, and
+-- the records of the source and the sink.
 local function programs(p)
   local out = {now = {}, refused = {}}
   for _, row in ipairs(p.rows) do

@@ -110,7 +110,7 @@ static const nw_expr *two(writing *w, nw_op op, const nw_expr *a, const nw_expr 
   return nw_raw(w->pool, op, a->type, 2, (const nw_expr *[]){a, b});
 }
 
-// Floats are not reassociated: a + (b + c) keeps its parentheses, but (a + b) + c needs none.
+// Floats are not reassociated: a + (b + c) keeps its parentheses, but (a + b) + c needs no parentheses.
 static void operands_keep_their_order(void **state) {
   writing *w = *state;
   const nw_expr *x[3];

@@ -1,5 +1,5 @@
-// Two sessions in two threads of one process must give the same results as each alone. ThreadSanitizer checks the data
-// that they share.
+// Two sessions in two threads of one process must give the same results as each session alone. ThreadSanitizer checks
+// the data that the sessions share.
 #include <lauxlib.h>
 #include <lualib.h>
 #include <pthread.h>
