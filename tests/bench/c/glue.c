@@ -51,8 +51,8 @@ static void *array_at(lua_State *L, int at) {
   return lua_touserdata(L, at);
 }
 
-// Defines the Lua function of a kernel of kernels.c: NAME(sizes..., arrays..., times). It calls the kernel `times` times
-// and returns the CPU seconds of one call.
+// Defines the Lua function of a kernel of kernels.c: NAME(sizes..., arrays..., times). The function calls the kernel
+// `times` times and returns the CPU seconds of one call.
 #define KERNEL(name, n, call)                                                                                          \
   static int l_##name(lua_State *L) {                                                                                  \
     int times = size_at(L, n);                                                                                         \
