@@ -1,4 +1,5 @@
-// Reads arguments. Every failure names the argument, the expected kind, and the kind that was given.
+// Reads arguments. Every error names the argument. If the argument has a wrong type, the error also names the expected
+// type and the given type.
 #include "bind.h"
 #include "ir/expr/fold.h"
 #include <string.h>
@@ -37,7 +38,7 @@ void nwl_is_string(lua_State *L, int arg, const char *name) {
   if (lua_type(L, arg) != LUA_TSTRING) expected(L, arg, name, "a string");
 }
 
-// Returns a C string. It would end at the first NUL, so a text that contains a NUL is rejected rather than truncated.
+// Returns the argument as a C string. A C string ends at the first NUL, so a text that contains a NUL is an error.
 const char *nwl_string(lua_State *L, int arg, const char *name) {
   nwl_is_string(L, arg, name);
   size_t n;
@@ -91,8 +92,8 @@ double nwl_number_or(lua_State *L, int arg, const char *name, double fallback) {
   return lua_tonumber(L, arg);
 }
 
-// Returns this library's name for a dtype that is named as in other libraries ("float32": f32, "uint8": u8, "double":
-// f64); NULL if the name is unknown. The result may be a string on the stack.
+// Converts the name of a dtype in other libraries to the name in this library: f32 for "float32", u8 for "uint8", f64
+// for "double". Returns NULL if the name is unknown. The result may be a string on the stack of L.
 static const char *dtype_elsewhere(lua_State *L, const char *s) {
   static const char *const names[][2] = {{"float", "f"}, {"uint", "u"}, {"int", "i"}, {"bfloat", "bf"}};
   if (!strcmp(s, "float") || !strcmp(s, "double")) return *s == 'f' ? "f32" : "f64";

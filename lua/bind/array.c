@@ -33,7 +33,8 @@ static void push_element(lua_State *L, const nw_array *a, int64_t flat) {
   }
 }
 
-// Stores a whole number in an integer array. A fraction, or a number out of range, is an error.
+// Stores a whole number or a boolean in an array of integers or booleans. A fraction, or a number that is out of range,
+// is an error.
 static void store_int(lua_State *L, int arg, const char *name, nw_array *a, int64_t flat) {
   nw_dtype t = nw_array_dtype(a);
   if (lua_isboolean(L, arg)) {
@@ -386,6 +387,6 @@ const nwl_row nwl_data_rows[] = {
      "For tests: places tensors and temporaries at the edge of an inaccessible page."},
     {"refuse_memory", f_refuse_memory, "(n: integer): integer",
      "For tests: the n-th memory request of the core after this call fails; with n = 0, no request fails. Each "
-     "request decreases n by one. Returns what remained of the n of the previous call."},
+     "request decreases n by one. Returns the value to which the n of the previous call has decreased."},
     {NULL, NULL, NULL, NULL},
 };

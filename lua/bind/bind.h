@@ -1,13 +1,15 @@
-// Declares the binding of the core to Lua, which is the module nestwright.core.
+// Declares the functions that the files of this folder share. Together, these files make the Lua module
+// nestwright.core, through which Lua calls the core.
 //
-// Every C function that Lua can call is a row: name, C function, signature in LuaLS style, doc. Functions that are
-// written in Lua have such rows too (language/rows.lua). The metatables,
-// nw.help, completion, lua/meta and docs/reference.md are made from the rows, so nothing is documented twice.
+// Every C function that Lua can call has a row with its name, the C function, its signature (in the notation of LuaLS)
+// and its documentation. Functions that are written in Lua have rows of the same kind (language/rows.lua). The
+// metatables, nw.help, completion, lua/meta and docs/reference.md are made from the rows, so nothing is documented
+// twice.
 //
 // lua_error never jumps across frames of the core. A function here works in three phases. It reads its arguments, which
 // may raise an error. It calls the core, which raises no error. It pushes the results, which raises an error only if
 // memory runs out. A userdata gets its metatable while its pointer is still NULL. If an error is raised later, __gc
-// frees what the userdata owns at that time.
+// frees the object that the userdata owns by then.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -31,9 +33,9 @@ typedef struct nwl_class {
   const luaL_Reg *meta;
 } nwl_class;
 
-// The memory of every userdata: a pointer to an object of the core, and the function that releases its reference (NULL:
-// the userdata holds no reference). User value 1 is a Lua object that must outlive the userdata; user value 2 is for
-// use by the class.
+// The memory of every userdata. `p` points to an object of the core. `release` releases the reference of the userdata
+// to this object; NULL if the userdata holds no reference. User value 1 is a Lua object that must exist as long as the
+// userdata. User value 2 is not used.
 typedef struct nwl_box {
   void *p;
   void (*release)(void *p);
@@ -58,30 +60,30 @@ void *nwl_hold(nwl_box *b, void *p); // stores p in the object, which owns it fr
 void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if the value has another class
 bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that represents p; false if there is none
 void nwl_remember(lua_State *L, const void *p); // from now on, the value on top represents p
-// These functions raise the current failure of the context as an error if the pointer is NULL.
+// Each of these functions raises the current failure of the context as an error if the pointer is NULL.
 void nwl_push_expr(lua_State *L, const nw_expr *e);
 void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes over the reference
 void nwl_push_array(lua_State *L, nw_array *a); // takes over the reference
 void nwl_push_text(lua_State *L, char *s); // frees the heap string
 
-// ---- calls into the core (call.c)
+// ---- calls into the core (call.c), and fields of results (box.c)
 
-// Like lua_pushcfunction, for a function without upvalues that calls the core. If the core aborts the call
-// (nw_recovery), the function raises an error.
-// These set a field of the table on top.
+// Each of these functions sets a field of the table on top.
 void nwl_set_number(lua_State *L, const char *field, double value);
 void nwl_set_integer(lua_State *L, const char *field, int64_t value);
 void nwl_set_flag(lua_State *L, const char *field, bool value);
-void nwl_set_text(lua_State *L, const char *field, const char *value); // NULL: nil
+void nwl_set_text(lua_State *L, const char *field, const char *value); // if value is NULL, the field is nil
+// Works like lua_pushcfunction, for a function without upvalues that calls the core. If the core aborts a call of this
+// function (nw_recovery), the function raises an error.
 void nwl_push_function(lua_State *L, lua_CFunction fn);
-void nwl_set_functions(lua_State *L, const luaL_Reg *list); // stores such functions in the table on top
-// Like lua_pcall, but restores the recovery point (nw_recovery) afterwards, so that the caller can call the core again.
+void nwl_set_functions(lua_State *L, const luaL_Reg *list); // sets fields of the table on top by nwl_push_function
+// Works like lua_pcall, and then restores the recovery point (nw_recovery), so that the caller can call the core again.
 int nwl_pcall(lua_State *L, int arguments, int results);
 
 // ---- accesses and caches (memory.c)
 nw_sim_opts nwl_read_caches(lua_State *L, int at); // reads {levels, line, misses, conflicts}
 void nwl_push_missed(lua_State *L, const nw_missed *m); // pushes a table with the fields of *m
-void nwl_push_misses(lua_State *L, nw_misses *m); // pushes a list of such tables; frees m
+void nwl_push_misses(lua_State *L, nw_misses *m); // pushes a list of the tables of nwl_push_missed; frees m
 typedef struct nwl_walk { // the accesses to enumerate; argument 2 is {sizes, version?, thread?, threads?}
   const nw_program *program;
   int64_t size[NWL_MAX_DIMS];
@@ -89,14 +91,14 @@ typedef struct nwl_walk { // the accesses to enumerate; argument 2 is {sizes, ve
 } nwl_walk;
 void nwl_read_walk(lua_State *L, nwl_walk *w); // reads *w; argument 1 is the schedule
 void nwl_set_count(lua_State *L, const char *name, int64_t value); // sets a field of the table on top
-bool nwl_flag_in(lua_State *L, int at, const char *name);
+bool nwl_flag_in(lua_State *L, int at, const char *name); // true if the field of the table at `at` is a true value
 
 // ---- lists of accesses (trace.c)
 extern const char *const nwl_outcomes[NW_OUTCOMES];
 nwl_box *nwl_new_trace(lua_State *L); // pushes an object whose pointer is NULL
 void nwl_push_iteration(lua_State *L, const nw_iteration *x); // pushes a table with the fields of *x
 
-// outline.c: pushes the inputs and outputs of a program. `sizes` is the index of the argument with the sizes.
+// Pushes the inputs and outputs of a program (outline.c). `sizes` is the index of the argument with the sizes.
 void nwl_push_signature(lua_State *L, const nw_program *p, int sizes);
 
 void nwl_show_progress(lua_State *L); // program.c: shows the progress of long work on standard error
@@ -109,16 +111,17 @@ void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
 const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: reads a file name, which must not be empty
 const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback);
-// Returns the index of the argument in `words`, a NULL-terminated list. `fallback` is the index if there is no
-// argument; if it is negative, the argument is required.
+// Returns the index of the argument in `words`, a list that ends with NULL. Returns `fallback` if there is no argument.
+// If `fallback` is negative, the argument is required. Raises an error if the argument is not in the list.
 int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback);
 void nwl_function(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
-// Raises an error if v is not a value of the type. The hint of the error gives the range of the type. The parameter
-// `or` is a text that is appended to the hint.
+// Raises an error if v is not a value of the type t. The hint of the error gives the range of the type. The text `or`
+// is appended to the hint.
 void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char * or);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
-// Reads a whole number in least..most. The fallback may be outside of this range.
+// Returns a whole number from `least` to `most`. Returns `fallback` if there is no argument; it may be outside of this
+// range.
 int nwl_count_or(lua_State *L, int arg, const char *name, int least, int most, int fallback);
 double nwl_number_or(lua_State *L, int arg, const char *name, double fallback);
 nw_dtype nwl_dtype(lua_State *L, int arg, const char *name);
@@ -142,9 +145,9 @@ void nwl_push_loop(lua_State *L, int sched, int id); // pushes a loop of the sch
 nw_sched *nwl_loop_sched(lua_State *L, int arg); // pushes and returns the schedule of the loop at arg
 void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out);
 int nwl_apply(lua_State *L); // apply(schedule, primitive, {arguments}): takes one step
-int nwl_try(lua_State *L); // try, with the same arguments: returns whether the step would be legal
-int nwl_random_step(lua_State *L); // random_step(schedule, seed): a legal step, as a table
-int nwl_primitives(lua_State *L); // the table of primitives as data
+int nwl_try(lua_State *L); // try(schedule, primitive, {arguments}): returns whether the step is legal
+int nwl_random_step(lua_State *L); // random_step(schedule, seed): returns a legal step as a table
+int nwl_primitives(lua_State *L); // primitives(): returns the table of primitives as data
 
 // ---- executions of blocks (visits.c)
 

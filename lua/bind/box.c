@@ -1,5 +1,5 @@
-// Makes Lua values for objects of the core. Handles their ownership and their identity. Also makes the session of a Lua
-// state.
+// Makes Lua values for objects of the core, and keeps track of their owners and of the value that represents each
+// object. Also makes the session of a Lua state.
 #include "bind.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ static void tell_host(lua_State *L, nw_ctx *c) {
   lua_pop(L, 1);
 }
 
-// True if this Lua state already has a session: the module may be required again after package.loaded was cleared.
+// True if this Lua state already has a session, because package.loaded was cleared and the module is required again.
+// Then also calls tell_host.
 static bool known_session(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) == LUA_TUSERDATA) {
     tell_host(L, ((session *)lua_touserdata(L, -1))->ctx);
@@ -158,8 +159,8 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t) {
 
 static void release_array(void *p) { nw_array_release(p); }
 
-// Runs a step of the garbage collector, whose size corresponds to the bytes of the array, up to a limit. The collector
-// knows only the 32 bytes of the userdata, so it would run too late.
+// Runs a step of the garbage collector, because the collector counts only the few bytes of the userdata and runs too
+// late for large arrays. The size of the step is the size of the array in KiB, but at most 65,536.
 static void tell_collector(lua_State *L, const nw_array *a) {
   int64_t kib = nw_array_count(a) * nw_dtype_bytes(nw_array_dtype(a)) / 1024;
   if (kib > 64) lua_gc(L, LUA_GCSTEP, (int)(kib > 65536 ? 65536 : kib));
@@ -222,7 +223,8 @@ static int no_such_field(lua_State *L) {
 }
 
 // Looks up a key of an object. The upvalues are the methods, the fields (functions that are called with the object),
-// and the name of the class. For any other key, calls __lookup of the class, if the class has this function.
+// and the name of the class. If the key is neither a method nor a field, calls __lookup of the class, if the class has
+// this function.
 static int class_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;

@@ -2,8 +2,8 @@
 #include "bind.h"
 
 // Opens a recovery point, and calls the function in upvalue 1. If the core aborts the call, it jumps to the recovery
-// point. After the jump, only the recovery point and L are used. If Lua raises an error, the recovery point stays open
-// until the next call replaces it.
+// point. After the jump, only p and L are used. If Lua raises an error, the recovery point stays open until the next
+// call replaces it.
 static int guarded(lua_State *L) {
   nw_recovery p;
   lua_CFunction fn = lua_tocfunction(L, lua_upvalueindex(1));

@@ -143,8 +143,8 @@ static size_t begins_with(const char *message, const char *name) {
 }
 
 // Returns the name of the public function that the user's code has called, or NULL. The string belongs to the table of
-// names. The message may begin with the name of another public function, which the library itself has called. Then sets
-// *inner to the length of this beginning.
+// names. If the message begins with the name of another public function, which the library itself has called, sets
+// *inner to the length of this beginning. Otherwise sets *inner to 0.
 static const char *called_function(lua_State *L, const char *message, size_t *inner) {
   const char *name = NULL;
   lua_Debug ar;
@@ -184,7 +184,7 @@ static void set_place(lua_State *L) {
   lua_setfield(L, -2, "line");
 }
 
-enum { MOST_SHOWN = 8192 }; // only the first bytes of a longer message are shown
+enum { MOST_SHOWN = 8192 }; // the largest number of bytes of a message that are shown
 
 // Sets a field to a text that is safe to print and not too long. A message may contain any user input.
 static void set_shown(lua_State *L, const char *field, const char *s, size_t n) {
@@ -259,8 +259,8 @@ static bool named(lua_State *L, int wanted, const char *name) {
   return true;
 }
 
-// Pops a table of globals and searches it for the value at `wanted`. If several globals have this value, uses the first
-// name in alphabetical order. Skips `_`, which the prompt sets.
+// Pops a table of globals and searches it for the value at `wanted`, like `named`. If several globals have this value,
+// uses the first name in alphabetical order. Skips `_`, which the prompt sets.
 static bool named_globally(lua_State *L, int wanted) {
   const char *best = NULL;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
@@ -288,8 +288,8 @@ static bool named_outside(lua_State *L, int wanted) {
   return found;
 }
 
-// Searches the locals of a running function, then its upvalues and its globals. If several locals match, uses the last
-// one.
+// Searches the locals of a running function, then its upvalues and its globals. If several locals have the value, uses
+// the last of them.
 static bool named_in_frame(lua_State *L, int wanted, lua_Debug *ar) {
   const char *name, *local = NULL;
   for (int n = 1; (name = lua_getlocal(L, ar, n)); lua_pop(L, 1), n++)

@@ -21,7 +21,7 @@ static lua_State *session(lua_State *L) {
   return main;
 }
 
-// Makes a file that cannot grow. A writer gets an error when the file is full.
+// Makes a file that cannot grow, so that a writer gets an error when the file is full. Returns its descriptor, or -1.
 static int new_file(void) {
   int fd = memfd_create("nestwright output", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
@@ -55,8 +55,8 @@ static int f_hold(lua_State *L) {
   return 1;
 }
 
-// Returns the output that was captured since the last call. All writers share one file position, which is the end of
-// the output.
+// Returns the output that was captured since the last call, and whether all of it fitted. All writers share one file
+// position, which is the end of the output.
 static int f_held(lua_State *L) {
   if (owner != session(L)) return 0;
   fflush(NULL);

@@ -11,8 +11,9 @@
 // ---- literals
 
 // A Lua number gets the dtype of the other operands. An integer that does not fit into this dtype is an error. If the
-// other operands are integers, a Lua float is f32, and so is the result of the operation. If all operands are numbers,
-// an integer is i32 (or i64 if one of them needs it), and a float is f32.
+// other operands are integers, a Lua float is f32, and the result of the operation is f32. If all operands are Lua
+// numbers, a float is f32, and an integer is i32. But if one of the integers does not fit into i32, all integers are
+// i64.
 
 // Makes a literal. `like` is the dtype of the other operands, or -1 if there are none.
 static const nw_expr *literal(lua_State *L, int arg, int like, const char *name) {
@@ -74,15 +75,16 @@ int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const cha
   return n;
 }
 
-// Returns the dtype of operands that are all literals: i64 if one of them needs it; -1 if each has its own dtype.
+// Returns i64 if one of the operands, which are all literals, is an integer that does not fit into i32. Otherwise
+// returns -1, and each literal has its own dtype.
 static int literal_type(lua_State *L, int first, int n) {
   for (int i = first; i < first + n; i++)
     if (lua_isinteger(L, i) && !nw_fits(NW_I32, lua_tointeger(L, i))) return NW_I64;
   return -1;
 }
 
-// Returns the dtype of the literals among the operands: the dtype to which the other operands are promoted. Returns -1
-// if all operands are literals and none needs i64.
+// Returns the dtype of the literals among the operands, which is the dtype to which the other operands are promoted. If
+// all operands are literals, returns the result of literal_type.
 static int common_type(lua_State *L, int first, int n) {
   int like = -1;
   for (int i = first; i < first + n; i++) {

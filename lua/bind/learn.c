@@ -7,7 +7,7 @@
 static nw_learner *learner_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_learner_class, "model"); }
 static void release_learner(void *p) { nw_learner_free(p); }
 
-// Reads a list of n numbers into a userdata on the stack. Returns NULL if there is no list.
+// Reads a list of n numbers into a userdata on the stack, and returns the numbers. Returns NULL if there is no list.
 static float *read_numbers(lua_State *L, int arg, int n, const char *name) {
   if (lua_isnoneornil(L, arg)) return NULL;
   if (nwl_list_length(L, arg, INT32_MAX, name) != n)
@@ -21,7 +21,7 @@ static float *read_numbers(lua_State *L, int arg, int n, const char *name) {
   return out;
 }
 
-// Reads a list of rows of equal length into one block.
+// Reads a list of rows of equal length into one array, row after row. Sets the numbers of rows and of features in *r.
 static float *read_rows(lua_State *L, int arg, nw_learn_rows *r) {
   r->rows = nwl_list_length(L, arg, INT32_MAX, "features");
   if (r->rows == 0) nwl_fail(L, NW_ERANGE, NULL, "features: there are no rows");

@@ -1,5 +1,5 @@
-// Defines loop objects. A loop object stands for a loop of a schedule: its user value 1 is the schedule, and its
-// pointer stores the id of the loop.
+// Defines loop objects. A loop object represents a loop of a schedule. Its user value 1 is the schedule. Its pointer is
+// not an address, but the id of the loop.
 #include "bind.h"
 #include <stdint.h>
 

@@ -72,12 +72,9 @@ const nwl_row nwl_loop_times_rows[] = {
     {"loop_times", f_loop_times,
      "(s: nw.schedule, arguments: nw.array[], threads?: integer, opt?: integer, reps?: integer): table",
      "Measures the time of each loop of the lowered program, in code with clocks around the loops. Fields: `seconds` "
-     "of a "
-     "call without clocks, `clocked`, the same with clocks, `clocks`, the time that the clocks take, `least`, the "
-     "shortest "
-     "execution that is timed, `threads`, `reps`, `disturbed`, `counts` (records of `event` and `count`, of the events "
-     "that the system counts), and `loops`. A loop has `loop`, its name, `id`, "
-     "`depth`, `timed`, `parallel`, "
-     "`seconds`, `most`, `work` and `times`."},
+     "(the time of a call without clocks), `clocked` (the time of a call with clocks), `clocks` (the time that the "
+     "clocks take), `least` (the shortest execution that is timed), `threads`, `reps`, `disturbed`, `counts` (an entry "
+     "with `event` and `count` for each event that the system counts), and `loops`. A loop has `loop` (its name), "
+     "`id`, `depth`, `timed`, `parallel`, `seconds`, `most`, `work` and `times`."},
     {NULL, NULL, NULL, NULL},
 };

@@ -183,8 +183,8 @@ static int f_host(lua_State *L) {
   return 1;
 }
 
-// Adds a figure to the table at index 1. Called in protected mode: Lua may run out of memory, and its error must not
-// jump across frames of the core.
+// Adds a measured value to the table at index 1. Runs in protected mode, because Lua may run out of memory, and its
+// error must not jump across frames of the core.
 static int add_figure(lua_State *L) {
   const nw_calibrated *f = lua_touserdata(L, 2);
   lua_createtable(L, 0, 4);

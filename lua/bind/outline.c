@@ -13,7 +13,8 @@ typedef struct sizes {
   int64_t value[NWL_MAX_DIMS];
 } sizes;
 
-// Reads the sizes from a table. Their names belong to this table, which stays on the stack.
+// Reads the sizes from a table, and ignores entries that are not named integers. The names belong to the table, which
+// stays on the stack.
 static void read_sizes(lua_State *L, int arg, sizes *to) {
   to->n = 0;
   if (lua_isnoneornil(L, arg)) return;
@@ -27,7 +28,7 @@ static void read_sizes(lua_State *L, int arg, sizes *to) {
   }
 }
 
-// size_value(text, sizes): returns an integer, a boolean, or nil.
+// size_value(text, sizes): returns an integer, or a boolean for a condition, or nil if the value is unknown.
 static int f_size_value(lua_State *L) {
   const char *text = nwl_string(L, 1, "text");
   sizes s;
@@ -127,7 +128,7 @@ static int f_program_name(lua_State *L) {
   return 1;
 }
 
-// Returns for each line of s:show "lowered" the id of its statement, or 0.
+// Returns, for each line of s:show "lowered", the id of its statement; 0 if the line has no statement.
 static int f_line_ids(lua_State *L) {
   int n = 0, *id = nw_lower_line_ids(nwl_ctx(L), nw_sched_program(schedule_arg(L)), &n);
   if (!id) return nwl_raise(L);
@@ -147,7 +148,7 @@ const nwl_row nwl_outline_rows[] = {
      "if the extent is constant and the loop begins at 0. The row of a stage also has stream, and axis: its last axis "
      "that is not a reduction axis."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
-     "Returns for each line of s:show 'lowered' the id of its statement, or 0."},
+     "Returns, for each line of s:show 'lowered', the id of its statement; 0 if the line has no statement."},
     {"program_name", f_program_name, "(s: nw.schedule): string", "Returns the name of the program."},
     {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean",
      "True if a step of this version was not proven legal (s:unsafe)."},

@@ -36,11 +36,11 @@ static int f_can_flush(lua_State *L) {
 
 const nwl_row nwl_place_rows[] = {
     {"array_placed", f_placed, "(a: nw.array, align: integer, offset: integer, huge?: boolean): nw.array",
-     "Returns a copy whose data begins at an address that is an odd multiple of align, plus offset bytes. huge: in a "
-     "mapping of its own, for which huge pages are asked for."},
+     "Returns a copy whose data begins at an address that is an odd multiple of align, plus offset bytes. huge: the "
+     "copy is in a mapping of its own, for which huge pages are requested."},
     {"huge_bytes", f_huge_bytes, "(arrays: nw.array[]): integer?, integer?",
      "Returns how many bytes of the mappings of arrays lie on huge pages, and the bytes of these mappings. The arrays "
-     "were made by array_placed with huge = true. Returns nothing if the system does not tell."},
+     "must come from array_placed with huge = true. Returns nothing if the system does not report these numbers."},
     {"can_flush", f_can_flush, "(): boolean",
      "True if this CPU has an instruction that removes a line from all caches."},
     {NULL, NULL, NULL, NULL},

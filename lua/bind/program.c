@@ -16,8 +16,8 @@ typedef struct hook {
   lua_Hook was;
 } hook;
 
-// True if the user has interrupted in the standard Lua interpreter, where Ctrl-C sets a hook that runs at the next
-// instruction. The REPL and the Jupyter kernel interrupt the core directly.
+// True if the user has pressed Ctrl-C in the standard Lua interpreter, which then sets a hook that runs at the next
+// instruction. (The REPL and the Jupyter kernel interrupt the core directly.)
 static bool hook_set(void *env) {
   const hook *h = env;
   return lua_gethook(h->L) != h->was;
@@ -60,7 +60,7 @@ static int f_run_program(lua_State *L) {
 static const char listener_key;
 
 typedef struct lines {
-  double every, told; // every: seconds between two lines; told: how long the work had taken at the last line
+  double every, told; // every: seconds between two lines; told: seconds that the work had taken at the last line
 } lines;
 
 static void write_state(const char *what, double part, double seconds) {
@@ -104,7 +104,7 @@ static void tell_listener(void *env, const char *what, double part, double secon
   lua_settop(L, top);
 }
 
-// Makes a Lua thread for the calls of the listener, since any coroutine may be running at that time.
+// Makes a Lua thread for the calls of the listener, because any coroutine may be running when the listener is called.
 static lua_State *listening_thread(lua_State *L) {
   static const char key;
   lua_State *thread = lua_newthread(L);

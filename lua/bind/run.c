@@ -93,7 +93,7 @@ static void read_arrays(lua_State *L, int list, int n, nw_kernel *k, nw_array **
   }
 }
 
-// kernel_args(k, list): returns the list. If the list has only the inputs, appends new outputs.
+// kernel_args(k, list): returns the list. If the list has only the inputs, first appends new outputs to it.
 static int kernel_args(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   int got = nwl_list_length(L, 2, MAX_ARGS, "arguments"), n = nw_kernel_params(k), outputs = count_outputs(k);
@@ -119,7 +119,7 @@ static int kernel_run(lua_State *L) {
   return nw_kernel_call(k, n, args) ? 0 : nwl_raise(L);
 }
 
-// Calls a kernel: f(a, b) makes the outputs and returns them; f(a, b, c) fills the output c, and returns it, too.
+// Calls a kernel. f(a, b) makes the outputs and returns them. f(a, b, c) fills the given output c and returns it.
 static int kernel_call(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   int got = lua_gettop(L) - 1, outputs = count_outputs(k), n = nw_kernel_params(k);
@@ -170,7 +170,8 @@ static void push_time(lua_State *L, nw_time *t) {
 
 #define MAX_PINS 1024
 
-// Reads the conditions of a measurement, {chill, offset, pin}; nil means the usual ones. `cpu` has room for MAX_PINS.
+// Reads the conditions of a measurement, {chill, offset, pin}. Without an argument, the caches are warm, the offset is
+// 0 and threads are not pinned. `cpu` must have room for MAX_PINS entries.
 static nw_conditions conditions_arg(lua_State *L, int arg, int *cpu) {
   static const char *const chills[] = {"warm", "flush", "sweep", NULL};
   nw_conditions how = {.cpu = cpu};
@@ -236,7 +237,8 @@ static int f_kernel_dispatch_seconds(lua_State *L) {
   return 1;
 }
 
-// kernel_compare({{kernel, {arrays}}, ...}, rounds, conditions): returns a record for each kernel. The kernels run alternately.
+// kernel_compare({{kernel, {arrays}}, ...}, rounds, conditions): returns a time record for each kernel. The kernels run
+// in turn.
 static int f_kernel_compare(lua_State *L) {
   nw_kernel *k[MAX_ARGS];
   int nargs[MAX_ARGS], n = nwl_list_length(L, 1, MAX_ARGS, "kernels"),

@@ -162,7 +162,7 @@ static int sched_name_of(lua_State *L) {
 
 // ---- views
 
-// Returns a version that is given by its number or by the name of a branch.
+// Returns the number of a version, which is given by its number or by the name of a branch.
 static int version_number(lua_State *L, nw_sched *s, int arg, lua_Integer fallback) {
   bool named = lua_type(L, arg) == LUA_TSTRING;
   lua_Integer v =
@@ -249,7 +249,8 @@ static int sched_reparses(lua_State *L) {
   return 2;
 }
 
-// program_text(text): parses and prints a program, and checks that parsing the result gives the same program.
+// program_text(text): parses a program and returns the printed program. Raises an error if parsing the printed program
+// gives another program.
 static int f_program_text(lua_State *L) {
   nw_ctx *c = nwl_ctx(L);
   const char *text = nwl_string(L, 1, "text");

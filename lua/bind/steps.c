@@ -1,7 +1,6 @@
-// Takes steps: reads the arguments of a primitive, and applies it. Also lists the primitives as data.
+// Takes steps: reads the arguments of a primitive, and applies the primitive. Also lists the primitives as data.
 //
-// Lists are stored in userdata that stay on the stack. So their memory is freed after the call, even if the call raises
-// an error.
+// Lists are stored in userdata on the stack, so their memory is freed after the call, even if the call raises an error.
 #include "bind.h"
 #include <stdint.h>
 #include <string.h>
@@ -119,7 +118,7 @@ static int push_results(lua_State *L, const nw_results *r) {
   return r->n;
 }
 
-// Reads (self, primitive, {arguments by position}). An argument that is left out is nil.
+// Reads (self, primitive, {arguments by position}) and returns the primitive. An omitted argument is nil.
 static const nw_primitive *read_step(lua_State *L, nw_arg *args) {
   const char *name = nwl_string(L, 2, "primitive");
   nwl_table(L, 3, "arguments");

@@ -91,7 +91,8 @@ static int same(lua_State *L) {
   return 1;
 }
 
-// Returns the machine record. Returns nil if the record is incomplete, so that costs cannot be predicted.
+// Returns a copy of the machine record. Returns nil if the record has no clock rate, without which no cost can be
+// predicted.
 static int f_machine(lua_State *L) {
   const nw_target *t = self(L);
   if (!(t->machine.clock > 0)) return 0;

@@ -91,7 +91,7 @@ static int f_compute_drop(lua_State *L) {
   return 0;
 }
 
-// Ends a compute. Frees the build even if this fails.
+// Ends a compute. The unfinished build is freed even if an error is raised.
 static int f_compute_end(lua_State *L) {
   const nw_expr *body[NWL_MAX_DIMS];
   nw_tensor *out[NWL_MAX_DIMS] = {0};
@@ -164,7 +164,7 @@ static int tensor_tostring(lua_State *L) {
   return 1;
 }
 
-// Pushes an extent: a constant one as a Lua integer, a symbolic one as an expression.
+// Pushes an extent as a Lua integer if the extent is constant, otherwise as an expression.
 static void push_extent(lua_State *L, const nw_expr *e) {
   char *text = nw_expr_show(e), *end = NULL;
   long long v = text ? strtoll(text, &end, 10) : 0;

@@ -79,8 +79,8 @@ static size_t ask(int fd, const char *query, int ms, char *answer) {
   return n;
 }
 
-// Sends a query and returns the terminal's answer. Returns nothing if no query was possible. After a timeout, returns
-// the bytes that were read so far.
+// Sends a query and returns the terminal's answer. Returns nothing if no query was possible, or if no byte arrived.
+// After a timeout, returns the bytes that were read so far.
 static int f_ask(lua_State *L) {
   const char *query = nwl_string(L, 1, "query");
   int ms = nwl_count_or(L, 2, "milliseconds", 1, 10000, 1000);

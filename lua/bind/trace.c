@@ -105,10 +105,9 @@ static int trace_text(lua_State *L) {
 static const nwl_row trace_methods[] = {
     {"at", trace_at, "(self: nw.accesses, n: integer): table?",
      "Returns the n-th access, counted from 1: tensor, index (linear, of its first element), lanes (the number of "
-     "adjacent elements), write, address, outcome. outcome is a list of four entries, of which the first ones are "
-     "those of "
-     "the simulated cache levels: 'hit', 'cold', 'capacity' or 'conflict'. If the access touches several cache lines, "
-     "the worst outcome counts."},
+     "adjacent elements), write, address, outcome. outcome is a list with 'hit', 'cold', 'capacity' or 'conflict' for "
+     "each cache level. It always has four entries; only those of simulated levels have a meaning. If the access "
+     "touches several cache lines, the worst outcome counts."},
     {"iterations", trace_iterations, "(self: nw.accesses): table[]",
      "Returns the iterations of the loops, in the order in which they end. Each has `loop`, `depth` (the number of "
      "enclosing loops), `index` (counted from 0), `from` (the number of accesses before the iteration begins) and `to` "

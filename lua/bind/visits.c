@@ -70,7 +70,7 @@ static void read_integers(lua_State *L, int arg, int max, int n, int64_t *out, c
   }
 }
 
-// Makes and pushes a query for executions of the selected program, with the sizes in argument 3.
+// Makes, pushes and returns a query for executions of the selected program, with the sizes in argument 3.
 static nw_visits *new_visits(lua_State *L) {
   const nw_program *p = program_arg(L);
   int64_t sizes[NWL_MAX_DIMS];
@@ -172,7 +172,7 @@ static void read_values(lua_State *L, nw_visits *v, int block, int axis) {
   lua_pop(L, 1);
 }
 
-// Reads the table on top. It has an entry for each axis: the list of wanted values, or false for all values.
+// Reads the table on top, which has an entry for each axis: the list of wanted values, or false for all values.
 static void read_asked(lua_State *L, nw_visits *v, int block) {
   int at = lua_gettop(L), n = nw_visits_block(v, block)->naxes;
   nwl_table(L, at, "axes");
