@@ -8,10 +8,10 @@ local caches = {}
 
 local SCHEDULE = core.classes.schedule
 
---- The names of these options.
+--- The names of the options that all functions about memory accesses have.
 caches.OPTIONS = {"sizes", "levels", "line", "feed", "threads", "machine"}
 
---- Returns a list of `names` and the names of these options.
+--- Returns a list of `names` and the names in caches.OPTIONS.
 function caches.options(names) return table.move(names, 1, #names, #caches.OPTIONS + 1, {table.unpack(caches.OPTIONS)}) end
 
 function caches.check_schedule(what, s)

@@ -1,4 +1,5 @@
---- s:cost() predicts by a model, without measuring, how long a schedule takes on a machine, and why.
+--- Defines s:cost(), which predicts with a model how long a schedule takes on a machine, and why. Also defines s:cost_curve and
+--- nw.cost.price.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -43,10 +44,11 @@ local function balance_of(c)
   return most > 0 and all / #c.shares / most or 1
 end
 
--- True if the chain that a loop carries takes most of its time.
+-- True if the dependence chain that a loop carries takes at least half of the loop's time.
 local function waits(loop) return loop.carried > 0 and loop.carried * loop.times >= 0.5 * loop.cycles end
 
--- Returns the loop inside loop number n whose own chain takes the most cycles, or nil.
+-- Returns the loop inside loop number n that waits for its dependence chain (see `waits`). If there are several, returns the loop
+-- whose chain takes the most cycles. Returns nil if there is none.
 local function carrier_of(loops, n)
   local most, found = 0, nil
   for k = n + 1, #loops do
@@ -58,8 +60,9 @@ local function carrier_of(loops, n)
   return found
 end
 
--- A loop is limited by latency if the chain that it carries takes most of its time, or if something inside it is limited by
--- latency. In the second case, names the loop inside that carries the chain, if there is one.
+-- Says more exactly which latency limits each loop. A loop is limited by latency if it waits for its own dependence chain, or if a
+-- part of its body is limited by latency. In the second case, the bottleneck names the inner loop that carries the chain, if there
+-- is one.
 local function blame(loops)
   for n, loop in ipairs(loops) do
     if loop.name and loop.bottleneck == "latency" and not waits(loop) then

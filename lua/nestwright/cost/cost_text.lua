@@ -65,7 +65,8 @@ local function add_memory(c, out)
   out[#out + 1] = "memory: " .. table.concat(parts, ", ")
 end
 
--- Returns the remark that the prediction leaves other threads unused, or nil.
+-- Returns a remark if more threads were requested than have work, or if a parallel loop was computed for one thread. Otherwise
+-- returns nil.
 local function unused_threads(c)
   if c.idle > 0 then
     return ("%d threads were requested, but no loop is parallel: one thread does all the work"):format(c.threads + c.idle)
@@ -82,9 +83,9 @@ local function add_threads(c, out)
     c.threads, 100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
 end
 
--- Adds a line about latency if latency is the bottleneck. Dependence chains overlap, so the sum of their latencies has no meaning.
--- The line names the innermost of the loops whose own chains take the most time; if there is none, the innermost loop with a chain
--- in an iteration.
+-- Adds a line about latency if latency is the bottleneck. The line names only one loop, because dependence chains overlap, so the
+-- sum of their latencies has no meaning. The loop is chosen among those that carry a chain. Each loop replaces the loop chosen
+-- before if it takes at least 90 % of the cycles. If no loop carries a chain, a loop with a chain in an iteration is chosen.
 local function add_latency(c, out)
   if c.bottleneck ~= "latency" then return end
   local at = {}
@@ -202,7 +203,7 @@ local function add_spills(c, out)
   out[#out + 1] = ("register spills: %s (estimated)%s"):format(whole(c.spills), emitted)
 end
 
---- Returns the remark that the prediction leaves other threads unused, or nil.
+--- Returns a remark about threads that the prediction does not use, or nil.
 text.unused_threads = unused_threads
 
 --- Returns the record of s:cost as text.

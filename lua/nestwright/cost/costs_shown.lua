@@ -52,7 +52,7 @@ local function is_overlapped(c)
   return false
 end
 
--- Measures the loops, if this is asked for, with as many threads as the prediction.
+-- Returns the measured times of the loops, with as many threads as the prediction; nil if o.measured is not true.
 local function measured_for(s, o, c)
   if o.measured == nil or not errors.expect("show: measured", o.measured, "boolean") then return nil end
   if o.machine ~= nil and c.machine.name ~= "host" then
@@ -63,8 +63,8 @@ local function measured_for(s, o, c)
   return measure("show", s, {}, {threads = c.threads, sizes = o.sizes})
 end
 
---- Returns the lowered nest with the cycles, the misses of the first level and the bottleneck beside each loop. measured = true:
---- also with the measured time of each loop.
+--- Returns the lowered nest with the cycles, the misses of the first level and the bottleneck beside each loop. If
+--- options.measured is true, the measured time of each loop is there, too.
 function shown.nest(s, options)
   local o = errors.options("show", options, {"cost", "machine", "sizes", "threads", "measured"})
   local c = cost.of("show", s, o)
@@ -110,7 +110,7 @@ local function level_words(c, level)
     level.exact and "exact" or ("estimated, up to %.1f %% off"):format(100 * level.error))
 end
 
---- Returns the prediction for a version as a sentence. o: machine, sizes, threads.
+--- Returns the prediction for a version as a sentence. `o` has the options machine, sizes and threads.
 function shown.sentence(s, version, o)
   local c, why = tried("cost", s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
   if not c then return "The cost model has no prediction: " .. why .. "." end

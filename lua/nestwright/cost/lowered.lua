@@ -21,8 +21,9 @@ local function link(v, loops)
   return v
 end
 
---- Returns {bodies (loops and guards, the whole program first), statements, buffers} of a schedule. `c` is its cost record. `sizes`
---- has, by name, the sizes for which the record was computed. If it is nil, strides that depend on sizes are unknown.
+--- Returns {bodies (loops and guards, the whole program first), statements, buffers} of a schedule. `c` is its cost record, and
+--- `sizes` has, by name, the sizes for which the record was computed. Without a record, execution counts are 1, cycles are 0, and
+--- strides that depend on sizes are unknown.
 function lowered.of(s, c, sizes)
   return link(core.lowered(s, c and caches.walk("lowered", s, {sizes = sizes})), c and c.loops)
 end
@@ -32,7 +33,7 @@ end
 --- Returns the distance, in elements, between the accesses of two consecutive iterations of a loop.
 function lowered.stride(access, loop) return access.strides[loop.number] or 0 end
 
---- Returns the n innermost loops around a body, the innermost first.
+--- Returns the n innermost loops around the statements of a body, the innermost first. If the body is a loop, it is the first.
 function lowered.loops(body, n)
   local out = {}
   while body and #out < n do
@@ -42,7 +43,7 @@ function lowered.loops(body, n)
   return out
 end
 
---- Returns the average number of iterations for each time that the loop is entered.
+--- Returns the average trip count of a loop.
 function lowered.trips(loop)
   local up = loop.up and loop.up.times or 1
   return up > 0 and loop.times / up or 0
@@ -58,7 +59,7 @@ function lowered.guarded(body)
 end
 
 --- Estimates the number of cache lines of an access in the n innermost loops around it. Iterations whose accesses are far apart are
---- assumed never to access the same line.
+--- assumed never to access the same line. bytes: the size of an element. line: the size of a line in bytes.
 function lowered.lines(access, body, n, bytes, line)
   local scattered = math.abs(access.step) * bytes >= line
   local points = scattered and access.lanes or 1

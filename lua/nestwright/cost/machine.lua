@@ -31,7 +31,8 @@ local function from_file(path)
     "%s: %s does not return a table of fields", argument, path)
 end
 
--- Returns the host's record. It contains the values that nw.calibrate has measured, if they exist and make a valid record.
+-- Returns the table of the host's record. The table contains the values that nw.calibrate has measured, if they exist and make a
+-- valid record.
 local function host()
   local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host".record
   local measured, why = calibration.known()
@@ -99,8 +100,8 @@ function said(what, depth)
   return said_by_table(errors.expect(argument, what, "table"), depth)
 end
 
--- Returns the sources of fields, in a table whose keys are prefixes of paths. If one number was given for several widths, such as
--- per_cycle[1] to per_cycle[4], the source of this number is that of all these fields.
+-- Returns the sources of fields, in a table whose keys are prefixes of paths. A record may give one number for several widths, such
+-- as per_cycle = 2. Then all these fields, per_cycle[1] to per_cycle[4], have the source of this number.
 local function sources_of(list, sources)
   local out = {}
   for n, f in ipairs(list) do
@@ -122,7 +123,7 @@ local function made(what)
 end
 
 local kept = {} -- records by name; the host's record is kept until there is a new calibration
-local kept_with
+local kept_with -- the calibration with which the host's record was made; false if there was none
 
 --- Returns the record for a name, a file or a table; for nil, the record of this host. `name` is the argument's name, for errors.
 function machine.of(what, name)

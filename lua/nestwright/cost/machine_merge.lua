@@ -99,8 +99,8 @@ local function by_part(fields, prefix)
   return groups, order
 end
 
---- Compresses a list of {path, source} to a table of sources whose keys are prefixes of paths. The table has as few entries as
---- possible.
+--- Compresses a list of {path, source} to a table of sources whose keys are prefixes of paths. Each prefix has the most frequent
+--- source of its fields, so the table has few entries.
 function merge.brief(fields, prefix, inherited, out)
   prefix, out = prefix or "", out or {}
   local source = commonest(fields)

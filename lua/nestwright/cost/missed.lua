@@ -10,7 +10,7 @@ local missed = {}
 
 local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
 
---- Adds up rows with equal keys, in the order of their first appearance.
+--- Returns the sums of the rows with equal keys, in the order in which the keys first appear.
 function missed.added(list, key_of)
   local out, at = {}, {}
   for _, row in ipairs(list) do

@@ -12,7 +12,7 @@ local view = require "nestwright.show.view"
 
 local MOST = 1000000 -- the default limit on the number of accesses in a list
 local methods = rows.methods "loopnest"
-local source = setmetatable({}, {__mode = "k"}) -- by nest: the text that it was read from, and the given parameters
+local source = setmetatable({}, {__mode = "k"}) -- for each nest that was made from text: the text and the given parameters
 
 -- ---- making
 
@@ -90,8 +90,8 @@ end
 
 local OPTIONS = {"levels", "line", "machine", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
 
--- The method `misses` of nests. Its defaults differ from those of nw.misses, because they are faster: every level gets every
--- access, and conflict misses are not distinguished.
+-- Implements the method `misses` of nests. Its defaults are faster than those of nw.misses: every level sees every access, and
+-- conflict misses are counted as capacity misses.
 local function misses(nest, options)
   local o = errors.options("misses", options, OPTIONS)
   o = setmetatable({feed = o.feed or "full", conflicts = o.conflicts or false}, {__index = o})
@@ -109,7 +109,7 @@ local function accesses(nest, options)
     (o.levels or o.machine) and caches.of("accesses", o))
 end
 
--- Returns one row of a sweep: for each level, the misses and the lines written back.
+-- Returns one row of a sweep: the accesses and, for each level, the misses, the lines written back and the error of estimates.
 local function point_of(nest, params, options)
   local m = misses(with(nest, params), options)
   local row = {accesses = m.accesses}
@@ -178,10 +178,10 @@ return function(nw)
     "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model "
     .. "is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, "
     .. "conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = "
-    .. "'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead of "
-    .. "an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: the "
-    .. "thread whose accesses are counted, as a number from 0; it has its own caches. The answer has the fields of nw.misses, "
-    .. "and accesses, touched (the lines that the model requested), exact and error.", misses)
+    .. "'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: raises an error if the "
+    .. "result is an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. "
+    .. "thread: the thread whose accesses are counted, as a number from 0; it has its own caches. The answer has the fields of "
+    .. "nw.misses, and accesses, touched (the lines that the model requested), exact and error.", misses)
 
   method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: 'misses'|'full', conflicts?: boolean, "
     .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.bound",

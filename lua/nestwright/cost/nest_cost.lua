@@ -42,7 +42,7 @@ end
 
 local PAIRED = {add = true, mul = true} -- operations that are combined into multiply-adds
 
--- Returns the cycles of the class of operations that takes longest, each in the best vector width.
+-- Returns the cycles of the class of operations that takes longest. All operations are assumed to use the best vector width.
 local function arithmetic(work, m)
   local cycles, most = {}, 0
   for _, op in ipairs(work.operations) do
@@ -62,7 +62,7 @@ local function terms_of(traffic, work, m)
 end
 
 -- Returns the cycles and the name of the longest term. If the machine adds up transfers (combine = "ecm"), the cycles are at least
--- the sum of the terms without overlap.
+-- the sum of the terms that do not overlap.
 local function combined(terms, m)
   local most, sum, name = 0, 0, "nothing"
   for _, term in ipairs(terms) do
@@ -108,7 +108,7 @@ local function flops_of(work)
 end
 
 local class = report.class "bound"
-local missed_of = setmetatable({}, {__mode = "k"}) -- the count of misses of each record
+local missed_of = setmetatable({}, {__mode = "k"}) -- for each record: the result of n:misses from which it was computed
 
 rows.define(class.methods, "bound", "nests", "plot",
   "(self: nw.bound, options?: {by?: 'tensor'|'loop', title?: nw.label}): nw.plot",

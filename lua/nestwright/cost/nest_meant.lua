@@ -1,8 +1,8 @@
 --- Makes hints for errors in the text of a nest.
 local meant = {}
 
--- Mistakes of people who are used to C, Python or mathematics: {pattern of the line, what to write instead}.
 local DATA = "conditions, bounds and indices may use only loops and parameters, not elements of arrays"
+-- Lists mistakes of users who know C, Python or mathematics. Each row has a pattern that matches the line, and a hint.
 local MEANT = {
   {"^%s*for%s*%(", "write a loop as: for i in 0..N:"},
   {"range%s*%(", "write a loop as: for i in 0..N:"},
@@ -35,6 +35,7 @@ local function line_of(text, number)
 end
 
 --- Returns the hint for an error in the text of a nest: the line, a mark at the position of the error, and the likely correction.
+--- If the position is unknown or the line cannot be shown, the hint has only the correction, or is nil if there is none.
 function meant.hint(e, text)
   local number, column = e.message:match "^(%d+):(%d+): "
   if not number then return e.hint end

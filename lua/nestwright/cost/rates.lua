@@ -9,8 +9,8 @@ function rates.fields(m) return merge.nested(core.machine_list(m)) end
 
 local WIDTHS = {16, 32, 64} -- widths of vectors in bytes; a list of rates begins with an entry for single values
 
---- Returns the number of values that are processed per cycle. If `bits` is 0, the values are processed one at a time; otherwise,
---- they have `bits` bits and are in vectors of the best width. `r` is a result of rates.fields.
+--- Returns the number of values that operations of this class process per cycle. If `bits` is 0, the values are processed one at a
+--- time. Otherwise, they have `bits` bits and are in vectors of the best width. `r` is a result of rates.fields.
 function rates.numbers(r, class, bits)
   local per_cycle = r.ops[class].per_cycle
   local best = per_cycle[1]

@@ -62,7 +62,7 @@ local function simulated(nw, s, values, machine)
   return bytes
 end
 
--- Returns the number of threads that have work, which may be lower than the kernel's limit.
+-- Returns the number of threads that have work: the kernel's limit `threads` if a loop is parallel, otherwise 1.
 local function threads_of(s, threads)
   for _, node in ipairs(core.outline(s)) do if node.mark == "parallel" then return threads end end
   return 1
@@ -121,7 +121,7 @@ local function foretold(label, s, threads, o)
   return model.dot(label, s, s:version(), work, threads_of(s, threads), with)
 end
 
--- Adds, at the end of the list, a predicted dot for each measured dot.
+-- Adds, at the end of the list, a predicted dot for each measured dot. s_of(n) is the schedule of dot n, or nil.
 local function add_twins(out, s_of, o)
   for n = 1, #out do
     local d = out[n]
@@ -139,7 +139,8 @@ local function numbers_of(line)
   return out
 end
 
--- Returns the dots of a schedule: one for each version on the way to the current one.
+-- Returns a dot for each version from the first to the current one, and the number of measuring rounds. If o.predicted is true,
+-- predicted dots follow the measured ones.
 local function history(nw, s, o)
   local line, out, twins = versions.line("roofline", s, o), {}, {}
   local measured, n = versions.times("roofline", s, line, o.arguments or {}, o), 0
@@ -206,7 +207,8 @@ local function read(entry)
   return {label = label, schedule = o.schedule, time = o.time and time_of(label, o.time)}
 end
 
--- Measures those schedules that have no time yet. They run in turn, many times.
+-- Measures, in turn, the schedules of the list that have no time yet. Returns the number of measuring rounds; nil if every schedule
+-- has a time.
 local function measure(list, o)
   local programs, at = {}, {}
   for n, e in ipairs(list) do

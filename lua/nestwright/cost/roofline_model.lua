@@ -7,11 +7,11 @@ local times = require "nestwright.measure.times"
 
 local model = {}
 
--- Returns the peak of multiply-adds of all threads; each multiply-add counts as two operations.
+-- Returns the peak rate of all threads in operations per second. A multiply-add counts as two operations.
 local function peak(r, bits, threads) return {best = 2 * rates.numbers(r, "fma", bits) * r.clock * 1e9 * threads, spread = 0} end
 
--- Returns the bandwidths of all levels. Each thread runs on its own core and has the full bandwidth of this core to each cache. All
--- threads share the bandwidth of memory.
+-- Returns the bandwidths of all levels in bytes per second. Each thread is assumed to run on its own core, with the full bandwidth
+-- of this core to each cache. All threads share the bandwidth of memory.
 local function levels_of(r, threads)
   local out = {}
   for n = 1, #r.caches do out[n] = {name = "L" .. n, best = rates.bytes(r, n) * r.clock * 1e9 * threads, spread = 0} end
@@ -20,7 +20,7 @@ local function levels_of(r, threads)
   return out
 end
 
---- Returns the machine with this name; raises an error if it is not a CPU.
+--- Returns the machine record for `what`, as machine.of does. Raises an error if the machine is not a CPU.
 function model.machine(what)
   local m = machine.of(what)
   if m.kind == "cpu" then return m end
@@ -35,7 +35,7 @@ function model.roofs(m, threads)
     levels = levels_of(r, threads)}
 end
 
--- Returns the bytes that come from each level after the first, and from memory, by name.
+-- Returns the bytes that are read from and written to each level after the first, and memory, by the name of the level.
 local function bytes_of(c)
   local out = {}
   for n = 2, #c.traffic do out[c.traffic[n].name] = c.traffic[n].bytes end

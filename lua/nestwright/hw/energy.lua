@@ -1,9 +1,9 @@
---- Published energies, in the form of machine records. The energies are for 45 nm, so totals are only estimates, useful for
---- comparisons.
+--- Has published energies, in the form of machine records. The energies are those of a 45 nm process, so totals are only estimates
+--- for comparisons.
 local energy = {}
 
 -- Energies of one operation on numbers of 8, 16, 32 and 64 bits, in pJ. Source: M. Horowitz, "Computing's energy problem", ISSCC
--- 2014 (45 nm at 0.9 V). It has no values for 16-bit integers and f64.
+-- 2014 (45 nm at 0.9 V). The paper has no values for 16-bit integers and f64.
 energy.ops = {
   add = {0.03, 0.4, 0.9, 1.8},
   mul = {0.2, 1.1, 3.7, 14.8},
@@ -15,7 +15,7 @@ energy.ops = {
 
 energy.SOURCE = "Horowitz, ISSCC 2014, 45 nm at 0.9 V"
 
---- Returns the sources of the numbers of `ops`.
+--- Returns the sources of the numbers in energy.ops.
 function energy.sources()
   local wider = "Horowitz's value for f32, scaled by width: times 2 for an addition, times 4 for a multiplication"
   return {energy = energy.SOURCE, ["energy.add[4]"] = wider, ["energy.mul[4]"] = wider,
@@ -24,11 +24,11 @@ function energy.sources()
     ["energy.intmul[4]"] = "four times Horowitz's value for 32 bits"}
 end
 
--- Pairs: the size of a cache in bytes, and the energy to read 8 bytes from it in pJ.
+-- Each pair has the size of a cache in bytes, and the energy to read 8 bytes from this cache in pJ.
 local CACHES = {{8 << 10, 10}, {32 << 10, 20}, {1 << 20, 100}}
 
---- Returns the energy per byte, in pJ, from a cache of this many bytes. It is interpolated between Horowitz's three sizes, or
---- extrapolated from them, in logarithms.
+--- Returns the energy to read a byte from a cache with this number of bytes, in pJ. The energy is interpolated between Horowitz's
+--- three sizes, or extrapolated from them, on logarithmic scales.
 function energy.cache(bytes)
   local a, b = CACHES[1], CACHES[2]
   if bytes > b[1] then a, b = b, CACHES[3] end
@@ -38,7 +38,7 @@ end
 
 energy.CACHE_SOURCE = "Horowitz, ISSCC 2014, for 8 KB, 32 KB and 1 MB; other sizes are interpolated or extrapolated in logarithms"
 
--- The energy per byte of memory in pJ.
+-- The energies to read a byte from memory, in pJ.
 energy.DRAM = 1950 / 8 -- the middle of Horowitz's 1300 to 2600 pJ for 8 bytes
 energy.LPDDR4 = 64 -- 8 pJ per bit
 energy.DRAM_SOURCE = "Horowitz, ISSCC 2014: the middle of 1300 to 2600 pJ for 64 bits"

@@ -1,5 +1,5 @@
---- The record of this host. Its fields are reported by the system or measured by nw.calibrate; all other fields are those of the
---- host's CPU family.
+--- Makes the record of this host. Some fields are reported by the system or measured by nw.calibrate. All other fields are those of
+--- the record of the host's CPU family.
 local core = require "nestwright.core"
 
 local host = {}
@@ -47,7 +47,7 @@ local function add_caches(t, family, source)
   end
 end
 
--- Returns the set of all fields, in the notation of calibrated figures: "ops.*.latency", "caches.bytes", "clock".
+-- Returns the set of all fields, in the notation of field_of, such as "ops.*.latency", "caches.bytes" and "clock".
 local function fields()
   local out = {}
   for _, row in ipairs(core.machine_rows()) do
@@ -58,8 +58,8 @@ end
 
 local function field_of(path) return (path:gsub("%[%d+%]", ""):gsub("^ops%.[^.]+%.", "ops.*.")) end
 
--- Stores one figure of the calibration in nested tables, by the path of its field. Skips levels that the system does not have, and
--- paths that do not end at a number.
+-- Stores one measured value in nested tables, by the path of its field, and returns true. Skips cache levels that the system does
+-- not have, and paths that do not end at a number.
 local function add_figure(t, path, value)
   local at, last = t, nil
   for part in path:gmatch "[^%.%[%]]+" do
@@ -92,7 +92,7 @@ local function complete_rates(t, family)
   end
 end
 
--- Adds the measured figures. A file of another version may contain fields that no longer exist; these are skipped.
+-- Adds the measured values. A file of another version may contain fields that no longer exist; these fields are skipped.
 local function add_figures(t, measured, family)
   local known = fields()
   for path, value in pairs(measured.figures) do

@@ -1,4 +1,4 @@
---- The record of a common x86 server with AVX2 and FMA. It is a base for records that extend it.
+--- The record of a common x86 server with AVX2 and FMA. Records of other CPUs extend this record.
 local energy = require "nestwright.hw.energy"
 
 local function cache(level)
