@@ -1,6 +1,6 @@
---- Finds comparisons that do not mean what they seem to mean. If i is an index (an axis), Lua evaluates `i == 3` to false, without
---- calling a metamethod. So the comparison does not become part of the expression. This module reads a function's bytecode (Lua
---- 5.4) and finds each place where an index, or arithmetic on an index, is compared with a number by == or ~=.
+--- Finds comparisons that are mistakes. If i is an index (an axis), Lua evaluates `i == 3` to false, without calling a metamethod.
+--- So the comparison does not become part of the expression. This module reads a function's bytecode (Lua 5.4) and finds each place
+--- where an index, or arithmetic on an index, is compared with a number by == or ~=.
 local errors = require "nestwright.language.errors"
 
 local comparisons = {}
@@ -102,7 +102,8 @@ local function is_reached(code, pc)
   return false
 end
 
--- Returns the last instruction before pc that set this register, or nil if there is a branch between this instruction and pc.
+-- Returns the last instruction before pc that set this register, and its position. Returns nil if there is a branch between this
+-- instruction and pc.
 local function maker(code, pc, register)
   for at = pc - 1, 1, -1 do
     local it = code[at]
@@ -122,7 +123,7 @@ local function arithmetic(code, it)
 end
 
 -- Returns the text of the value that a register has at pc, or nil. The text comes from `leaf`, or is built from the texts of the
--- operands from which the value is computed. both: true if both operands must have a text; if false, one is sufficient.
+-- operands from which the value is computed. both: true if both operands must have a text; false if it is sufficient that one has.
 local function text_in(code, pc, register, leaf, both, inner)
   if type(register) == "table" then return both and register[1] or nil end
   if register < code.params then return leaf(register) end
@@ -179,7 +180,8 @@ local function parameters(f, n)
   return names
 end
 
--- True if the function calls `type`. Such a function probably accepts plain numbers, too, so its comparisons are valid.
+-- True if the function uses the name `type`. Such a function probably tests whether it gets plain numbers, so its comparisons are
+-- valid.
 local function asks_for_types(code)
   for _, constant in pairs(code.constants) do if constant == "type" then return true end end
   return false

@@ -20,14 +20,14 @@ fields("error", {
 
 fields("refusal", {
   {"kind", "string", "The kind of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided."},
-  {"primitive", "string", "The primitive: parallel."},
-  {"step", "string", "The step as it was written: s:parallel \"k\"."},
-  {"message", "string", "What cannot be done."},
+  {"primitive", "string", "The primitive, such as parallel."},
+  {"step", "string", "The step as it was written, such as s:parallel \"k\"."},
+  {"message", "string", "A sentence that says what cannot be done."},
   {"why", "string?", "One sentence about the two iterations that are in conflict."},
-  {"tensor", "string?", "The tensor that both iterations access: C."},
-  {"element", "string?", "The element: C[0, 0]."},
+  {"tensor", "string?", "The tensor that both iterations access, such as C."},
+  {"element", "string?", "The element that both iterations access, such as C[0, 0]."},
   {"source_block", "string?", "The block that must run first."},
-  {"source", "string?", "The values of the loops of source_block: (i=0, k=0)."},
+  {"source", "string?", "The values of the loops of source_block, such as (i=0, k=0)."},
   {"sink_block", "string?", "The block that must run later."},
   {"sink", "string?", "The values of the loops of sink_block."},
   {"distance", "string?",
@@ -61,7 +61,8 @@ local function indent(out, text, by)
   for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do out[#out + 1] = by .. line end
 end
 
--- Returns a step as the user would write it: with the name of the schedule, or unchanged if the schedule has no name.
+-- Replaces the `s` at the start of a step by the name of the user's schedule. If the schedule has no name, the step begins with the
+-- colon.
 local function of_schedule(step, name)
   if not name then return (step:gsub("^s:", ":")) end
   return (step:gsub("^s:", name:gsub("%%", "%%%%") .. ":"))
@@ -122,7 +123,7 @@ end
 ---@param what string      the function's name, for the message
 ---@param options table?
 ---@param allowed string[]
----@param listed string[]?   the options that the hint lists, if not all of them
+---@param listed string[]?   the options that the hint lists; by default all allowed options
 function errors.options(what, options, allowed, listed)
   if options == nil then return {} end
   if type(options) ~= "table" then
@@ -136,13 +137,14 @@ function errors.options(what, options, allowed, listed)
   return options
 end
 
---- Raises an error unless the value has this Lua type.
+--- Returns the value if it has this Lua type; otherwise raises an error.
 function errors.expect(what, value, wanted)
   if type(value) == wanted then return value end
   errors.fail("invalid", nil, "%s: expected %s, got %s", what, guard.with_article(wanted), core.type_name(value))
 end
 
---- Raises an error unless the value is a text of one line that can be shown everywhere: valid UTF-8 without control characters.
+--- Returns the value if it is a text of one line that can be shown everywhere, which is valid UTF-8 without control characters.
+--- Otherwise raises an error.
 function errors.label(what, value) return core.check_text(what, value) end
 
 return errors

@@ -1,13 +1,14 @@
 --- Checks the arguments of public functions against the types in the functions' rows (rows.lua). An error names the function, the
---- argument, the expected type and the value. A function itself checks conditions that a type cannot express, such as ranges.
+--- argument, the expected type and the value. Conditions that a type cannot express, such as ranges, are checked by the functions
+--- themselves.
 local core = require "nestwright.core"
 local signature = require "nestwright.language.signature"
 
 local guard = {}
 
--- A test of a type. fits(value) is true if the value has the type. For a value that does not fit, why(value) returns {path (inside
--- the value), value (at that path), type (expected there), within (the table around the path)}. For a table with an unknown key,
--- why(value) returns {path, key, known (the valid keys)}.
+-- Returns a test of a type, which is a table of two functions. fits(value) is true if the value has the type. For any other value,
+-- why(value) returns {path (inside the value), value (at that path), type (expected there), within (the table around the path)}.
+-- For a table with an unknown key, the result also has key and known (the valid keys).
 local test_of
 
 local function plain_test(t, fits) return {fits = fits, why = function(value) return {path = "", value = value, type = t} end} end
@@ -320,7 +321,8 @@ local function one_of(name, params, n)
   end
 end
 
--- Returns a check of all arguments. Most functions have few parameters and no "...", so they get a faster check.
+-- Returns a check of all arguments. Most functions have one to three parameters and no "...". The check of such functions is
+-- faster.
 local function check_of(name, params)
   local checks, count, rest = {}, #params, nil
   for n = 1, count do checks[n] = one_of(name, params, n) end
@@ -341,8 +343,8 @@ local function check_of(name, params)
   end
 end
 
--- Returns its arguments. A checked function passes its results through this function. So the call of the original function is not a
--- tail call, and the name of the checked function is on the stack when an error is raised.
+-- Returns its arguments. A checked function passes its results through this function, so the call of the original function is not a
+-- tail call. Therefore the checked function, and with it its name, is on the stack when an error is raised.
 local function as_they_are(...) return ... end
 
 --- Returns the function with a check of its arguments against the signature of its row. own: true for a method that checks its

@@ -51,7 +51,7 @@ local function line_of(s, all)
   return line
 end
 
--- Adds the predicted time of a version.
+-- Adds the predicted time and the bottleneck of a version to its entry of the log and to its row of the table. Returns the row.
 local function predict(s, entry, o, row)
   local shown, c = require "nestwright.cost.costs_shown".version(s, entry.version, o)
   entry.predicted, entry.bottleneck = c and c.seconds, c and c.bottleneck
@@ -91,7 +91,7 @@ end
 
 -- ---- trees as text
 
--- Draws a tree of nodes; each has a text and a list of children.
+-- Adds the lines of a drawn tree to `out`. A node has a text and a list of children.
 local function draw(node, out, first, rest)
   out[#out + 1] = first .. node.text
   for n, child in ipairs(node) do

@@ -10,8 +10,9 @@ local MOST = 100000 -- the largest number of executions
 -- Returns the stage of a block. The initialization of a reduction is a separate stage if it was split off.
 local function stage_of(block) return block.init and block.name or block.stage end
 
---- Returns the stages of a program, in program order: {name, axes, init, blocks (the numbers of its blocks)}. holder: a schedule,
---- or a result of core.refused_programs.
+--- Returns the stages of a program, in program order: {name, axes, init, blocks (the numbers of its blocks)}. Also returns the
+--- blocks. holder: a schedule, or a result of core.refused_programs. after: for such a result, true to choose the program after the
+--- refused step.
 function instances.stages(holder, after, sizes)
   local blocks, list, at = core.visit_blocks(holder, after, sizes), {}, {}
   for n, block in ipairs(blocks) do
@@ -35,9 +36,9 @@ end
 
 local function cuts_in(name) return select(2, name:gsub("%.", "")) end
 
--- Returns the name of a block's piece. It is found in the name of the loop with the most cuts; if there are several such loops, of
--- the innermost. If no loop was cut, the name is that of the outermost loop. If the stage has only one piece, it is the name of the
--- stage.
+-- Returns the name of a block's piece. The name comes from the loop that was cut most often. If several loops were cut equally
+-- often, it comes from the innermost of them. If no loop was cut, the name is that of the outermost loop; but if the stage has only
+-- this block (alone = true), it is that of the block.
 local function piece_of(block, alone)
   local best
   for n = #block.loops, 1, -1 do
@@ -48,6 +49,7 @@ local function piece_of(block, alone)
   return (block.loops[1].name:gsub("_or_.*", ""))
 end
 
+-- The marks of loops whose iterations are all run by one thread.
 local SHARED = {[""] = false, unroll = false, vectorize = false, vthread = false}
 
 -- Returns the numbers of the loops of a block for which `holds` is true.
@@ -178,8 +180,8 @@ end
 ---   stage, piece: their names
 ---   block: the number of the block
 ---   at: the value of each axis
----   index: the index of the element that it writes
----   time: the time at which it runs
+---   index: the index of the element that the execution writes
+---   time: the time of the execution (see `clock`)
 ---   thread: a text, "" if there is only one thread
 ---   stroke: a text that is equal for all lanes of one execution of a vector
 ---   vector: true for a lane of a vector

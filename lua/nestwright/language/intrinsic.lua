@@ -13,7 +13,7 @@ end
 
 local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "jump_safe", "timeout"}
 
--- Returns the strides of one tensor in the form that the C function takes: numbers, or false for "any". By default the last
+-- Returns the strides of one tensor in the form that core.intrinsic takes: numbers, or false for "any". By default the last
 -- dimension is contiguous and the others are "any".
 local function strides_of(t, given)
   local out = {}

@@ -42,7 +42,8 @@ local function axis_names(what, f, n)
   return names
 end
 
--- Checks the values that a user's function returns.
+-- Raises an error if one of the values that a user's function returns is not an expression. position: the number of this value.
+-- count: the number of all values.
 local function check_body(what, value, position, count)
   local class = class_of(value)
   if class == EXPR or class == AXIS or type(value) == "number" then return end
@@ -55,6 +56,7 @@ local function check_body(what, value, position, count)
     value == nil and "nothing" or core.type_name(value), which)
 end
 
+-- Returns a value that discards an unfinished compute when the value goes out of scope, also after an error.
 local function drop_on_close(build)
   return setmetatable({}, {__close = function() core.compute_drop(build) end})
 end
@@ -191,12 +193,12 @@ return function(nw)
   define("prod", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES), "Product of the term over reduce axes.",
     function(term, ...) return reduction("prod", "prod", term, ...) end)
   define("argmin", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
-    "Least value of the term and its position: the compute makes two tensors, value and index (i64). Of equal values, the one "
-    .. "with the lowest index is chosen.",
+    "Least value of the term and its position: the compute makes two tensors, value and index (i64). If the least value occurs "
+    .. "several times, the lowest index is chosen.",
     function(term, ...) return reduction("argmin", "argmin", term, ...) end)
   define("argmax", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
-    "Greatest value of the term and its position: the compute makes two tensors, value and index (i64). Of equal values, the one "
-    .. "with the lowest index is chosen.",
+    "Greatest value of the term and its position: the compute makes two tensors, value and index (i64). If the greatest value "
+    .. "occurs several times, the lowest index is chosen.",
     function(term, ...) return reduction("argmax", "argmax", term, ...) end)
   define("min", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
     "The least of its arguments. If the first argument depends on reduce axes that follow it, the result is its least value over "

@@ -30,8 +30,8 @@ end
 local function open(scopes, names) scopes[#scopes + 1] = names or {} end
 local function close(scopes) if #scopes > 1 then scopes[#scopes] = nil end end
 
--- For each keyword, a function that updates the open blocks. `rest` is the code after the keyword. `state` holds the names that a
--- `for` declares until its `do` opens the block.
+-- Has, for each keyword, a function that updates the scopes of the open blocks. `rest` is the code after the keyword. `state` holds
+-- the names that a `for` declares, until its `do` opens the block.
 local WORDS = {}
 WORDS["local"] = function(scopes, rest)
   local name = rest:match "^%s+function%s+([%a_][%w_]*)"

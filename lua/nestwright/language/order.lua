@@ -7,10 +7,10 @@ local sizes = require "nestwright.language.sizes"
 local steps = require "nestwright.language.steps"
 
 local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
--- The largest number of drawn values of an axis. Of a longer axis, nw.pieces draws both ends, because cuts are near the ends. A
--- path of visits must have no such gap.
+-- The largest number of drawn values of an axis. If an axis is longer, nw.pieces draws only its two ends, because cuts are near the
+-- ends. nw.order raises an error instead, because a path of visits must have no gap.
 local MOST = {order = 64, pieces = 256}
-local AT_END = 64 -- the number of values of each end
+local AT_END = 64 -- the number of values that are drawn at each end
 
 -- ---- options
 
@@ -64,8 +64,8 @@ local function shown_axes(what, stage, asked)
   return list
 end
 
--- Checks values that are given by axis, such as {k = 0}, and returns them. Each value must be in the domain of its axis. A value of
--- the option `to` is an excluded end, so it may be larger by one.
+-- Checks values that are given by axis, such as {k = 0}, and returns them. Each value must be in the domain of its axis. The option
+-- `to` gives ends that are excluded, so the valid values of `to` are larger by one.
 local function values_given(what, stage, option, given)
   local behind = option == "to" and 1 or 0
   local out = {}
@@ -194,7 +194,7 @@ return function(nw)
     "The pieces into which cuts divided a stage's loops. Each piece has a name and a colour. Each also has a hatch, except the "
     .. "main piece and parts that no cut has named. Pieces of the same name have the same colour in all pictures, and white cells "
     .. "are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by "
-    .. "default. " .. WHICH .. " Of an axis with more than 256 values, the first and the last 64 are drawn, and the caption says "
+    .. "default. " .. WHICH .. " If an axis has more than 256 values, only its first and last 64 are drawn, and the caption says "
     .. "so.",
     picture("pieces", "pieces and tiles"))
 

@@ -18,8 +18,9 @@ for _, name in ipairs(LIBRARIES) do
   environment[name] = copy
 end
 
--- All strings share one metatable. A method is looked up first in the library's copy of `string`, and then in the `string` of
--- cells, to which cells may have added methods. If the library is used in another Lua program, the metatable is not changed.
+-- All strings share one metatable. A method is looked up first in the library's copy of `string`. If the copy does not have the
+-- method, it is looked up in the `string` of cells, to which cells may have added methods. If the library is used in another Lua
+-- program, the metatable is not changed.
 setmetatable(environment.string, {__index = string})
 local strings = getmetatable ""
 if registry["nestwright.host"] and strings.__index == string then strings.__index = environment.string end

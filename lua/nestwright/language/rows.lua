@@ -1,5 +1,5 @@
---- The table of all public functions, with a row for each. Rows from C and from Lua have the same form: {class, topic, name,
---- signature, doc, field}. Help, completion and the reference are made from the rows.
+--- Keeps a row for each public function, method and field: {class, topic, name, signature, doc, field}. Rows from C and from Lua
+--- have the same form. Help, completion and the reference are made from the rows.
 local rows = {}
 
 local core = require "nestwright.core"
@@ -28,12 +28,12 @@ function rows.written(fn) return written[fn] or fn end
 --- Defines the public function target[name] with its row, against which its arguments are checked.
 ---@param target table
 ---@param class string   "nw" for a function of the module; the class for a method
----@param topic string   the subject under which nw.help lists it
+---@param topic string   the subject under which nw.help lists the function
 ---@param name string
----@param signature string   as LuaLS has it: "(a: nw.array, b?: integer): number"
+---@param signature string   in the notation of LuaLS: "(a: nw.array, b?: integer): number"
 ---@param doc string
 ---@param fn function
----@param own? boolean   the function checks its arguments itself, because they may be written in more ways than the signature shows
+---@param own? boolean   true if the function checks its arguments itself, because it accepts more forms than the signature shows
 function rows.define(target, class, topic, name, signature, doc, fn, own)
   local row = {class = class, topic = topic, name = name, signature = signature, doc = doc, field = false}
   target[name] = guarded(row, fn, own)
@@ -41,7 +41,7 @@ function rows.define(target, class, topic, name, signature, doc, fn, own)
 end
 
 --- Adds the row of a field.
----@param kind string   its type, as LuaLS has it
+---@param kind string   the type of the field, in the notation of LuaLS
 function rows.field(class, topic, name, kind, doc)
   add({class = class, topic = topic, name = name, signature = kind, doc = doc, field = true}, nil)
 end

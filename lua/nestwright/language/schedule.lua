@@ -13,7 +13,7 @@ local primitives = core.primitives()
 
 -- ---- steps
 
--- Converts the results of a primitive: the core returns names of stages, which become stage objects.
+-- Converts the results of a primitive: names of stages, which the core returns, become stage objects.
 local function dress(s, ...)
   local results = table.pack(...)
   for n = 1, results.n do
@@ -27,7 +27,7 @@ local listeners = {}
 --- Registers f(text), which is called with each remark of a step. The prompt uses it to show the remarks.
 local function on_note(f) listeners[#listeners + 1] = f end
 
--- Emits a remark.
+-- Calls all listeners with a remark.
 local function note(text)
   for _, f in ipairs(listeners) do f(text) end
 end
@@ -114,7 +114,8 @@ local function show_view(s, what, ...)
   return view.text(show[what](s, ...))
 end
 
--- Returns the heading of a version: its number or the name of its branch, and the step that made it.
+-- Returns the heading of a version that is given by its number or by the name of a branch. If the number is given, the heading also
+-- has the step that made the version.
 local function version_text(s, version)
   local entry = math.type(version) == "integer" and core.schedule_log(s)[version + 1]
   return ("version %s%s"):format(version, entry and entry.step and ": " .. entry.step or "")

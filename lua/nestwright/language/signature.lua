@@ -2,7 +2,8 @@
 --- names, literals, unions, lists, tables with fields, and functions.
 local signature = {}
 
--- Skips blanks. If the token follows, skips it too and returns true. r: the state of the parser, {text, at}.
+-- Skips blanks. If the token follows, skips it too and returns true; otherwise returns false. r: the state of the parser, {text (of
+-- the signature), at (the position of the next character)}.
 local function take(r, token)
   r.at = r.text:match("^%s*()", r.at)
   if r.text:sub(r.at, r.at + #token - 1) ~= token then return false end
@@ -23,7 +24,8 @@ end
 
 local union
 
--- Parses {name?: type, ...}. The field `open` is true if the table type contains [string]: any; then unknown keys are allowed.
+-- Parses {name?: type, ...} after the opening brace. The field `open` is true if the type contains [string]: any; then unknown keys
+-- are allowed.
 local function fields_of(r)
   local found, open = {}, false
   while not take(r, "}") do

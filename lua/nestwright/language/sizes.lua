@@ -4,7 +4,7 @@ local errors = require "nestwright.language.errors"
 
 local sizes = {}
 
---- Returns the value as an integer. Raises an error with the given name if the value is not a whole number.
+--- Returns the value as an integer. If the value is not a whole number, raises an error that contains the name.
 function sizes.whole(what, value, name)
   local v = math.tointeger(value)
   if v then return v end
@@ -29,7 +29,7 @@ function sizes.of(what, s, given)
 end
 
 --- Returns, by name, the given values of the sizes that this schedule has. Other values are ignored, because {M = 64, N = 8} may be
---- given for several schedules.
+--- given for several schedules, which need not all have both sizes.
 function sizes.named(what, s, given)
   local own = {}
   for _, name in ipairs(core.program_sizes(s)) do own[name] = given[name] end

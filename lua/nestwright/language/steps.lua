@@ -106,7 +106,7 @@ local function is_list_param(p, at) return p.params[at].kind == "list" end
 
 local function is_loop(value) return type(value) == "string" or debug.getmetatable(value) == core.classes.loop end
 
--- Raises an error if loops are followed by integers, but not by one for each loop.
+-- Raises an error if loops are followed by integers, and there are more or fewer integers than loops.
 local function check_pairs(p, positional, given, count)
   local of, loops, last = p.params[positional[1]], 0, p.params[positional[2]]
   if of.item ~= "loop" or last.item ~= "int" then return end
@@ -221,7 +221,7 @@ local function results_of(p)
   return ": " .. table.concat(parts, ", ")
 end
 
---- Returns the signature of a primitive in the style of the rows of functions (language/rows.lua).
+--- Returns the signature of a primitive in the notation of LuaLS, as in the rows of functions (language/rows.lua).
 function steps.signature(p)
   local parts, options, must = {"self: nw.schedule"}, {}, false
   local positional = positional_of(p)

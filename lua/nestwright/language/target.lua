@@ -17,7 +17,7 @@ function target.of(what, name)
   return core.target(machine.of(what, name))
 end
 
---- Returns the machine record of a target. If the target has no record, it is this host, whose record machine.of returns.
+--- Returns the machine record of a target. A target without a record is this host, and machine.of() returns the host's record.
 function target.machine(t) return core.target_machine(t) or machine.of() end
 
 --- Returns a schedule of these outputs; the last argument may be {target = t}.
