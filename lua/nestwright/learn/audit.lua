@@ -104,7 +104,8 @@ local function points_of(m, o)
   return out, unpriced, disturbed
 end
 
---- Returns the quality of guesses as one row of the table. The guesses are seconds or scores. Of scores, only the order matters.
+--- Returns the quality of guesses as one row of the table. If the guesses are times, in_seconds is true. If they are scores, only
+--- their order matters.
 function audit.figures(guess, truth, in_seconds)
   local g, t = statistics.lowest(guess, truth, QUARTER)
   return {tau = statistics.tau(guess, truth), spearman = statistics.spearman(guess, truth),
@@ -205,7 +206,7 @@ define("plot", "(self: nw.audit, options?: {title?: nw.label}): nw.plot",
     return require "nestwright.plots.scatter".make(a, o.title)
   end)
 
--- Returns how well one half of the measurements predicts the other half. No prediction can be better than this.
+-- Returns how well one half of the measurements predicts the other half. No prediction can be better than this result.
 local function repeated(points)
   local a, b = {}, {}
   for n, p in ipairs(points) do

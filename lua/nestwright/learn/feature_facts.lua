@@ -6,7 +6,7 @@ local lowered = require "nestwright.cost.lowered"
 
 local facts = {}
 
-local PAGE = 4096 -- bytes of a page: prefetchers stop at its end, and it needs a TLB entry
+local PAGE = 4096 -- bytes of a page; prefetchers stop at the end of a page, and each page needs a TLB entry
 
 local function add(t, key, v) t[key] = (t[key] or 0) + v end
 local function ratio(a, b) return b > 0 and a / b or 0 end
@@ -115,7 +115,8 @@ end
 local SPENT = {"all", "guarded", "tails", "scalar", "copies", "waiting", "trips", "short", "masked", "selects", "odd",
   "odd_updates"}
 
--- Returns, for each property, the cycles of the bodies that have it.
+-- Returns, for each property, the cycles of the bodies that have the property. Only `trips` is different: it is the sum of the
+-- logarithms of the trip counts, weighted by cycles.
 local function cycles_of(f)
   local t = {}
   for _, key in ipairs(SPENT) do t[key] = 0 end
@@ -182,15 +183,15 @@ local function moved(access, body, bytes)
   return 0
 end
 
--- Returns the class of a stride in bytes.
+-- Returns the class of a stride in bytes: "still" (0), "next" (less than two lines), "apart" (less than half a page) or "page".
 local function walk_of(step, line)
   if step == 0 then return "still" end
   if step < 2 * line then return "next" end
   return step < PAGE / 2 and "apart" or "page"
 end
 
--- Returns the misses of loads and stores by cache level and class of stride. Loads of the same tensor in the same innermost loop
--- are counted together, and so are stores.
+-- Returns the misses of loads and stores by cache level and class of stride. The loads of a tensor in an innermost loop are counted
+-- together, because the cost record has only their sum; this sum is divided by numbers of executions. The same holds for stores.
 local function misses_of(f)
   local walks, out = {}, {}
   local function note(a, s)
@@ -238,7 +239,7 @@ local function reach_of(f)
   return t
 end
 
--- Estimates how often, in a whole run, an access uses another page than in its previous execution.
+-- Estimates how often, in a whole run, an access uses a page other than the page of its previous execution.
 local function page_changes(f)
   local n = 0
   local function note(a, body)
@@ -293,7 +294,7 @@ end
 local OF_CORE = {dispatch = true, loads = true, stores = true, arithmetic = true, division = true, integers = true,
   branches = true, latency = true}
 
--- Returns the longest term of the cost that is due to the core, and the longest that is due to memory.
+-- Returns the cycles of the longest term of the core, without latency, and the cycles of the longest term of memory.
 local function longest_of(c)
   local in_core, in_memory = 1, 0
   for _, term in ipairs(c.terms) do
@@ -328,7 +329,7 @@ end
 local function work_of(s, c, sizes) return math.max(1, core.operation_count(s, 0, sizes) or c.flops) end
 
 --- Returns the facts of a schedule with its cost record. sizes: the values of the symbolic sizes for which the record was computed,
---- by name.
+--- by name. without: {code = true} to omit the facts about the compiled code, so that nothing is compiled.
 function facts.of(s, c, sizes, without)
   local f = {s = s, c = c, program = lowered.of(s, c, sizes), work = work_of(s, c, sizes or {}),
     machine = machine_of(c.machine), line = 64, level = by_level(c),

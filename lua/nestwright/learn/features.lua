@@ -1,6 +1,6 @@
 --- Defines the features of a schedule for a learned model. Each row defines one number and its unit. Most features are rates per
---- predicted cycle: they show the parts of a prediction, and so where it may be wrong. All features have the same meaning for every
---- computation. Some features come from the compiled code, which the cost model does not use.
+--- predicted cycle. They show the parts of a prediction, so a model can learn which parts are often wrong. All features have the
+--- same meaning for every computation. Some features come from the compiled code, which the cost model does not use.
 local facts = require "nestwright.learn.feature_facts"
 local lowered = require "nestwright.cost.lowered"
 
@@ -283,8 +283,8 @@ function features.names()
 end
 
 --- Returns the features of a schedule with its cost record, in the order of the rows. sizes: the values of the symbolic sizes for
---- which the record was computed. without: the data that is not available. Rows that need this data are omitted. {code = true} also
---- avoids compiling. {caches = true} is required if the cost record has no cache counts.
+--- which the record was computed. without: {code = true} omits the rows that need compiled code, so that nothing is compiled;
+--- {caches = true} omits the rows that need cache counts, which is required if the cost record has no such counts.
 function features.of(s, c, sizes, without)
   local f, out = facts.of(s, c, sizes, without), {}
   for _, r in ipairs(list) do

@@ -1,5 +1,6 @@
---- Trains and applies learned models. A model consists of decision trees that rank the schedules of a computation. It is trained on
---- audits (nw.cost.audit). It starts from the cost model's prediction and learns the errors of this prediction.
+--- Trains and applies learned models. A learned model consists of decision trees that rank the schedules of a computation. It is
+--- trained on audits (nw.cost.audit). Its scores start from the cost model's predictions, and the trees learn the errors of these
+--- predictions.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -14,7 +15,7 @@ local learn = {}
 
 local SAME = 64 -- for the figure `with_64`: the number of schedules of the held-out computation in the training data
 local OWN = 10 -- the weight of the audit `own` (of the computation for which the model is made); other audits have weight 1
-local FAR = 1.5 -- errors (logarithms) are limited to this distance from their audit's mean error
+local FAR = 1.5 -- the largest difference that is learned between an error and the mean error of the audit, both as logarithms
 
 local LEARNER = core.classes.learner
 
@@ -65,7 +66,7 @@ local function about_group(points)
 end
 
 -- Returns the training data of groups: {features, labels, groups, margins, weights}. A group is a list of points of one
--- computation. All groups have the same weight, independent of their size. Only groups.own has a larger weight.
+-- computation. All groups have the same total weight, whatever their size; only groups.own has a larger weight.
 local function rows_of(groups, o)
   local out, objective = {features = {}, labels = {}, groups = {}, margins = {}, weights = {}}, OBJECTIVES[o.objective]
   for g, points in ipairs(groups) do
@@ -295,7 +296,7 @@ LEARNER.__cells = cells_of
 
 local function is_model(value) return debug.getmetatable(value) == LEARNER end
 
---- Raises an error unless the value is a model.
+--- Returns the value if it is a model; otherwise raises an error.
 function learn.check(what, value)
   if is_model(value) then return value end
   errors.fail("invalid", "nw.cost.train{...} and nw.cost.load(path) make models", "%s: expected a model, got %s", what,
@@ -317,7 +318,7 @@ local function predict(model, s, options)
   return core.learner_scores(model, {values}, {margin_of(features.expected(values, c.seconds), about[model].objective)})[1]
 end
 
---- Returns a relative time for a score: a schedule that takes twice the time has twice the value.
+--- Converts a score to a relative time: if one schedule is predicted to take twice as long as another, its value is twice as large.
 function learn.relative(model, score)
   local known = about[model]
   return math.exp(-score / OBJECTIVES[known and known.objective or "pairs"].trust)

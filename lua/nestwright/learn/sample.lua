@@ -1,5 +1,5 @@
---- Makes samples. A sample is a set of random legal schedules of a computation, with their measured times. It is stored in a file,
---- and can be used for any number of models. If making a sample is interrupted, it can be continued from the file.
+--- Makes samples. A sample is a set of random legal schedules of a computation, with their measured times. It can be stored in a
+--- file, and be used for any number of models. If the user interrupts the measurements, they can be continued from the file.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -90,7 +90,7 @@ end
 
 local function rounds_of(entry) return #(entry.times or {}) end
 
---- True if an entry has too few times that no other work disturbed, so that it must not be compared with its prediction.
+--- True if an entry has too few undisturbed times to be compared with its prediction.
 function sample.is_disturbed(entry) return rounds_of(entry) < LEAST end
 
 --- Returns the medians of the even and of the odd rounds of an entry. Their difference shows the noise of the measurements.
@@ -203,7 +203,7 @@ local function gather(run)
   end
 end
 
--- Makes the schedules in the file again, and builds those that are not fully measured.
+-- Draws the schedules in the file again, and builds those that are not fully measured.
 local function take_up(run)
   for _, entry in ipairs(run.m.entries) do
     local s = run.sampler:next()
@@ -216,7 +216,8 @@ local function take_up(run)
   end
 end
 
--- Adds the time of a round, unless other work disturbed it. The time of an entry is the median of its rounds.
+-- Measures an entry once. Adds the time to the entry if no other work disturbed the measurement. The time of an entry is the median
+-- of its rounds.
 local function measure_once(run, entry)
   local t = core.kernel_time(run.kernel[entry], run.arguments, 1)
   run.tries[entry] = (run.tries[entry] or 0) + 1
@@ -234,7 +235,7 @@ local function has_kernel(run, entry)
   return run.kernel[entry] ~= nil
 end
 
--- Measures all entries in turn, round by round; skips entries that turn out to be too slow, and those with enough times.
+-- Measures all entries in turn, round by round. Skips entries that have become too slow, and entries that have enough times.
 local function measure(run)
   for round = 1, MOST_ROUNDS do
     if are_measured(run.m, run.tries) then break end

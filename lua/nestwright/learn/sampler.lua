@@ -16,7 +16,8 @@ local LONGEST = 64 -- the largest number of iterations of a loop that may be unr
 local UNROLLED = 128 -- the largest number of copies of one stage's body that unrolling makes
 local TRIES = 60 -- the number of programs that are drawn before the sampler gives up on finding a new one
 
--- ---- d, a schedule in progress: {r (the random numbers), s (the schedule), final (the name of its last stage)}
+-- ---- steps. In the functions below, d is a schedule in progress: {r (the random numbers), s (the schedule), final (the name of
+-- the last stage)}.
 
 -- Applies a step if it is legal, and returns its results; otherwise returns nothing.
 local function offer(d, name, ...)
@@ -39,7 +40,7 @@ local function node_of(d, kind, name)
   end
 end
 
--- Returns the number of iterations of a loop, if it is constant.
+-- Returns the trip count of a loop, or nil if it is not constant.
 local function extent_of(d, loop)
   local node = node_of(d, "loop", loop)
   return node and node.extent
@@ -161,7 +162,7 @@ end
 
 -- ---- storage
 
--- Makes a block of results accumulate in a separate buffer. Returns the name of the stage of this buffer.
+-- Lets a stage accumulate its results in a separate buffer (s:cache_write). Returns the name of the stage that fills this buffer.
 local function block(d, stage)
   local own = own_loops(d, stage)
   if #own < 2 then return nil end
@@ -178,7 +179,8 @@ local function block(d, stage)
   return made.name
 end
 
--- Returns a layout that divides the last dimension into panels, as in packed copies of matrices.
+-- Returns a layout that divides the last dimension into panels, as in packed copies of matrices. Returns nil if there is only one
+-- dimension.
 local function panels(rank, width)
   if rank == 1 then return nil end
   if rank == 2 then return function(a, b) return b // width, a, b % width end end

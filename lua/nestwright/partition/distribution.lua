@@ -91,7 +91,8 @@ local function times(what, list, name, given, varied)
   return out
 end
 
--- Returns the sizes with several values; if there are none, the sizes that are given as lists.
+-- Returns the names of the sizes with several values. If no size has several values, returns the names of the sizes that are given
+-- as lists.
 local function several_of(names, given)
   for least = 2, 1, -1 do
     local out = {}
@@ -124,7 +125,8 @@ local function varied_in(names, list)
 end
 
 --- Returns a list of {values, weight} for the sizes of a schedule, and the names of the sizes that vary. `given` is a list of
---- shapes, or a table with a value or a list of values for each name. From such lists, all combinations of values are made.
+--- shapes, or a table with a value or a list of values for each name. In the second case, the shapes are all combinations of the
+--- values.
 function distribution.of(what, s, given)
   local names = core.program_sizes(s)
   given = errors.expect(what .. ": sizes", given or {}, "table")

@@ -22,7 +22,7 @@ local ENOUGH = 3 -- a time is kept if at least this many turns were undisturbed;
 
 -- ---- the file
 
-local told -- true if a note has reported that the times cannot be stored
+local told -- the reason why the times cannot be stored, after a note has reported it
 local function tell(why)
   if why and not told then io.stderr:write("nestwright: the times of kernels cannot be kept: ", why, "\n") end
   told = told or why
@@ -128,8 +128,8 @@ local function entry_of(run, k, field, tail, shared, ...)
   return new_entry(run, k, field, ...)
 end
 
--- Applies a strategy that computes only whole tiles. Returns its version and pieces, or nil if it is refused or makes several
--- versions.
+-- Applies a strategy that computes only whole tiles. Returns the case of its version, as strategies.apply does. Returns nil if the
+-- strategy is refused or makes several versions.
 local function beyond(run, kernels, strategy)
   local s = run.schedule
   s:checkout(run.base)
@@ -254,7 +254,8 @@ end
 
 local function id_of(k) return k.rows .. strategies.name_of(k) end
 
--- Returns the weighted mean of a field's times over measured kernels.
+-- Returns the weighted mean of a field's times over all parts; nil if a part does not have the field. A part has the kernels that
+-- were measured for one combination of sizes.
 local function mean_times(parts, id, field)
   local sum, weights
   for _, part in ipairs(parts) do
@@ -276,9 +277,9 @@ local function with_mean(k, parts, key_of)
   return setmetatable(out, {__index = k})
 end
 
---- Measures kernels for each combination of the other sizes in a list of shapes. If there are several
---- combinations, the copies that are returned have the weighted mean times, and a function at(values) that returns the kernel with
---- the times for one shape.
+--- Measures kernels for each combination of the other sizes in a list of shapes, and returns copies of the kernels with their
+--- times. If there are several combinations, the times are weighted means, and each copy has a function at(values), which returns
+--- the kernel with the times for one shape.
 function microkernels.over(what, s, loop, kernels, around, shapes)
   local parts, known = {}, {}
   local function key_of(values) return others_text(select(2, size_of(what, s, loop, values))) end

@@ -15,8 +15,8 @@ local function stage_in(s, loop)
   end
 end
 
--- Returns the loop of a stage that corresponds to the loop `name` of another stage: the loop with this name, or with this name and
--- a number.
+-- Returns the loop of a stage that corresponds to the loop `name` of another stage. It has the same name, or the same name followed
+-- by a number.
 local function like(s, stage, name)
   for _, loop in ipairs(s:loops(stage)) do
     if loop.name == name or loop.name:gsub("_%d+$", "") == name then return loop end
@@ -25,7 +25,7 @@ local function like(s, stage, name)
     name)
 end
 
--- Vectorizes the innermost loop of a copy, if possible.
+-- Vectorizes the innermost loop of a copy, in parts of LANES elements if the loop is long or of unknown extent.
 local function in_lanes(s, stage)
   local loops = s:loops(stage)
   local last = loops[#loops]

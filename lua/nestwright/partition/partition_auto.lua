@@ -24,7 +24,7 @@ end
 
 local function tell(c, what) core.tell_progress(("trying %s, %s"):format(c.trying, what), c.part, c.since) end
 
--- Calls f(values) for each shape, after selecting the version of the schedule that runs for this shape. Collects the results.
+-- Calls f(values) for each shape, after selecting the version of the schedule that runs for this shape. Returns the results.
 local function for_sizes(c, cases, f)
   local out = {}
   for n, entry in ipairs(c.sizes) do
@@ -117,7 +117,7 @@ local function try(c, row)
   row.fits = row.code_bytes <= c.code_limit
 end
 
--- Tries a strategy. If it is refused, it stays in the table with the reason. An interrupt is raised again.
+-- Tries a strategy and returns its row. If the strategy is refused, the row has the reason. An interrupt is raised again.
 local function attempt(c, name)
   local row = {strategy = name}
   local ok, problem = pcall(try, c, row)
@@ -157,7 +157,8 @@ local function unmeasured(kernels)
   return strategies.sort(out)
 end
 
--- Measures the kernels if needed. Times that other work disturbed are not used, also not to divide the loop into tiles.
+-- Measures the kernels if needed. Times that other work disturbed are used neither to rank the strategies nor to divide the loop
+-- into tiles.
 local function measure_kernels(c, s)
   local kernels, disturbed = c.kernels, false
   if c.cost == "kernels" and not are_measured(kernels) then
@@ -205,7 +206,7 @@ local function ranked(c, s)
   return ranking(list, c)
 end
 
---- Returns the ranked table; see the row of s:partition_auto.
+--- Returns the ranked table, as documented in the row of s:partition_auto.
 return function(s, options)
   local c = choice.of(s, options)
   return returning.quietly(s, ranked, c, s)

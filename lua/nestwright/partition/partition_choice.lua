@@ -1,5 +1,5 @@
---- Checks the options of s:partition_auto and nw.microkernels before any strategy is tried. So a mistake in the options is an error
---- of the call, and not a refused row of the table.
+--- Checks the options of s:partition_auto and nw.microkernels before any strategy is tried. So a mistake in the options raises an
+--- error, and does not become a refused row of the table.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local distribution = require "nestwright.partition.distribution"

@@ -27,7 +27,7 @@ local function parts_of(loops, at)
   return parts
 end
 
--- Returns the total cycles of the loops at the same depth for which `belongs` is true.
+-- Returns the total cycles of those loops at the depth of the loop at `at` for which `belongs` is true.
 local function beside(loops, at, belongs)
   local cycles, depth = 0, loops[at].depth
   for n, loop in ipairs(loops) do

@@ -68,8 +68,8 @@ local function stage_of(s, name)
   errors.fail("invalid", nil, "pipelined: there is no stage %s", name)
 end
 
--- Returns the tensors that these loops of a stage use, except the stage's own tensor. Also returns the cycles of those of the loops
--- that are directly inside the pipelined loop.
+-- Returns the set of tensors that these loops of a stage use, except the stage's own tensor. Also returns the cycles, per iteration
+-- of the pipelined loop, of the given loops that are directly inside the pipelined loop.
 local function filled_by(c, p, loops, name)
   local inside, tensors, cycles = {}, {}, 0
   for _, loop in ipairs(loops) do inside[loop.name] = true end

@@ -9,13 +9,14 @@ local plans = {}
 
 local MANY = 12 -- for this number of tiles of one kind, one-time costs are negligible
 
--- Returns the times of a kernel. If they were not measured, the time of a tile is assumed to be the number of its iterations plus
--- one. Then a few large tiles are best.
+-- Returns the times of a kernel outside and inside of shared loops. If the times were not measured, the time of a tile is assumed
+-- to be its number of iterations plus one, so that few large tiles are better than many small ones.
 local function times_of(k)
   return k.seconds or {first = k.rows + 1, more = k.rows + 1, guarded = 4 * k.rows}, k.inside and k.seconds_inside
 end
 
---- Returns the tiles with their times.
+--- Returns a kind of tile for each kernel: {kernel, rows, alone (the times of tiles in their own loops), inside (the times of tiles
+--- that share inputs, or nil)}.
 function plans.times(kernels)
   local out = {}
   for n, k in ipairs(kernels) do

@@ -8,7 +8,7 @@ local rows = require "nestwright.language.rows"
 local written = require "nestwright.show.written"
 
 local class = report.class "ranking"
-local choices = setmetatable({}, {__mode = "k"}) -- by table: the options of the call
+local choices = setmetatable({}, {__mode = "k"}) -- for each ranked table: the options of the call that made the table
 
 -- ---- as text
 

@@ -18,7 +18,7 @@ function piece_meta.__tostring(p)
   return ("piece: %s iterations of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
 end
 
--- Returns the name that a loop had before a cut copied it: jo for i.tail/jo.
+-- Returns the name that a loop had before a cut copied the loop, such as jo for i.tail/jo.
 local function plain(name) return name:match "[^/]*$" end
 
 -- Returns the loop of a list with this name, or with this name and a number. (The names of loops of copied computations have
@@ -51,13 +51,13 @@ end
 
 -- ---- tiles
 
--- True if a loop still exists. A loop without iterations is removed; facts about a size may prove that a tile has none.
+-- True if a loop still exists. Loops are removed if facts about a size prove that they have no iterations.
 local function is_there(s, loop)
   for _, stage in ipairs(s:stages()) do if stands_around(stage:loops(), loop) then return true end end
   return false
 end
 
--- Calls a user's function. Adds the name of the kernel to errors that the function itself raises, but not to errors of the library.
+-- Calls a user's function. Adds `what` to the text of errors that the function itself raises, but not to errors of the library.
 local function naming(what, f, ...)
   local ok, problem = pcall(f, ...)
   if ok then return end
@@ -65,7 +65,7 @@ local function naming(what, f, ...)
   error(("%s: %s"):format(what, problem), 0)
 end
 
--- Schedules the piece that has these loops.
+-- Adds the piece that has these loops, and schedules the piece by its kernel.
 local function settle(x, outer, inner, entry)
   local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = entry.kernel}, piece_meta)
   x.pieces[#x.pieces + 1] = entry
@@ -74,7 +74,8 @@ local function settle(x, outer, inner, entry)
   naming(("the kernel of %d rows (%s)"):format(entry.kernel.rows, strategies.name_of(entry.kernel)), schedule, x.schedule, p)
 end
 
--- Tiles a loop by a kernel; returns the loop over the remainder, if there is one.
+-- Tiles a loop by a kernel. Returns the loop over the remainder, or nil if there is none, and the loop over the tiles. With tail =
+-- "cut", a loop of constant extent that is shorter than a tile is not tiled, but returned as the remainder.
 local function tile(x, loop, kernel, tail)
   local n = math.tointeger(loop.extent)
   if n and n < kernel.rows and tail == "cut" then return loop end
@@ -184,7 +185,7 @@ local function close(x, facts)
   if x.tell then x.tell(#x.cases) end
 end
 
--- Adds facts to the schedule. Returns false if they contradict the known facts about sizes.
+-- Adds facts to the schedule and returns true. Returns false if the facts contradict the known facts about sizes.
 local function assume(s, facts)
   for _, fact in ipairs(facts) do
     local ok, problem = pcall(s.assume, s, fact)
