@@ -95,7 +95,7 @@ static int array_set(lua_State *L) {
   return 0;
 }
 
-// Reads t[{i, j}]. Called by class_index (box.c) for a key that is not the name of a method or a field.
+// Reads t[{i, j}]. class_index (box.c) calls this function for a key that is not the name of a method or a field.
 static int array_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     lua_Integer i = nwl_integer(L, 2, "index");

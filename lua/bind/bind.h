@@ -159,7 +159,7 @@ void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s);
 // Raises the current failure of the context as a nestwright.error.
 int nwl_raise(lua_State *L);
 void nwl_push_refusal(lua_State *L, const nw_refusal *r);
-int nwl_raise_step(lua_State *L, nw_sched *s); // like nwl_raise, for a failed step; keeps the programs of a refusal
+int nwl_raise_step(lua_State *L, nw_sched *s); // raises the failure of a step; keeps the programs of a refusal
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];

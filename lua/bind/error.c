@@ -403,7 +403,7 @@ static int set_library(lua_State *L) {
   return 0;
 }
 
-// name_function(f, name): errors in calls of f begin with this name.
+// name_function(f, name): lets errors in calls of f begin with this name.
 static int name_function(lua_State *L) {
   nwl_function(L, 1, "f");
   nwl_string(L, 2, "name");

@@ -234,7 +234,7 @@ static int f_CAST(lua_State *L) {
   return 1;
 }
 
-// Makes a variable with the given name. Used for layouts, which are expressions over the variables "_0", "_1", ...
+// Makes a variable with the given name. Layouts are expressions over such variables with the names "_0", "_1", ...
 static int f_variable(lua_State *L) {
   const char *name = nwl_string(L, 1, "name");
   nw_clear(nwl_ctx(L));

@@ -69,7 +69,7 @@ static void write_state(const char *what, double part, double seconds) {
   fprintf(stderr, ", %.0f s", seconds);
 }
 
-// Used if there is no terminal: prints a line from time to time, to show that the work continues.
+// Prints a line from time to time, to show that the work continues. This function is used if there is no terminal.
 static void tell_line(void *env, const char *what, double part, double seconds) {
   lines *l = env;
   if (!what) l->told = 0;
@@ -80,7 +80,7 @@ static void tell_line(void *env, const char *what, double part, double seconds) 
   fflush(stderr);
 }
 
-// Used for a terminal: shows a line while the work lasts, and updates it.
+// Shows a line while the work lasts, and updates this line. This function is used for a terminal.
 static void show(void *env, const char *what, double part, double seconds) {
   (void)env;
   fputc('\r', stderr);

@@ -62,7 +62,7 @@ static bool typed_ahead(int fd) {
   return poll(&p, 1, 0) > 0;
 }
 
-// True if this process is in the foreground. A background job would be stopped when it accesses the terminal.
+// True if this process is in the foreground. The system stops a background job that accesses the terminal.
 static bool in_foreground(int fd) { return tcgetpgrp(fd) == getpgrp(); }
 
 static size_t ask(int fd, const char *query, int ms, char *answer) {

@@ -1,5 +1,5 @@
-// Lists the executions of a schedule's blocks, in order. After a refused step, it can list the executions of two
-// programs: the program before the step, and the program that the step would have made.
+// Lists the executions of a schedule's blocks, in order. After a refused step, the executions of two programs can be
+// listed: the program before the step, and the program that the refused step made.
 #include "bind.h"
 #include <limits.h>
 

@@ -113,8 +113,8 @@ function caches.level_text(cache, n)
     level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
 end
 
---- Returns the text below a picture of a simulation. It names the cache levels `from` to `to`, the accesses that they get, and the
---- effects that are not modelled.
+--- Returns the text below a picture of a simulation. The text names the cache levels `from` to `to`, says which accesses each level
+--- sees, and names the effects that are not modelled.
 function caches.small_print(cache, from, to, threads)
   local out = {}
   for n = from, to do out[#out + 1] = caches.level_text(cache, n) end

@@ -60,9 +60,9 @@ local function carrier_of(loops, n)
   return found
 end
 
--- Says more exactly which latency limits each loop. A loop is limited by latency if it waits for its own dependence chain, or if a
--- part of its body is limited by latency. In the second case, the bottleneck names the inner loop that carries the chain, if there
--- is one.
+-- Makes the bottleneck "latency" of loops more exact. A loop is limited by latency if it waits for its own dependence chain, or if
+-- a part of its body is limited by latency. In the second case, the bottleneck names the inner loop that carries the chain, if
+-- there is one.
 local function blame(loops)
   for n, loop in ipairs(loops) do
     if loop.name and loop.bottleneck == "latency" and not waits(loop) then

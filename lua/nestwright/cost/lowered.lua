@@ -33,7 +33,7 @@ end
 --- Returns the distance, in elements, between the accesses of two consecutive iterations of a loop.
 function lowered.stride(access, loop) return access.strides[loop.number] or 0 end
 
---- Returns the n innermost loops around the statements of a body, the innermost first. If the body is a loop, it is the first.
+--- Returns the n innermost loops around the statements of a body, innermost first. If the body is a loop, this loop is the first.
 function lowered.loops(body, n)
   local out = {}
   while body and #out < n do

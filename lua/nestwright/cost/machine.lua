@@ -190,7 +190,7 @@ function machine.install(nw)
     .. "record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. All other "
     .. "fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), "
     .. "a table, or the name of a Lua file that returns a table, \"mine.lua\"; the file may use only math. extends = a name, a "
-    .. "file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole "
+    .. "file or a record: the record that has the fields that the table omits; a list, such as caches, replaces the whole "
     .. "list. sources = {[\"\"] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of "
     .. "range are errors; nw.machine_fields() lists the fields with units and defaults.",
     function(what) return machine.of(what) end)

@@ -11,7 +11,7 @@ local times = require "nestwright.measure.times"
 local versions = require "nestwright.measure.versions"
 
 local SCHEDULE = core.classes.schedule
-local SIMULATED = 5e7 -- by default, versions with more operations are not simulated, since this takes many seconds
+local SIMULATED = 5e7 -- by default, versions with more operations are not simulated, since a simulation takes many seconds
 local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title", "machine", "predicted"}
 
 -- ---- properties of a schedule
@@ -68,7 +68,7 @@ local function threads_of(s, threads)
   return 1
 end
 
--- True if a version is small enough to simulate.
+-- True if a version has at most as many operations as o.simulate allows to simulate.
 local function small(s, version, values, o)
   local most = o.simulate == nil and SIMULATED or o.simulate
   return most and (core.operation_count(s, version, values) or math.huge) <= most

@@ -4,8 +4,9 @@ local core = require "nestwright.core"
 
 local host = {}
 
--- Families by the CPU's name; the first match is used. `alike` is true if all CPUs of the family have the same cores. `dispatch` is the
--- number of instructions per cycle where the record itself does not describe these cores. It is from the vendors' optimization guides.
+-- Each row has a pattern of the CPU's name and the name of the family's record. The first match is used. `alike` is true if all
+-- CPUs of the family have the same cores. `dispatch` is the number of instructions that they dispatch per cycle, from the vendor's
+-- optimization guide. It is given if the record does not describe these cores.
 local FAMILIES = {
   {cpu = "^AuthenticAMD family 23 ", name = "x86_server", dispatch = 5},
   {cpu = "^AuthenticAMD family 25 ", name = "x86_server", dispatch = 6},

@@ -37,8 +37,8 @@ end
 local function cuts_in(name) return select(2, name:gsub("%.", "")) end
 
 -- Returns the name of a block's piece. The name comes from the loop that was cut most often. If several loops were cut equally
--- often, it comes from the innermost of them. If no loop was cut, the name is that of the outermost loop; but if the stage has only
--- this block (alone = true), it is that of the block.
+-- often, it comes from the innermost of them. If no loop was cut, the piece has the name of the outermost loop. But if the stage
+-- has only this block (alone = true), the piece has the name of the block.
 local function piece_of(block, alone)
   local best
   for n = #block.loops, 1, -1 do

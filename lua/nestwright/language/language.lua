@@ -11,7 +11,7 @@ local function class_of(value)
   if type(value) == "userdata" then return debug.getmetatable(value) end
 end
 
--- Returns a shape as a table. It may be given as a table or as a single extent.
+-- Returns a shape as a table. The shape may be given as a table or as a single extent.
 local function as_shape(shape, what)
   if type(shape) == "table" then return shape end
   if type(shape) == "number" or class_of(shape) == EXPR then return {shape} end

@@ -25,7 +25,7 @@ end
 --- Returns the original of a checked function, whose source can be found.
 function rows.written(fn) return written[fn] or fn end
 
---- Defines the public function target[name] with its row, against which its arguments are checked.
+--- Defines the public function target[name] and its row. A call of this function checks its arguments against the signature.
 ---@param target table
 ---@param class string   "nw" for a function of the module; the class for a method
 ---@param topic string   the subject under which nw.help lists the function
@@ -51,7 +51,7 @@ function rows.definer(target, class, topic)
   return function(name, signature, doc, fn) rows.define(target, class, topic, name, signature, doc, fn) end
 end
 
--- These functions check their arguments in C, which is faster: users call them in loops over elements.
+-- These functions check their arguments in C, which is faster, because users call them in loops over elements.
 local QUICK = {get = true, set = true, getflat = true, setflat = true, fill_list = true}
 
 -- Adds a row of a class of the binding.

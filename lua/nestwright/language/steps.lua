@@ -125,8 +125,8 @@ local function check_pairs(p, positional, given, count)
     type(without) == "string" and without or numbers < loops and tostring(without.name))
 end
 
--- s:tile("i", "j", 32, 32) means s:tile({"i", "j"}, {32, 32}): if all positional parameters are lists of the same length, they may
--- be written one after the other.
+-- Converts s:tile("i", "j", 32, 32) to s:tile({"i", "j"}, {32, 32}). If all positional parameters are lists of the same length,
+-- their elements may be written without the braces.
 local function unflatten(p, positional, given, count)
   local n = #positional
   for _, at in ipairs(positional) do

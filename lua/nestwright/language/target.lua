@@ -10,8 +10,8 @@ local target = {}
 
 function target.is(value) return debug.getmetatable(value) == TARGET end
 
---- Returns the target for a name, a file, a table or a record; for nil, this host. Returns a target unchanged. `name` is the
---- argument's name, for errors.
+--- Returns the target for a name, a file, a table or a record; for nil, this host. If `what` is a target, returns it unchanged.
+--- `name` is the argument's name, for errors.
 function target.of(what, name)
   if target.is(what) then return what end
   return core.target(machine.of(what, name))

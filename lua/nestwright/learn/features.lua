@@ -179,8 +179,8 @@ for _, t in ipairs(TOTALS) do rate(t[1], t[3], function(f) return f.total[t[2]] 
 needs = "code"
 row("emitted", "log2", "Compiled instructions, relative to those that the cost model counts.",
   function(f) return log2(ratio(f.emitted.counts.instructions, f.c.instructions)) end)
-row("emitted core", "log2", "Core cycles that the compiled instructions need, relative to the cost model's core cycles. First, "
-  .. "each of the two, core, is replaced by sqrt(core^2 + memory^2), where memory is the cost model's memory cycles.", function(f)
+row("emitted core", "log2", "Core cycles that the compiled instructions need, relative to the cost model's core cycles. Before the "
+  .. "division, both numbers c are replaced by sqrt(c^2 + m^2), where m is the cost model's memory cycles.", function(f)
     local memory = f.in_memory * f.in_memory
     return math.log((f.emitted.together ^ 2 + memory) / (f.in_core ^ 2 + memory), 2) / 2
   end)
@@ -299,8 +299,8 @@ end
 local SIMULATED
 for n, r in ipairs(list) do if r.name == "simulated" then SIMULATED = n end end
 
---- Returns the time with which a model's score of a schedule starts. It is the geometric mean of the predicted time and the
---- simulated time of the compiled code. values: the features of the schedule.
+--- Returns the time with which a model's score of a schedule starts. This time is the geometric mean of the predicted time and the
+--- simulated time of the compiled code. values: the features of the schedule. seconds: the predicted time.
 function features.expected(values, seconds) return seconds * 2 ^ (values[SIMULATED] / 2) end
 
 return features

@@ -37,7 +37,7 @@ local function numbers_of(p)
   return p.features
 end
 
--- Returns the expected time of a point in seconds, from which its score starts.
+-- Returns the expected time of a point in seconds, from which the score of the point starts.
 local function expected(p)
   p.expected = p.expected or features.expected(numbers_of(p), p.predicted)
   return p.expected
@@ -318,7 +318,7 @@ local function predict(model, s, options)
   return core.learner_scores(model, {values}, {margin_of(features.expected(values, c.seconds), about[model].objective)})[1]
 end
 
---- Converts a score to a relative time: if one schedule is predicted to take twice as long as another, its value is twice as large.
+--- Converts a score to a relative time. A schedule that is predicted to take twice as long as another has twice its relative time.
 function learn.relative(model, score)
   local known = about[model]
   return math.exp(-score / OBJECTIVES[known and known.objective or "pairs"].trust)

@@ -66,7 +66,7 @@ end
 
 local function naive(outputs) return core.schedule(outputs) end
 
---- Returns the sample, or raises an error if it is not of this computation.
+--- Returns the sample. Raises an error if the sample is of another computation.
 function sample.check(m, outputs)
   if m.computation == core.schedule_print(naive(outputs), 0) then return m end
   errors.fail("invalid", "name another file", "audit: the sample in the file is of another computation: %s",

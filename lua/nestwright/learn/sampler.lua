@@ -14,7 +14,7 @@ local WIDE = {4, 8, 8, 16, 16, 16, 32, 32, 64} -- iterations of loops that becom
 local TAILS = {"guard", "guard", "cut", "cut", "cut", "shift"}
 local LONGEST = 64 -- the largest number of iterations of a loop that may be unrolled or become one vector
 local UNROLLED = 128 -- the largest number of copies of one stage's body that unrolling makes
-local TRIES = 60 -- the number of programs that are drawn before the sampler gives up on finding a new one
+local TRIES = 60 -- the number of programs that are drawn before the sampler stops looking for a new program
 
 -- ---- steps. In the functions below, d is a schedule in progress: {r (the random numbers), s (the schedule), final (the name of
 -- the last stage)}.
@@ -61,7 +61,7 @@ local function own_loops(d, stage)
   return own
 end
 
--- Returns the last axis of a stage that is not a reduce axis; it is usually contiguous in memory.
+-- Returns the last axis of a stage that is not a reduce axis. Elements along this axis are usually contiguous in memory.
 local function last_axis(d, stage)
   local node = node_of(d, "stage", stage)
   return node and node.axis

@@ -5,7 +5,7 @@
 --- price of a leaf. The cheapest tree is found by dynamic programming.
 local decision = {}
 
--- The largest number of values at which a size may be split, for trees over one, two or three sizes. It is 3 for more sizes.
+-- The largest number of values at which a size may be split, for trees over one, two or three sizes. For more sizes, it is 3.
 local MOST_VALUES = {64, 16, 6}
 
 -- ---- split values

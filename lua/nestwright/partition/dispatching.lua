@@ -1,5 +1,5 @@
---- Makes a kernel that selects the best partition strategy for the sizes of a call. The sizes are divided into boxes
---- (decision.lua), and each box has a strategy.
+--- Makes the versions of a kernel that runs the best partition strategy for the sizes of each call. The sizes are divided into
+--- boxes (decision.lua), and each box has a strategy.
 local core = require "nestwright.core"
 local decision = require "nestwright.partition.decision"
 local distribution = require "nestwright.partition.distribution"

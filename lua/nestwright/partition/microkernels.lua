@@ -18,7 +18,7 @@ local microkernels = {}
 local FORMAT = 2 -- the version of the file's format; the first version stored minima instead of medians
 local MANY = 5 -- the number of consecutive tiles that are measured, to find the time of each tile after the first
 local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and the number of turns
-local ENOUGH = 3 -- a time is kept if at least this many turns were undisturbed; otherwise it counts as disturbed
+local ENOUGH = 3 -- a time is kept if at least this number of turns were undisturbed; otherwise it counts as disturbed
 
 -- ---- the file
 
@@ -167,7 +167,8 @@ local function push(lists, n, value)
   table.insert(lists[n], value)
 end
 
--- Measures an entry in one turn. If other work disturbed one of its times, all count as disturbed, since they are compared.
+-- Measures an entry in one turn. If other work disturbed one of the times of this turn, all of them count as disturbed, because
+-- they are compared with one another.
 local function measure_once(run, entry)
   local found, disturbed = {}, false
   for n, rounds in ipairs(entry.rounds) do
@@ -188,7 +189,8 @@ local function keep(run, entry)
   if entry.clean[1] and #entry.clean[1] >= ENOUGH then run.all[entry.key] = medians(entry.clean) end
 end
 
--- Sets the times of an entry: those that are kept, also from an earlier call; otherwise the medians of the disturbed turns.
+-- Sets the times of an entry. They are the kept times, which may be those of an earlier call. If no times are kept, they are the
+-- medians of the disturbed turns.
 local function settle(run, entry)
   entry.disturbed = not is_list(run.all[entry.key], #entry.rounds)
   entry.seconds = entry.disturbed and medians(entry.other) or run.all[entry.key]

@@ -59,7 +59,7 @@ end
 
 --- Tiles a loop with whole tiles only. If `copied` is true, the inputs are copied to a padded buffer. Otherwise, they are read in
 --- place, and a read beyond the last row reads the last row instead. Returns the loop over tiles, the loop inside of a tile, and
---- the stage that copies the results out.
+--- the name of the stage that copies the results out.
 function padded.tile(s, loop, rows, copied)
   local out = stage_in(s, loop)
   local name = out.name

@@ -67,19 +67,18 @@ return {install = function(nw)
     .. "function `inside` of a kernel then schedules a piece in these loops. "
     .. "Strategies: " .. names_text() .. ". cost: 'kernels' (measured times of the tiles, "
     .. "nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, "
-    .. "energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if "
-    .. "several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M "
-    .. "= 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = "
-    .. "true: also measures the median time of each strategy. If other work disturbs a measurement by which the rows are "
-    .. "ranked, also "
-    .. "when it is repeated, the rows are ranked by the cost model, and the answer has disturbed = true. threads: 1 by default. "
-    .. "across: how several threads share the pieces, like "
-    .. "`how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, code_bytes, "
-    .. "predicted and measured (medians; by shape; without a unit if learned), expected and seconds (their means), joules, "
-    .. "energies (by "
-    .. "shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops "
-    .. "that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule "
-    .. "does not change; the tried programs are versions of it.", partition_auto)
+    .. "energy, edp (joules times seconds) or size. sizes: values of the sizes, as in {M = {1, 7, 64}, N = 8, weights = {1, 1, "
+    .. "2}}. If several sizes vary, all combinations of their values are used, and weights are given by name, as in weights = {M "
+    .. "= {1, 1, 2}}. sizes may also be a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes "
+    .. "of machine code; strategies with more are ranked last. measure = true: also measures the median time of each strategy. "
+    .. "If other work disturbs the measurements by which the rows are ranked, and their repetitions too, the rows are ranked by "
+    .. "the cost model, and the answer has disturbed = true. threads: 1 by default. across: how several threads share the "
+    .. "pieces, like `how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, "
+    .. "code_bytes, predicted (by shape, in seconds, or without a unit if learned), measured (medians, by shape), expected (the "
+    .. "mean of predicted), seconds (the mean of measured), joules, energies (by shape), fits, figure, unsafe (some steps were "
+    .. "not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: "
+    .. "take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of "
+    .. "it.", partition_auto)
 
   nw.partition = {}
   rows.define(nw.partition, "partition", "partitioning", "conditions", "(s: nw.schedule, loop?: nw.loop|string): integer",

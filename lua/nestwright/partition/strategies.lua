@@ -276,7 +276,7 @@ local function by_residue(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- The strategy `residues`, for a known number of iterations.
+-- Implements the strategy `residues` for a known number of iterations.
 local by_known_residue = single(true, function(x, loop, kernels, extent)
   local main = kernels[1]
   tiles_and_rest(x, loop, main, plans.exact(plans.times(kernels), math.tointeger(extent) % main.rows))
