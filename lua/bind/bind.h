@@ -120,8 +120,8 @@ lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
 // is appended to the hint.
 void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char * or);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
-// Returns a whole number from `least` to `most`. Returns `fallback` if there is no argument; it may be outside of this
-// range.
+// Returns a whole number from `least` to `most`. Returns `fallback`, which may be outside of this range, if there is no
+// argument.
 int nwl_count_or(lua_State *L, int arg, const char *name, int least, int most, int fallback);
 double nwl_number_or(lua_State *L, int arg, const char *name, double fallback);
 nw_dtype nwl_dtype(lua_State *L, int arg, const char *name);

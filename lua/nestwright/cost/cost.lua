@@ -294,7 +294,7 @@ function cost.install(nw)
 
   method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer, "
     .. "conflicts?: boolean, feed?: 'misses'|'full', measure?: boolean|nw.array[], mca?: boolean}): nw.report",
-    "Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is "
+    "Predicts with a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is "
     .. "called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: "
     .. "values of symbolic sizes. threads: 1 by default, also if a loop is parallel; the answer says for how many threads it is "
     .. "computed. conflicts = false: conflict misses are counted as capacity misses, "

@@ -113,8 +113,8 @@ return function(nw)
 
   define("reuse", "(s: nw.schedule, options?: {title?: nw.label, " .. COMMON .. "}): nw.plot",
     "Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per "
-    .. "tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully "
-    .. "associative. The rows have tensor, `from` and `to` (bytes), and count; in the row of lines that are accessed for the "
+    .. "tensor with the cache sizes marked. Accesses to the right of a cache's mark miss in a fully associative cache of this "
+    .. "size. The rows have tensor, `from` and `to` (bytes), and count; in the row of lines that are accessed for the "
     .. "first time, `from` and `to` are empty. The distances are exact, for all accesses.", reuse)
 
   define("cache_sets", "(s: nw.schedule, options?: {level?: integer, title?: nw.label, " .. COMMON .. "}): nw.plot",

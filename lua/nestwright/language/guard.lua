@@ -33,7 +33,7 @@ local PLAIN = {
   integer = function(value) return type(value) == "number" and math.tointeger(value) ~= nil end,
   lightuserdata = function(value) return type(value) == "userdata" end,
 }
--- Names, paths and labels must not contain NUL, because C would cut the text there.
+-- Names, paths and labels must not contain NUL, because C ignores the text after it.
 function PLAIN.string(value) return type(value) == "string" and not value:find("\0", 1, true) end
 PLAIN["nw.label"] = core.is_label -- a one-line text that can be shown anywhere
 for _, name in ipairs {"nil", "number", "boolean", "table", "function", "userdata"} do

@@ -201,15 +201,15 @@ return function(nw)
     .. "occurs several times, the lowest index is chosen.",
     function(term, ...) return reduction("argmax", "argmax", term, ...) end)
   define("min", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
-    "The least of its arguments. If the first argument depends on reduce axes that follow it, the result is its least value over "
-    .. "these axes: nw.min(A(i, k), k).",
+    "The least of the arguments. If the first argument depends on reduce axes that follow it, the result is the least value of "
+    .. "this argument over these axes: nw.min(A(i, k), k).",
     function(a, ...)
       if over_axes(a, ...) then return reduction("min", "min", a, ...) end
       return core.minimum(a, ...)
     end)
   define("max", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
-    "The greatest of its arguments. If the first argument depends on reduce axes that follow it, the result is its greatest value "
-    .. "over these axes: nw.max(A(i, k), k).",
+    "The greatest of the arguments. If the first argument depends on reduce axes that follow it, the result is the greatest value "
+    .. "of this argument over these axes: nw.max(A(i, k), k).",
     function(a, ...)
       if over_axes(a, ...) then return reduction("max", "max", a, ...) end
       return core.maximum(a, ...)

@@ -191,7 +191,8 @@ local function walk_of(step, line)
 end
 
 -- Returns the misses of loads and stores by cache level and class of stride. The loads of a tensor in an innermost loop are counted
--- together, because the cost record has only their sum; this sum is divided by numbers of executions. The same holds for stores.
+-- together, because the cost record has only the sum of their misses. This sum is divided in proportion to the executions of each
+-- class. The same holds for stores.
 local function misses_of(f)
   local walks, out = {}, {}
   local function note(a, s)

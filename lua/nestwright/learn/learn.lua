@@ -367,8 +367,8 @@ function learn.install(nw)
 
   method("predict", "(self: nw.learner, s: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, "
     .. "threads?: integer}): number",
-    "A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a "
-    .. "time. The schedule's cost is computed and its code is compiled, but not run.", predict)
+    "A score. If two schedules of one computation have different scores, the schedule with the higher score is predicted to be "
+    .. "faster. The score is not a time. The schedule's cost is computed and its code is compiled, but not run.", predict)
 
   method("held_out", "(self: nw.learner): table[]",
     "Kendall's tau of each held-out audit: kernel, schedules, analytic (of the cost model), transfer (of a model that learned from "

@@ -1,5 +1,5 @@
---- Checks the trees of a learned model, which are stored as XGBoost's JSON. XGBoost does not check indices: an index outside of a
---- tree would make it access other memory. So all indices are checked here before XGBoost reads a text from a file.
+--- Checks the trees of a learned model, which are stored as XGBoost's JSON. XGBoost does not check indices, and accesses other
+--- memory if an index is outside of a tree. So all indices are checked here before XGBoost reads a text from a file.
 local json = require "nestwright.show.json"
 
 local trees = {}
@@ -137,7 +137,7 @@ end
 --- first problem.
 function trees.problem(text, features, objective)
   if #text > MOST_BYTES then return ("it has more than %d MB"):format(MOST_BYTES >> 20) end
-  if text:sub(1, 2) ~= '{"' then return "it is not JSON" end -- XGBoost would read another format
+  if text:sub(1, 2) ~= '{"' then return "it is not JSON" end -- XGBoost also accepts other formats, which are not checked here
   local read, value = pcall(json.decode, text)
   if not read then return value end
   local ok, problem = pcall(object, "model", value, {learner = learner(features, objective), version = list(3, "integer")})

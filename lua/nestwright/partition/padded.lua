@@ -44,7 +44,8 @@ local function copy_of(s, stage, tensor, extent, rows)
   return copy
 end
 
--- Splits a loop into whole tiles. First, it copies the inputs that the loop would read beyond their end.
+-- Splits a loop into whole tiles, after copying the inputs that the last tile reads beyond their end. Returns the loop over the
+-- tiles, the loop inside of a tile, and the copies.
 local function split(s, stage, loop, rows)
   local copies, made = {}, {}
   for _ = 0, MOST_COPIES do

@@ -1,4 +1,4 @@
---- Defines s:partition_auto, nw.microkernels and the functions of nw.partition. They partition loops whose extent is not a multiple
+--- Defines s:partition_auto, nw.microkernels and the functions of nw.partition, which are for loops whose extent is not a multiple
 --- of the size of a tile.
 local caches = require "nestwright.cost.caches"
 local choice = require "nestwright.partition.partition_choice"

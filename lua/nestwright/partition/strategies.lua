@@ -1,6 +1,6 @@
 --- Applies strategies of loop partitioning to loops whose extent is not a multiple of the size of a tile. A strategy takes ordinary
---- steps of the schedule, which are checked, shown and undone like all others. It divides the loop into pieces. Each piece is tiled
---- by a kernel. A kernel has the field `rows`, the number of iterations of a tile, and a function that schedules a tile.
+--- steps of the schedule, which are checked, shown and undone like all others. These steps divide the loop into pieces. Each piece
+--- is tiled by a kernel. A kernel has the field `rows`, the number of iterations of a tile, and a function that schedules a piece.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
