@@ -166,7 +166,7 @@ json_t *nwj_history_answer(const json_t *request) {
   if (!entries) nwj_history_open();
   const char *access = nwj_string(request, "hist_access_type", "tail");
   bool range = strcmp(access, "range") == 0;
-  json_int_t most = range ? INT_MAX : nwj_integer(request, "n", range ? INT_MAX : MOST);
+  json_int_t most = range ? INT_MAX : nwj_integer(request, "n", MOST);
   json_t *found = json_array(), *out = json_array(); // `found` has the latest entry first
   for (size_t i = json_array_size(entries); i-- > 0 && (json_int_t)json_array_size(found) < most;) {
     json_t *v = json_array_get(entries, i);

@@ -82,7 +82,7 @@ static int box_gc(lua_State *L) {
 }
 
 nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)) {
-  nwl_box *b = lua_newuserdatauv(L, sizeof *b, 2);
+  nwl_box *b = lua_newuserdatauv(L, sizeof *b, 1);
   b->p = NULL;
   b->release = release;
   if (luaL_newmetatable(L, c->metatable) && release) {

@@ -60,7 +60,7 @@ static int f_read(lua_State *L) {
 // Returns a text that changes when the file is rewritten; nil if there is no such file.
 static int f_stamp(lua_State *L) {
   struct stat st = {0};
-  if (stat(nwl_path(L, 1, "path"), &st) && errno == ENOENT) return 0;
+  if (stat(nwl_path(L, 1, "path"), &st)) return 0;
   lua_pushfstring(L, "%I %I %I %I %I", (LUAI_UACINT)st.st_dev, (LUAI_UACINT)st.st_ino, (LUAI_UACINT)st.st_size,
                   (LUAI_UACINT)st.st_mtim.tv_sec, (LUAI_UACINT)st.st_mtim.tv_nsec);
   return 1;
@@ -112,7 +112,7 @@ const nwl_row nwl_file_rows[] = {
     {"read_file", f_read, "(what: string, path: string): string",
      "Returns the text of a regular file of at most 256 MiB; otherwise raises an error that begins with `what`."},
     {"file_stamp", f_stamp, "(path: string): string?",
-     "Returns a text that changes whenever the file is rewritten; nil if there is no such file."},
+     "Returns a text that changes whenever the file is rewritten; nil if the file cannot be found."},
     {"read_own", f_read_own, "(path: string): string?, string?",
      "Returns the text of a file that is loaded automatically: a regular file of at most 16 MiB that belongs to the "
      "user or root and that nobody else may write. Returns nil and the reason if the file is not used, or only nil if "

@@ -160,7 +160,7 @@ static int f_code_time(lua_State *L) {
 }
 
 const nwl_row nwl_predict_rows[] = {
-    {"cost", f_cost, "(s: nw.schedule, walk: table, machine: nw.machine): table",
+    {"cost", f_cost, "(s: nw.schedule, walk: table, target: nw.target): table",
      "Predicts the cost: cycles, seconds, bottleneck and other totals, and the lists terms, loops, by_access, moved, "
      "energy and buffers."},
     {"cost_caches", f_caches, "(machine: nw.machine, threads?: integer): table[], integer",

@@ -83,7 +83,7 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
----Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default, also if a loop is parallel; the answer says for how many threads it is computed. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed; it names the CPU and LLVM's model of it, which may be that of another CPU. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, carried: the cycles from an iteration to the next one through the longest chain of dependent updates, or 0, parallel, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; the numbers of lines asked (requested), hits, misses, cold, capacity, conflict, written_back; exact, a boolean; error, a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
+---Predicts with a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default, also if a loop is parallel; the answer says for how many threads it is computed. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed; it names the CPU and LLVM's model of it, which may be that of another CPU. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, carried: the cycles from an iteration to the next one through the longest chain of dependent updates, or 0, parallel, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; the numbers of lines asked (requested), hits, misses, cold, capacity, conflict, written_back; exact, a boolean; error, a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, feed?: 'misses'|'full', measure?: boolean|nw.array[], mca?: boolean}
 ---@return nw.report
 function schedule:cost(options) end
@@ -214,7 +214,7 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 function schedule:partition(loop, options) end
 
----Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name: distinguishes kernels with the same number of rows. whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the function `inside` of a kernel then schedules a piece in these loops. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: one version for each number of remaining iterations, with the tiles that run them in the least measured time; these tiles may also replace the last full tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last vector runs under a mask; in a tile of rows, the last row is read again for each missing row, and only rows that exist are stored. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the median time of each strategy. If other work disturbs a measurement by which the rows are ranked, also when it is repeated, the rows are ranked by the cost model, and the answer has disturbed = true. threads: 1 by default. across: how several threads share the pieces, like `how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (medians; by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
+---Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name: distinguishes kernels with the same number of rows. whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the function `inside` of a kernel then schedules a piece in these loops. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: one version for each number of remaining iterations, with the tiles that run them in the least measured time; these tiles may also replace the last full tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last vector runs under a mask; in a tile of rows, the last row is read again for each missing row, and only rows that exist are stored. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, as in {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}. If several sizes vary, all combinations of their values are used, and weights are given by name, as in weights = {M = {1, 1, 2}}. sizes may also be a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the median time of each strategy. If other work disturbs the measurements by which the rows are ranked, and their repetitions too, the rows are ranked by the cost model, and the answer has disturbed = true. threads: 1 by default. across: how several threads share the pieces, like `how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted (by shape, in seconds, or without a unit if learned), measured (medians, by shape), expected (the mean of predicted), seconds (the mean of measured), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
 ---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: 'kernels'|'model'|'measured'|'learned', model?: nw.learner|{predict: function, [string]: any}, objective?: 'cycles'|'energy'|'edp'|'size', code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: 'fused'|'apart'}
 ---@return nw.ranking
 function schedule:partition_auto(options) end
@@ -779,7 +779,7 @@ function target:scopes() end
 ---@class nw.accesses
 local accesses = {}
 
----Returns the n-th access, counted from 1: tensor, index (linear, of its first element), lanes (the number of adjacent elements), write, address, outcome. outcome is a list of four entries, of which the first ones are those of the simulated cache levels: 'hit', 'cold', 'capacity' or 'conflict'. If the access touches several cache lines, the worst outcome counts.
+---Returns the n-th access, counted from 1: tensor, index (linear, of its first element), lanes (the number of adjacent elements), write, address, outcome. outcome is a list with 'hit', 'cold', 'capacity' or 'conflict' for each cache level. It always has four entries; only those of simulated levels have a meaning. If the access touches several cache lines, the worst outcome counts.
 ---@param n integer
 ---@return table?
 function accesses:at(n) end
@@ -834,7 +834,7 @@ local learner = {}
 ---@return table[]
 function learner:held_out() end
 
----A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a time. The schedule's cost is computed and its code is compiled, but not run.
+---A score. If two schedules of one computation have different scores, the schedule with the higher score is predicted to be faster. The score is not a time. The schedule's cost is computed and its code is compiled, but not run.
 ---@param s nw.schedule
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
 ---@return number
@@ -862,7 +862,7 @@ function loopnest:arrays() end
 ---@return nw.bound
 function loopnest:cost(options) end
 
----Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead of an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: the thread whose accesses are counted, as a number from 0; it has its own caches. The answer has the fields of nw.misses, and accesses, touched (the lines that the model requested), exact and error.
+---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: raises an error if the result is an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: the thread whose accesses are counted, as a number from 0; it has its own caches. The answer has the fields of nw.misses, and accesses, touched (the lines that the model requested), exact and error.
 ---@param options? {levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
 ---@return nw.misses
 function loopnest:misses(options) end
@@ -899,18 +899,18 @@ local error = {}
 ---@class nw.refusal
 ---@field alternatives string[] Other steps that were tried and are legal.
 ---@field distance string? The number of iterations between the two executions, along the loop that carries the conflict, or as a vector.
----@field element string? The element: C[0, 0].
+---@field element string? The element that both iterations access, such as C[0, 0].
 ---@field kind string The kind of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided.
 ---@field loops string[] The loops that carry the conflict.
----@field message string What cannot be done.
+---@field message string A sentence that says what cannot be done.
 ---@field picture string? The loop nest, with the loops that carry the conflict marked.
----@field primitive string The primitive: parallel.
+---@field primitive string The primitive, such as parallel.
 ---@field sink string? The values of the loops of sink_block.
 ---@field sink_block string? The block that must run later.
----@field source string? The values of the loops of source_block: (i=0, k=0).
+---@field source string? The values of the loops of source_block, such as (i=0, k=0).
 ---@field source_block string? The block that must run first.
----@field step string The step as it was written: s:parallel "k".
----@field tensor string? The tensor that both iterations access: C.
+---@field step string The step as it was written, such as s:parallel "k".
+---@field tensor string? The tensor that both iterations access, such as C.
 ---@field why string? One sentence about the two iterations that are in conflict.
 ---@field witness table? The conflict in numbers: sizes, index of the element, source and sink by loop, the marked loop.
 local refusal = {}
@@ -957,13 +957,13 @@ function nw.allclose(a, b, options) end
 ---@return nw.expr
 function nw.any(...) end
 
----Greatest value of the term and its position: the compute makes two tensors, value and index (i64). Of equal values, the one with the lowest index is chosen.
+---Greatest value of the term and its position: the compute makes two tensors, value and index (i64). If the greatest value occurs several times, the lowest index is chosen.
 ---@param term nw.expr|nw.axis|number
 ---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.argmax(term, ...) end
 
----Least value of the term and its position: the compute makes two tensors, value and index (i64). Of equal values, the one with the lowest index is chosen.
+---Least value of the term and its position: the compute makes two tensors, value and index (i64). If the least value occurs several times, the lowest index is chosen.
 ---@param term nw.expr|nw.axis|number
 ---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
@@ -1215,7 +1215,7 @@ function nw.log(x) end
 ---@return nw.expr
 function nw.lt(a, b) end
 
----A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. All other fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), a table, or the name of a Lua file that returns a table, "mine.lua"; the file may use only math. extends = a name, a file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
+---A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. All other fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), a table, or the name of a Lua file that returns a table, "mine.lua"; the file may use only math. extends = a name, a file or a record: the record that has the fields that the table omits; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
 ---@param machine? string|table|nw.machine
 ---@return nw.machine
 function nw.machine(machine) end
@@ -1229,7 +1229,7 @@ function nw.machine_fields(kind) end
 ---@return string[]
 function nw.machines() end
 
----The greatest of its arguments. If the first argument depends on reduce axes that follow it, the result is its greatest value over these axes: nw.max(A(i, k), k).
+---The greatest of the arguments. If the first argument depends on reduce axes that follow it, the result is the greatest value of this argument over these axes: nw.max(A(i, k), k).
 ---@param a nw.expr|nw.axis|number
 ---@param ... nw.expr|nw.axis|number|nw.axis[]
 ---@return nw.expr
@@ -1245,7 +1245,7 @@ function nw.maximum(...) end
 ---@return nw.report
 function nw.microkernels(options) end
 
----The least of its arguments. If the first argument depends on reduce axes that follow it, the result is its least value over these axes: nw.min(A(i, k), k).
+---The least of the arguments. If the first argument depends on reduce axes that follow it, the result is the least value of this argument over these axes: nw.min(A(i, k), k).
 ---@param a nw.expr|nw.axis|number
 ---@param ... nw.expr|nw.axis|number|nw.axis[]
 ---@return nw.expr
@@ -1289,7 +1289,7 @@ function nw.peak_flops(threads, dtype) end
 ---@return number
 function nw.peak_vs_ports() end
 
----The pieces into which cuts divided a stage's loops. Each piece has a name and a colour. Each also has a hatch, except the main piece and parts that no cut has named. Pieces of the same name have the same colour in all pictures, and white cells are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by default. stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part of each axis that is shown, as in from = {i = 8}; `to` is excluded. sizes: values of symbolic sizes. Of an axis with more than 256 values, the first and the last 64 are drawn, and the caption says so.
+---The pieces into which cuts divided a stage's loops. Each piece has a name and a colour. Each also has a hatch, except the main piece and parts that no cut has named. Pieces of the same name have the same colour in all pictures, and white cells are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by default. stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part of each axis that is shown, as in from = {i = 8}; `to` is excluded. sizes: values of symbolic sizes. If an axis has more than 256 values, only its first and last 64 are drawn, and the caption says so.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, width?: integer, title?: nw.label}
 ---@return nw.plot
@@ -1339,7 +1339,7 @@ function nw.random(shape, dtype, options) end
 ---@return nw.axis
 function nw.reduce_axis(extent, name) end
 
----Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully associative. The rows have tensor, `from` and `to` (bytes), and count; in the row of lines that are accessed for the first time, `from` and `to` are empty. The distances are exact, for all accesses.
+---Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark miss in a fully associative cache of this size. The rows have tensor, `from` and `to` (bytes), and count; in the row of lines that are accessed for the first time, `from` and `to` are empty. The distances are exact, for all accesses.
 ---@param s nw.schedule
 ---@param options? {title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: 'misses'|'full', threads?: integer}
 ---@return nw.plot

@@ -81,7 +81,7 @@ NW_API nw_cost_buffer nw_cost_buffer_at(const nw_cost *k, int i);
 typedef struct nw_code_time { // all members are 0 if the code is for an unknown CPU
   double instructions, cycles; // cycles: the time if all data is in the first cache level
   double mispredicted; // number of mispredicted branches
-  double waits; // cycles in which loads wait for the cache
+  double waits; // number of loads that wait for the cache
 } nw_code_time;
 // Simulates the assembly that nw_kernel_text returns. expected: the estimated number of executed instructions. False
 // after an interrupt.

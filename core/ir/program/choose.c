@@ -45,7 +45,7 @@ static bool in_one_size(const maker *x, const nw_expr *a, const nw_expr *b, int 
   for (*size = 0; *size < x->nsizes; (*size)++)
     if (nw_uses_var(e, x->size[*size])) break;
   return *size < x->nsizes && nw_affine(x->pool, e, 1, &x->size[*size], coef, &left) && nw_is_int(left, rest) &&
-         *coef != 0 && *coef > INT32_MIN && *coef<INT32_MAX && * rest> INT64_MIN / 2 && *rest < INT64_MAX / 2;
+         *coef != 0 && INT32_MIN < *coef && *coef <= INT32_MAX && INT64_MIN / 2 < *rest && *rest < INT64_MAX / 2;
 }
 
 // Returns the interval of the size v in which coef*v + rest <= 0.

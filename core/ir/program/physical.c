@@ -102,19 +102,18 @@ static nw_physical *row_major(const box *b) {
 }
 
 // Finds the part of one physical dimension that the box covers. If this part is unknown, the whole dimension is stored.
-static bool layout_dim(const box *b, nw_ranges *logical, const char *const *dims, int d, nw_physical *place,
+static void layout_dim(const box *b, nw_ranges *logical, const char *const *dims, int d, nw_physical *place,
                        const nw_expr **extent) {
   nw_pool *pool = b->p->pool;
   const nw_expr *e = b->buffer->layout[d];
   const nw_expr *lo = nw_lower_over(logical, e, b->alloc->alloc.n, dims);
   const nw_expr *hi = nw_upper_over(logical, e, b->alloc->alloc.n, dims);
   *extent = b->buffer->layout_shape[d];
-  if (!lo || !hi) return true;
+  if (!lo || !hi) return;
   const nw_expr *reach = fixed_extent(b, nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)));
-  if (!reach || !nw_prove(b->r, nw_le(pool, reach, *extent))) return true;
+  if (!reach || !nw_prove(b->r, nw_le(pool, reach, *extent))) return;
   place->first[d] = nw_simplify(b->r, lo);
   *extent = reach;
-  return true;
 }
 
 static nw_physical *laid_out(const box *b) {

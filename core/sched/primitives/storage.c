@@ -168,17 +168,22 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
+// True if axis d has a name that is not the name of a size or of an earlier axis.
+static bool is_free(const nw_program *p, const char *const *name, int d) {
+  if (!name[d] || is_size(p, name[d])) return false;
+  for (int e = 0; e < d; e++)
+    if (!strcmp(name[e], name[d])) return false;
+  return true;
+}
+
 // Returns names for the axes of a buffer, for example k and j, or ax0 and ax1 if no better names are known. The names
 // are distinct, and they are not names of sizes.
 static const char **axis_names(nw_step *st, const nw_buffer *b) {
   axes x = {b->name, NW_NEW_N(st->scratch, const char *, b->ndim + 1)};
   nw_walk_from(st->p->root, see_writer, &x);
   nw_walk_from(st->p->root, see_reader, &x);
-  for (int d = 0; d < b->ndim; d++) {
-    bool bad = !x.name[d] || is_size(st->p, x.name[d]);
-    for (int e = 0; e < d && !bad; e++) bad = !strcmp(x.name[e], x.name[d]);
-    for (int k = d; bad; k++, bad = is_size(st->p, x.name[d])) x.name[d] = nw_arena_printf(st->scratch, "ax%d", k);
-  }
+  for (int d = 0; d < b->ndim; d++)
+    for (int k = d; !is_free(st->p, x.name, d); k++) x.name[d] = nw_arena_printf(st->scratch, "ax%d", k);
   return x.name;
 }
 

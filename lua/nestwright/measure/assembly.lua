@@ -119,7 +119,7 @@ end
 -- machine with other instructions.
 local function of_x86_64(what, kernel)
   local target = core.kernel_target(kernel)
-  if not target.here and target.machine.isa ~= "x86_64" then
+  if target.machine.isa ~= "x86_64" then
     errors.fail("limit", nil, "%s: only assembly of x86_64 can be read, not that of %s", what, target.name)
   end
   return core.kernel_text(kernel, "asm")

@@ -312,8 +312,7 @@ describe("the prompt", function()
     start "NO_COLOR=1"
     send "A = nw.placeholder({64}, 'f32', 'A') s = nw.schedule(nw.compute({64}, function(i) return A(i) end, 'T'))"
     local shown = send "s:split('i', 5) error 'later'"
-    local note, problem = shown:find "note: 5 does not divide 64", shown:find "repl%[%d+%]:1: later"
-    assert.truthy(note and problem and note < problem, shown)
+    assert.truthy(shown:find "note: 5 does not divide 64.*repl%[%d+%]:1: later", shown)
     assert.is_nil(send("1 + 1"):find "note:")
   end)
 
