@@ -1,9 +1,10 @@
-// Finds the function for a call of an intrinsic, and makes its name in generated code.
+// Finds the function that a call of an intrinsic calls, and makes the name that generated code uses for the function.
 #include "codegen/codegen.h"
 #include <dlfcn.h>
 #include <stdio.h>
 
-// Returns the handle of the intrinsic's library, and opens the library if it is not open yet.
+// Returns the handle of the intrinsic's library, which is opened if it is not open yet. Returns NULL, with a
+// diagnostic, if it cannot be opened.
 static void *handle_of(nw_ctx *c, const nw_intrinsic *in) {
   if (in->handle) return in->handle;
   void *h = dlopen(in->library, RTLD_NOW | RTLD_LOCAL);
@@ -18,8 +19,8 @@ static void name_of(nw_callee *out, const nw_intrinsic *in) {
     if (*s == ':' || *s == '-') *s = *s == ':' ? '.' : 'm';
 }
 
-// Collects the integers that are passed: first the strides, then the constants. Returns false if a stride is not known
-// yet.
+// Collects the integers for which a special function is generated: first the strides, then the constants. Returns false
+// if a stride is not a constant.
 static bool words_of(const nw_stmt *call, const nw_intrinsic *in, nw_callee *out) {
   for (int i = 0; i < in->nargs; i++)
     for (int d = 0; d < in->arg[i].ndim; d++)

@@ -1,10 +1,11 @@
-// Private to codegen/c: the state while a C text is written.
+// Declares the state and the functions that codegen/c uses while it writes a C text. Only codegen/c includes this
+// header.
 #pragma once
 #include "codegen/codegen.h"
 #include "ir/program/choose.h"
 
-// Small functions that C lacks, some of them with a version for each dtype. The C text contains only those that it uses
-// (c_helpers.c).
+// A helper is a small C function for an operation that C lacks. Some helpers have a version for each dtype. A C text
+// contains only the helpers that it uses (c_helpers.c).
 typedef enum nwt_helper {
   NWT_FLOORDIV,
   NWT_FLOORMOD,
@@ -12,16 +13,16 @@ typedef enum nwt_helper {
   NWT_MAX,
   NWT_ABS,
   NWT_TO_INT, // converts a float to an integer, and saturates
-  NWT_SIZE_ADD, // NWT_SIZE_*: 64-bit arithmetic of sizes that reports overflow
+  NWT_SIZE_ADD, // NWT_SIZE_*: 64-bit arithmetic on sizes, which records an overflow
   NWT_SIZE_SUB,
   NWT_SIZE_MUL,
   NWT_SIZE_MIN,
   NWT_SIZE_MAX,
   NWT_SIZE_DIV,
   NWT_SIZE_MOD,
-  NWT_WIDEN, // converts f16 and bf16 to f32
-  NWT_NARROW, // converts f32 to f16 and bf16
-  NWT_NARROW_F64, // converts f64 to f16 and bf16
+  NWT_WIDEN, // converts f16 or bf16 to f32
+  NWT_NARROW, // converts f32 to f16 or bf16
+  NWT_NARROW_F64, // converts f64 to f16 or bf16
   NWT_HELPERS
 } nwt_helper;
 
@@ -40,29 +41,30 @@ typedef struct nwt {
 } nwt;
 bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
 
-const char *nwt_name(nwt *g, const char *ir); // a C identifier, unique for each name
-const char *nwt_type(nw_dtype t); // the C type of a value in memory and in registers
-// Returns the name of the helper in the C text, and marks the helper as used.
+const char *nwt_name(nwt *g, const char *ir); // returns a C identifier; different names have different identifiers
+const char *nwt_type(nw_dtype t); // returns the C type that represents a value of the dtype
+// Marks the helper as used, writes its name in the C text to `room`, which has n bytes, and returns `room`.
 const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n);
 void nwt_helpers(const nwt *g, nw_str *out);
-// c_text.c: pieces of the file
+// c_text.c: parts of the C text
 extern const char nwt_includes[], nwt_openmp[]; // nwt_openmp also defines nw_has_threads()
 void nwt_begin(nwt *g, const nw_exec *e);
 void nwt_end(nwt *g);
 void nwt_describe(nwt *g, nw_str *out); // writes comments on the function's parameters and result
 void nwt_prototype(nwt *g, nw_str *out);
 
-// c_versions.c: writes a function g, which calls one of several versions. The versions are already built.
+// c_versions.c: g is a function that calls one of n versions. Its caller has called nwt_begin for g and for each
+// version.
 void nwt_name_versions(nwt *g, int n, nwt *version);
 void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // writes the body of g
-void nwt_use_all(nwt *g, int n, const nwt *version); // g gets the helpers of all versions
+void nwt_use_all(nwt *g, int n, const nwt *version); // marks the helpers that the versions use as used by g
 
-void nwt_expr(nwt *g, const nw_expr *e); // writes e where it needs no parentheses around it, for example between commas
+void nwt_expr(nwt *g, const nw_expr *e); // writes e without parentheses around it, for example as an argument of a call
 void nwt_operand(nwt *g, nw_op of, const nw_expr *e); // writes e as an operand of the operation `of`
 // c_size.c: sizes that may be too large
-void nwt_size(nwt *g, const nw_expr *e); // writes the value of e; on overflow, the C code sets nw_big
+void nwt_size(nwt *g, const nw_expr *e); // writes C code that computes e, and sets nw_big if it overflows
 void nwt_check_sizes(nwt *g); // writes code that returns an error code for a bad size or fact
-// Writes code that returns an error code if a product of sizes overflows, or a pointer is NULL or not aligned.
+// Writes code that returns an error code if a product of sizes overflows, or if a pointer is NULL or not aligned.
 void nwt_check_arguments(nwt *g);
 bool nwt_surely_fits(const nw_storage *s); // true if the bytes of the buffer, for all threads together, cannot overflow
 void nwt_describe_codes(const nwt *g, nw_str *out);

@@ -1,11 +1,11 @@
-// Writes expressions as C. Integers wrap around: operations whose overflow is undefined in C are computed in unsigned
-// types.
+// Writes expressions as C. Integers must wrap around on overflow. C does not define the overflow of signed integers, so
+// operations on them are computed in unsigned types.
 #include "codegen/c/c.h"
 #include <math.h>
 #include <stdio.h>
 
-// Operator precedence in C, from ops.def. Parentheses are also written where compilers warn without them (&& inside
-// ||).
+// The precedence of operators in C, from ops.def. Some parentheses are written only because compilers warn if they are
+// missing, for example around && inside ||.
 #define TERNARY nw_op_c_prec(NW_OP_SELECT)
 #define OR nw_op_c_prec(NW_OP_OR)
 #define AND nw_op_c_prec(NW_OP_AND)
@@ -101,7 +101,7 @@ static void call_of(nwt *g, const char *name, int n, const nw_expr *const *arg) 
   nw_str_add(&g->out, ")");
 }
 
-// Writes a call of a function of <math.h>, in the variant for the type.
+// Writes a call of a function of <math.h>, for example of exp for f64 and of expf for other types.
 static void real_call(nwt *g, const nw_expr *e) {
   char name[32];
   snprintf(name, sizeof name, "%s%s", nw_op_function((nw_op)e->op), e->type.dtype == NW_F64 ? "" : "f");
@@ -118,8 +118,9 @@ static bool no_data(void *env, const nw_expr *e) {
   return e->op != NW_OP_LOAD && e->op != NW_OP_CAST;
 }
 
-// True if C's operators can be used directly. Unsigned 32-bit arithmetic wraps in C, too. Index arithmetic cannot
-// overflow: it is checked when a program is made (te/overflow.c), and the generated function first checks the sizes.
+// True if C's operators give the right result. In C, too, unsigned 32-bit arithmetic wraps around. An index that does
+// not depend on loaded or converted values cannot overflow, because te/overflow.c checks it when a program is made and
+// the generated function first checks the sizes.
 static bool plain(const nw_expr *e) {
   if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32) return true;
   return e->type.dtype == NW_INDEX && nw_visit(e, no_data, NULL);
@@ -135,7 +136,7 @@ static void operand(nwt *g, const nw_expr *e, const char *type) {
   put(g, e, UNARY);
 }
 
-// Writes (int32_t)((uint32_t)a + (uint32_t)b).
+// Writes, for example, (int32_t)((uint32_t)a + (uint32_t)b).
 static void wrapping(nwt *g, const nw_expr *e, const char *op, int around) {
   paren(g, UNARY, around);
   nw_str_fmt(&g->out, "(%s)(", nwt_type((nw_dtype)e->type.dtype));
@@ -149,7 +150,8 @@ static void wrapping(nwt *g, const nw_expr *e, const char *op, int around) {
   unparen(g, UNARY, around);
 }
 
-// True if e is a negative constant, and sets *value to its absolute value: a + -3 can then be written as a - 3.
+// True if e is a negative constant other than INT64_MIN. Sets *value to its absolute value. So a + -3 can be written as
+// a - 3.
 static bool negated(const nw_expr *e, int64_t *value) {
   return e->op == NW_OP_INT && e->i < 0 && e->i != INT64_MIN && (*value = -e->i, true);
 }
@@ -200,7 +202,8 @@ static void not(nwt * g, const nw_expr *e, int around) {
   unparen(g, UNARY, around);
 }
 
-// True if C's own operators compute the division, since both operands are known not to be negative.
+// True if C's / and % give the right result. This is so for unsigned types, and for an index that is known not to be
+// negative and is divided by a positive constant.
 static bool simple_division(nwt *g, const nw_expr *e) {
   int64_t by;
   if (!nw_dtype_is_signed((nw_dtype)e->type.dtype) || NW_MUTATED(c_division)) return true;
@@ -262,7 +265,7 @@ static void choose(nwt *g, const nw_expr *e, int around) {
 
 static bool half(nw_dtype t) { return t == NW_F16 || t == NW_BF16; }
 
-// Writes the operand of a conversion; f16 and bf16 are first widened to f32.
+// Writes the operand of a conversion. An operand of type f16 or bf16 is widened to f32.
 static void source(nwt *g, const nw_expr *e, int around) {
   char name[32];
   if (half((nw_dtype)e->type.dtype))
@@ -315,7 +318,8 @@ static void put(nwt *g, const nw_expr *e, int around) {
   }
 }
 
-// In the C text, an expression is a tree without shared subexpressions. So the number of its nodes is limited.
+// The C text repeats a shared subexpression at each use, so it can become very long. So the number of operations in an
+// expression is limited.
 enum { MOST_NODES = 20000 };
 
 static void put_whole(nwt *g, const nw_expr *e, int around) {

@@ -54,8 +54,9 @@ static void words(nwt *g, nw_str *out) {
              g->p->nbuffers + 1);
 }
 
-// Writes the allocation of a workspace. The memory of each thread starts at a cache line boundary, as the kernel
-// assumes. Returns true if the code may fail; it then jumps to nw_done.
+// Writes code that allocates the workspace of buffer i, if the buffer has a workspace. The kernel assumes that the
+// memory of each thread begins at a multiple of the cache line, so the code rounds up to 128 bytes. Returns true if the
+// code may jump to the label nw_done.
 static bool workspace(nwt *g, int i) {
   const nw_storage *s = &g->exec->storage[i];
   bool each = s->kind == NW_STORE_PER_THREAD;
@@ -78,7 +79,8 @@ static bool workspace(nwt *g, int i) {
   return !fits;
 }
 
-// Writes the function that makes the frame, and calls version i of the kernel.
+// Writes the C function that makes the frame and calls version i of the kernel. If `checked` is true, the function also
+// checks the sizes and the facts.
 static void function(nwt *g, int i, bool checked, nw_str *all) {
   nw_str frame_words = {0};
   nw_str checks = {0};

@@ -1,5 +1,6 @@
 // Writes small C functions for operations that C lacks. In the text of a function, $T stands for its type, $U for the
-// unsigned type in which it computes, and $n for the name of the dtype.
+// unsigned type in which it computes, and $n for the name of the dtype. $L and $H stand for the least and the greatest
+// integer of the type, $l and $h for the same limits as floats.
 #include "codegen/c/c.h"
 #include <stdio.h>
 
@@ -15,7 +16,7 @@
   "  return f;\n"                                                                                                      \
   "}\n"
 
-// Arithmetic of sizes that records an overflow.
+// The text of a function that computes `op` on sizes and sets *big on overflow.
 #define OVERFLOWS(op)                                                                                                  \
   "static inline int64_t nw_size_" op "(int64_t a, int64_t b, int *big) {\n"                                           \
   "  int64_t r = 0;\n"                                                                                                 \

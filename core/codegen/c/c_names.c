@@ -1,4 +1,5 @@
-// Makes names for C. The names in a program may contain dots and slashes, or be reserved in C.
+// Makes C identifiers from the names in a program. Names in a program may contain dots and slashes, and may be reserved
+// in C.
 #include "codegen/c/c.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static const char *const reserved[] = {
     "true",     "false",  "asm",      "typeof", "linux",   "unix",     "index",    "memcpy",
 };
 
-// True if the C code of some operation calls a function of this name.
+// True if the C code of an operation calls a function with this name.
 static bool is_called(const char *name) {
   for (int op = 0; op < NW_OP_COUNT; op++) {
     const char *function = nw_op_function((nw_op)op);
@@ -34,7 +35,8 @@ static bool taken(const nwt *g, const char *name) {
   return is_reserved(name);
 }
 
-// True if the name may belong to the runtime or to a standard header. Then a suffix does not make it safe.
+// True if the name begins or ends like names of the runtime or of a standard header. Adding a number to the end of such
+// a name does not make it safe.
 static bool is_of_header(const char *name) {
   static const char *const prefixes[] = {"nw_",   "omp_",     "INT",   "UINT",   "M_",   "FP_",   "EXIT_",
                                          "SIZE_", "PTRDIFF_", "WINT_", "WCHAR_", "SIG_", "HUGE_", "MB_",

@@ -1,5 +1,5 @@
-// Writes the checks at the start of a function in C. They ensure that no size and no product of sizes overflows, that
-// no tensor is missing, and that tensors written by streaming stores are aligned.
+// Writes the checks at the start of a function in C. They ensure that the sizes meet the facts, that no product of
+// sizes overflows, that no tensor is missing, and that tensors written by streaming stores are aligned.
 #include "codegen/c/c.h"
 
 enum { WRONG = 2, TOO_LARGE, MISSING, NOT_ALIGNED };
@@ -47,7 +47,7 @@ bool nwt_surely_fits(const nw_storage *s) {
   return nw_is_int(s->elements, &n) && (n < INT64_C(1) << NW_SIZE_BITS || NW_MUTATED(c_constant_wraps));
 }
 
-// Returns the number of elements of a parameter.
+// Returns the number of elements of a parameter, as an expression.
 static const nw_expr *elements(const nwt *g, const nw_buffer *b) {
   const nw_expr *n = nw_index(g->p->pool, 1);
   for (int d = 0; d < b->ndim; d++) n = nw_mul(g->p->pool, n, b->shape[d]);
@@ -61,7 +61,7 @@ static void declare(nwt *g) {
   g->counts = true;
 }
 
-// Writes a condition that records overflows in nw_big.
+// Writes the condition e. The C code sets nw_big if a size in e overflows.
 static void condition(nwt *g, const nw_expr *e) {
   bool not = e->op == NW_OP_NOT, two = e->n == 2 && e->type.dtype == NW_BOOL;
   bool logic = not || (two && e->arg[0]->type.dtype == NW_BOOL);
@@ -108,8 +108,8 @@ void nwt_check_sizes(nwt *g) {
 
 // ---- arguments
 
-// Writes the product of the first d sizes from left to right. So large sizes are reported as an overflow even if a
-// later size is 0.
+// Writes the product of the sizes of dimensions 0 to d, from left to right. So large sizes are reported as an overflow
+// even if a later size is 0.
 static void product(nwt *g, const nw_buffer *b, int d) {
   if (d) open_call(g, NWT_SIZE_MUL);
   if (d) product(g, b, d - 1);
@@ -142,7 +142,7 @@ static void check_constant_ones(nwt *g) {
   if (any) nw_str_fmt(&g->out, ") return %d;\n", MISSING);
 }
 
-// True if the function must compute the size of a parameter or workspace, or a product of sizes.
+// True if the C function must compute the size of a parameter or of a workspace, or another product of sizes.
 static bool symbolic(const nwt *g) {
   int64_t n;
   bool any = g->exec->nfits > 0;

@@ -6,8 +6,8 @@ static void line_start(nwt *g) { nw_str_indent(&g->out, 2 * g->depth); }
 
 static void allocated(nwt *g, const nw_stmt *s);
 
-// Writes the body of a loop or guard. If the body is only an array and the statements that use it, the statements need
-// no braces of their own.
+// Writes the body of a loop or guard. If the body is one allocation, its array needs no braces of its own, because the
+// braces of the loop or guard limit the scope of the array.
 static void inside(nwt *g, const nw_stmt *s) {
   if (s->nkids == 1 && s->kid[0]->kind == NW_ALLOC)
     allocated(g, s->kid[0]);
@@ -30,7 +30,8 @@ static void braces(nwt *g, const nw_stmt *s) {
 
 // ---- loops
 
-// Writes the nontemporal clause of OpenMP 5 for a loop with streaming stores.
+// Writes a nontemporal clause of OpenMP 5 for each buffer that streaming stores in s write. `seen` holds the buffers
+// that already have a clause.
 static void nontemporal(nwt *g, const nw_stmt *s, nw_vec *seen) {
   for (int i = 0; i < s->nkids; i++) nontemporal(g, s->kid[i], seen);
   if (s->kind != NW_STORE || !s->store.stream) return;
@@ -144,7 +145,7 @@ static void array(nwt *g, const nw_storage *st) {
   nw_str_add(&g->out, "];\n");
 }
 
-// Declares this thread's piece of a workspace that was allocated at the start.
+// Declares a pointer to this thread's part of a workspace. The workspace was allocated at the start of the function.
 static void piece(nwt *g, const nw_storage *st) {
   const char *name = nwt_name(g, st->buffer);
   line_start(g);
@@ -153,7 +154,8 @@ static void piece(nwt *g, const nw_storage *st) {
   nw_str_fmt(&g->out, ") * (size_t)%somp_get_thread_num();\n", NW_MUTATED(c_thread_piece) ? "~" : "");
 }
 
-// Workspaces that are allocated at the start need no statement here.
+// Writes the declaration of a buffer, and the statements that use it. A workspace that the threads share needs no
+// declaration here, because it is declared at the start of the function.
 static void allocated(nwt *g, const nw_stmt *s) {
   const nw_storage *st = storage_of(g, s->alloc.buffer);
   if (st->kind == NW_STORE_STACK) array(g, st);

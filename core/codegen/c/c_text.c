@@ -1,7 +1,7 @@
 // Writes a program as standalone C99 with OpenMP. Loops stay loops, and vector loops are `omp simd`, so the text is
-// readable and any compiler accepts it. Under two conditions, its results are bit for bit those of the interpreter: the
-// compiler makes no fma of its own (-ffp-contract=off, or -std=c99), and the program does not use exp, log, tanh, erf
-// or pow.
+// readable and any compiler accepts it. The results of the C code are bit for bit those of the interpreter if two
+// conditions hold. The compiler must not make an fma of a multiplication and an addition (-ffp-contract=off, or
+// -std=c99). The program must not use exp, log, tanh, erf or pow.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 
@@ -87,7 +87,8 @@ static bool is_made(const nw_storage *s) { return s->kind == NW_STORE_WORKSPACE 
 
 static const char *all(const nw_storage *s) { return s->kind == NW_STORE_PER_THREAD ? "_all" : ""; }
 
-// All sizes are checked first, before any workspace is allocated.
+// Writes code that returns an error code if the bytes of a workspace overflow. This code runs before any workspace is
+// allocated.
 static void check_workspaces(nwt *g) {
   bool any = false;
   for (int i = 0; i < g->exec->nstorage; i++) {
@@ -157,8 +158,8 @@ static void function(nwt *g) {
 // ---- the whole text
 
 const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
-// After a fork, the child process does not have OpenMP's threads, and would wait for them forever. So it uses one
-// thread. To detect a child, the code compares the id of the process with the id of the process that loaded it.
+// A child process made by fork does not have OpenMP's threads, and would wait for them forever. So a child uses one
+// thread. A process is a child if its id differs from the id of the process that loaded the code.
 const char nwt_openmp[] =
     "#ifdef _OPENMP\n#include <omp.h>\n#include <unistd.h>\n"
     "static long nw_loaded_in;\n"
@@ -172,7 +173,8 @@ static bool any_parallel(int n, const nwt *g) {
   return any;
 }
 
-// g is the public function. Its versions are written before it.
+// Returns the whole C text, on the heap. g is the public function; the n versions that it calls are written before it.
+// If n is 0, g is the only function.
 static char *whole(nwt *g, int n, nwt *version) {
   nw_str head = {0};
   nwt_describe(g, &head);

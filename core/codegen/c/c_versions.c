@@ -54,7 +54,8 @@ static void divide(nwt *g, const nw_choices *t, const nw_choice *c, const char *
   nw_str_add(&g->out, "}\n");
 }
 
-// Writes the code that selects a version. Every path through this code returns.
+// Writes the code that selects a version, from node `at` of the decision tree. Every path through the written code
+// returns.
 static void decide(nwt *g, const nw_choices *t, int at, const char *const *version) {
   const nw_choice *c = &t->at[at];
   indent(g);
@@ -66,7 +67,7 @@ static void decide(nwt *g, const nw_choices *t, int at, const char *const *versi
     ask(g, t, c, version);
 }
 
-// Arguments are named first, so that no version has the name of an argument.
+// Gives each version a name. The arguments are named first, so that no version has the name of an argument.
 void nwt_name_versions(nwt *g, int n, nwt *version) {
   for (int i = 0; i < g->p->nsizes; i++) nwt_name(g, g->p->size[i].name);
   for (int i = 0; i < g->p->nbuffers; i++) nwt_name(g, g->p->buffer[i]->name);

@@ -1,17 +1,18 @@
-// Private to codegen/llvm: the state while an LLVM module is made.
+// Declares the state and the functions that codegen/llvm uses while it makes an LLVM module. Only codegen/llvm includes
+// this header.
 #pragma once
 #include "codegen/codegen.h"
 #include <llvm-c/Core.h>
 
-// The values of expressions for which code was already emitted. Code that is emitted in a scope dominates all later
-// code of the scope. When a scope is closed, its values are forgotten.
+// The memo holds the values of expressions for which code was already emitted. Each value belongs to a scope: code that
+// is emitted in a scope dominates all later code of the scope. When a scope is closed, its values are forgotten.
 typedef struct nwc_memo {
-  int n, cap; // a power of two
+  int n, cap; // cap is the number of entries, a power of two; n of them are in use
   struct nwc_memo_entry {
     const nw_expr *key;
     LLVMValueRef value;
     int scope;
-    bool loads; // depends on memory
+    bool loads; // true if the value depends on memory
   } * at;
   nw_vec alive; // one entry for each scope, not NULL while the scope is open
 } nwc_memo;
@@ -30,14 +31,14 @@ typedef struct nwc_var {
 typedef struct nwc_function {
   LLVMValueRef fn, frame, thread;
   LLVMBasicBlockRef entry; // allocas are added at the end of this block
-  LLVMValueRef *buffer; // pointer of each buffer; NULL if the buffer does not exist here
-  // Array of each buffer in the stack frame of this function; NULL if it is not made yet.
+  LLVMValueRef *buffer; // pointer to each buffer; NULL if this function cannot use the buffer
+  // The array of each buffer in the stack frame of this function. NULL if the array is not made yet.
   LLVMValueRef *array;
   int nvars, capvars;
   nwc_var *var; // the sizes, then the loop variables in scope, innermost last
   nwc_memo memo;
-  // New values without loads get the scope `pure`; they are valid to the end of the loop body. New values with loads
-  // get the scope `loads`.
+  // Scopes of new values. A value that does not depend on memory gets the scope `pure`, and is valid to the end of the
+  // loop body. A value that depends on memory gets the scope `loads`.
   int pure, loads;
 } nwc_function;
 
@@ -49,8 +50,8 @@ typedef struct nwc {
   const nw_program *p;
   const char *name; // name of the public entry
   nwc_function *f;
-  // number of uses so far of values that depend on memory; if it grows while an expression is emitted, the expression
-  // depends on memory
+  // Number of uses so far of values that depend on memory. If the number grows while an expression is emitted, the
+  // expression depends on memory.
   int nloads;
   const char *cpu, *features;
   char *error;
@@ -63,10 +64,10 @@ void nwc_fail(nwc *g, const char *fmt, ...) NW_PRINTF(2, 3);
 LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, const char *cpu, const char *features,
                          char *error, size_t n);
 
-// ---- llvm_target.c: what depends on the instruction set
+// ---- llvm_target.c: properties of the instruction set
 typedef struct nwc_isa {
   const char *triple;
-  const char *cpu; // the default, for a target without a CPU name
+  const char *cpu; // the CPU name that LLVM gets if the target has no CPU name
   // Inline assembly that returns its vector operand unchanged, to hide the value from LLVM. NULL if the target does not
   // need it.
   const char *opaque;
@@ -76,7 +77,7 @@ typedef struct nwc_isa {
 } nwc_isa;
 
 const nwc_isa *nwc_isa_of(const nw_target *t);
-char *nwc_features_text(const nw_target *t); // "+sse4.2,+avx"; heap
+char *nwc_features_text(const nw_target *t); // for example "+sse4.2,+avx", on the heap
 LLVMValueRef nwc_read_clock(nwc *g);
 int nwc_register_bytes(const nwc *g); // bytes of the widest vector register
 bool nwc_masks_by_sign(const nwc *g); // true if vector masks are sign bits, which LLVM must not simplify
@@ -88,7 +89,7 @@ LLVMTypeRef nwc_memory_type(nwc *g, nw_type t); // type in memory: bool is i8, f
 LLVMTypeRef nwc_int_type(nwc *g, int bits, int lanes);
 LLVMTypeRef nwc_ptr(nwc *g);
 LLVMValueRef nwc_i64(nwc *g, int64_t v);
-LLVMValueRef nwc_const_int(LLVMTypeRef t, int64_t v); // splat for a vector
+LLVMValueRef nwc_const_int(LLVMTypeRef t, int64_t v); // if t is a vector type, every lane is v
 LLVMValueRef nwc_const_real(LLVMTypeRef t, double v);
 LLVMValueRef nwc_iota(nwc *g, LLVMTypeRef elem, int lanes, int64_t stride); // 0, stride, 2*stride, ...
 LLVMValueRef nwc_splat(nwc *g, LLVMValueRef v, int lanes);
@@ -104,7 +105,7 @@ LLVMBasicBlockRef nwc_here(nwc *g);
 
 // ---- expressions
 LLVMValueRef nwc_value(nwc *g, const nw_expr *e);
-LLVMValueRef nwc_arith(nwc *g, const nw_expr *e); // operations that evaluate all their operands
+LLVMValueRef nwc_arith(nwc *g, const nw_expr *e); // for operations that evaluate all their operands
 LLVMValueRef nwc_divide(nwc *g, nw_op op, nw_type t, LLVMValueRef a, const nw_expr *divisor);
 LLVMValueRef nwc_cast(nwc *g, LLVMValueRef v, nw_type from, nw_dtype to);
 LLVMValueRef nwc_math(nwc *g, const nw_expr *e);
@@ -119,7 +120,7 @@ bool nwc_in_pieces(const nw_stmt *s);
 int nwc_pieces_of(const nwc *g, const nw_stmt *s,
                   nwc_piece *piece); // returns the number of pieces, at most the number of lanes
 const nw_expr *nwc_lanes_of(const nw_expr *e,
-                            nwc_piece piece); // returns the lanes of e in the piece; e itself if it is a scalar
+                            nwc_piece piece); // returns the lanes of e in the piece, or e if e is a scalar
 // ---- memory, calls and atomic updates
 LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // address of an element
 void nwc_call(nwc *g, const nw_stmt *s);
@@ -128,7 +129,8 @@ LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t);
 LLVMValueRef nwc_to_memory(nwc *g, LLVMValueRef v, nw_type t);
 bool nwc_streams(const nw_stmt *s); // true if s contains a streaming store
 void nwc_stream_fence(nwc *g);
-// Code inside a statement that is executed conditionally. The values that are emitted in it are forgotten at its end.
+// A region is code that is executed only under a condition. The values that are emitted in a region are forgotten at
+// its end.
 typedef struct nwc_region {
   int scope, pure, loads;
 } nwc_region;
@@ -136,7 +138,7 @@ nwc_region nwc_region_open(nwc *g);
 void nwc_region_close(nwc *g, nwc_region r);
 
 // ---- clocks around the loops that are timed
-// part: whether it is a part of a parallel loop. Nothing is emitted for a loop without a clock.
+// `part` is true for the part of a parallel loop that a thread runs. Nothing is emitted for a loop without a clock.
 void nwc_clock_start(nwc *g, const nw_stmt *loop, bool part);
 void nwc_clock_stop(nwc *g, const nw_stmt *loop, bool part);
 

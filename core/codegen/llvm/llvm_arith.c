@@ -6,8 +6,8 @@ static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }
 
 static bool real(nw_type t) { return nw_dtype_is_float(t.dtype); }
 
-// Replaces the divisors 0 and -1. Inactive lanes may have the divisor 0, and a division by 0 would trap. A division of
-// the least number by -1 would also trap, instead of wrapping around.
+// Replaces the divisor 0 by 1, and for signed numbers also the divisor -1. Inactive lanes may have the divisor 0, and a
+// division by 0 traps. A division of the least number by -1 also traps, although it must wrap around.
 static LLVMValueRef safe_divisor(nwc *g, LLVMValueRef d, bool sign) {
   LLVMTypeRef t = LLVMTypeOf(d);
   LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntEQ, d, nwc_const_int(t, 0), "");
@@ -54,7 +54,7 @@ static bool constant_divisor(const nw_expr *e, int64_t *c) {
   return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, c);
 }
 
-// Emits a division by a power of two: a shift or a mask, which round down.
+// Emits a division by the power of two c: a shift for the quotient, a bit mask for the remainder. Both round down.
 static LLVMValueRef divide_power(nwc *g, nw_op op, nw_type t, LLVMValueRef a, int64_t c) {
   LLVMTypeRef type = LLVMTypeOf(a);
   if (op == NW_OP_FLOORMOD) return LLVMBuildAnd(g->b, a, nwc_const_int(type, c - 1), "");
@@ -83,8 +83,8 @@ static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) 
   return nwc_intrinsic(g, name, 1, &t, n, x);
 }
 
-// The code for each entry of the LLVM column of ops.def. SPECIAL stands for operations that are emitted elsewhere, or
-// not at all.
+// These macros emit the code for the entries in the LLVM columns of ops.def. SPECIAL and MATH stand for operations that
+// other files emit, NONE for operations that do not exist for the type.
 #define BUILD1(kind) return LLVMBuild##kind(g->b, x[0], "")
 #define BUILD2(kind) return LLVMBuild##kind(g->b, x[0], x[1], "")
 #define SPECIAL return NULL

@@ -1,6 +1,7 @@
-// Emits atomic updates. An atomic update is a store whose value depends on the old value of the element. The parts of
-// the value that do not depend on the old value are computed first. Then a compare-and-swap is repeated until it
-// succeeds. Threads synchronize at the end of their loop, so the memory order is relaxed.
+// Emits atomic updates. The new value of an element usually depends on its old value. If an integer is added to the old
+// value, the update is an atomic add. Otherwise, the parts of the new value that do not depend on the old value are
+// computed first. Then a compare-and-swap is repeated until it succeeds. The memory order is relaxed, because the
+// threads synchronize at the end of their loop.
 #include "codegen/llvm/llvm.h"
 
 typedef struct search {
@@ -14,7 +15,7 @@ static bool is_old(void *env, const nw_expr *e) {
   return !x->found;
 }
 
-// Returns the load of the old value in the expression of the new value; NULL if there is none.
+// Returns the load of the old value in the expression of the new value, or NULL if there is no such load.
 static const nw_expr *old_value(const nw_stmt *s) {
   search x = {s->store.buffer, s->store.index, NULL};
   nw_visit(s->store.value, is_old, &x);
@@ -28,8 +29,8 @@ static bool holds(const nw_expr *e, const nw_expr *what) {
   return false;
 }
 
-// Computes the parts that do not depend on the old value. Of a select, only the condition is computed here, since only
-// one of its branches may be evaluated.
+// Computes the parts of e that do not depend on the old value. If e is a select that depends on the old value, only its
+// condition is searched for such parts, because only one of its branches may be evaluated.
 static void work_out(nwc *g, const nw_expr *e, const nw_expr *old) {
   int n = e->op == NW_OP_SELECT ? 1 : e->n;
   if (!holds(e, old))
@@ -38,7 +39,8 @@ static void work_out(nwc *g, const nw_expr *e, const nw_expr *old) {
     for (int i = 0; e != old && i < n; i++) work_out(g, e->arg[i], old);
 }
 
-// If the new value is the old value plus an integer, returns this integer: such an update is a single instruction.
+// Returns the integer that is added if the new value is the old value plus an integer. This update is a single
+// instruction. Returns NULL for other updates.
 static const nw_expr *added(const nw_expr *value, const nw_expr *old) {
   if (value->op != NW_OP_ADD || nw_dtype_is_float((nw_dtype)value->type.dtype)) return NULL;
   for (int i = 0; i < 2; i++)

@@ -1,4 +1,4 @@
-// Makes types, constants, pieces of vectors, and calls of LLVM's intrinsics.
+// Makes types, constants, slices of vectors, and calls of LLVM's intrinsics.
 #include "codegen/llvm/llvm.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +90,8 @@ LLVMValueRef nwc_slice(nwc *g, LLVMValueRef v, int from, int n) {
   return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(LLVMTypeOf(v)), shuffle_mask(g, n, from, 1), "");
 }
 
-// Widens v to `lanes` lanes. A shuffle, which joins two vectors, needs operands of the same type.
+// Widens v from n lanes to `lanes` lanes. nwc_join joins two vectors by a shuffle, whose operands must have the same
+// type.
 static LLVMValueRef widen(nwc *g, LLVMValueRef v, int n, int lanes) {
   LLVMTypeRef t = LLVMTypeOf(v);
   if (!is_vector(t)) {

@@ -1,4 +1,5 @@
-// Emits calls of intrinsics. Their arguments are pointers to the tiles, strides and constants.
+// Emits calls of intrinsics. The arguments are the pointers to the tiles, then the strides and the constants. A
+// function that was generated for the strides and constants takes only the pointers.
 #include "codegen/llvm/llvm.h"
 
 static LLVMValueRef function_of(nwc *g, const char *name, LLVMTypeRef t) {

@@ -1,5 +1,5 @@
-// Emits conversions. If the machine's instruction for a conversion of 16-bit floats would round twice or flush
-// denormals, explicit code is emitted instead.
+// Emits conversions between dtypes. A conversion of 16-bit floats is emitted as explicit code if the machine's
+// instruction rounds twice or flushes denormals.
 #include "codegen/llvm/llvm.h"
 
 static nw_type with(nw_type t, nw_dtype d) { return (nw_type){.dtype = (uint8_t)d, .lanes = t.lanes}; }
@@ -14,7 +14,7 @@ static LLVMValueRef bf16_to_f32(nwc *g, LLVMValueRef v, int lanes) {
   return bits(g, LLVMBuildShl(g->b, w, nwc_const_int(i32, 16), ""), NW_F32, lanes);
 }
 
-// Rounds to nearest even by integer arithmetic. A NaN stays a NaN and keeps its sign.
+// Rounds floats to bf16 by integer arithmetic: to nearest, ties to even. A NaN stays a NaN and keeps its sign.
 static LLVMValueRef f32_to_bf16(nwc *g, LLVMValueRef v, int lanes) {
   LLVMBuilderRef b = g->b;
   LLVMTypeRef i32 = nwc_int_type(g, 32, lanes);

@@ -1,4 +1,4 @@
-// Emits clocks around the loops that are timed.
+// Emits code that reads the clock before and after each loop that is timed, and adds the time to a counter.
 #include "codegen/llvm/llvm.h"
 #include <stddef.h>
 
@@ -18,7 +18,7 @@ static void add_to(nwc *g, LLVMValueRef base, size_t offset, LLVMValueRef by) {
   LLVMBuildStore(g->b, LLVMBuildAdd(g->b, old, by, ""), at);
 }
 
-// Returns the address of the entry to which a clock adds.
+// Returns the address of the nw_tick to which a clock adds the time on the current thread.
 static LLVMValueRef entry(nwc *g, int clock, bool part) {
   LLVMValueRef table = at_byte(g, g->f->frame, nwc_i64(g, offsetof(nw_frame, ticks)));
   int64_t row = (int64_t)sizeof(nw_tick) * nw_ticks_of(g->exec->nclocks);
@@ -27,8 +27,8 @@ static LLVMValueRef entry(nwc *g, int clock, bool part) {
   return at_byte(g, base, nwc_i64(g, (int64_t)sizeof(nw_tick) * (2 * clock + part)));
 }
 
-// The starting time is subtracted in memory. If it were kept until the end of the loop, the loop would have one register
-// less.
+// Subtracts the starting time from the counter in memory. If a register kept the starting time until the end of the
+// loop, the loop would have one register less.
 void nwc_clock_start(nwc *g, const nw_stmt *loop, bool part) {
   int clock = clock_of(g, loop);
   if (clock < 0) return;

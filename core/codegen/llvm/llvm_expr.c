@@ -1,4 +1,5 @@
-// Emits expressions. The memo keeps each value while it is valid. A select with a scalar condition becomes a branch.
+// Emits expressions. The memo keeps each value while it is valid. A select becomes a branch if its condition is a
+// scalar and one of its values contains a load, a math function or a division by a variable.
 #include "codegen/llvm/llvm.h"
 
 nwc_region nwc_region_open(nwc *g) {

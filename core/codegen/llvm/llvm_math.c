@@ -8,8 +8,8 @@ static void set_nobuiltin(nwc *g, LLVMValueRef call) {
                            LLVMCreateEnumAttribute(g->lc, kind, 0));
 }
 
-// Emits a call of a math function. LLVM must not recognize the function: it would fold or replace the call, and this
-// would change bits of the result.
+// Emits a call of a math function. The attribute nobuiltin makes sure that LLVM does not recognize the function.
+// Otherwise LLVM could fold or replace the call, and bits of the result could change.
 static LLVMValueRef call_row(nwc *g, const nw_math_row *row, LLVMValueRef *args, int n) {
   LLVMTypeRef t = LLVMTypeOf(args[0]), params[] = {t, t};
   LLVMTypeRef fn_type = LLVMFunctionType(t, params, (unsigned)n, false);

@@ -1,4 +1,4 @@
-// Implements the memo of values that were already emitted.
+// Implements the memo (nwc_memo), which finds the values that were already emitted.
 #include "codegen/llvm/llvm.h"
 #include <stdlib.h>
 

@@ -83,7 +83,8 @@ LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index) {
   return address(g, base_of(g, buffer), nwc_memory_type(g, (nw_type){(uint8_t)b->dtype, 1}), index, 0);
 }
 
-// The memory layout of a vector access.
+// The elements that an access touches: one element of a scalar access; consecutive elements, in ascending or in
+// descending order; the same element in every lane; any elements.
 typedef enum shape { ONE, LINE, BACKWARDS, SAME, SCATTERED } shape;
 
 static shape shape_of(const nw_expr *index, bool masked) {
@@ -122,8 +123,8 @@ static LLVMValueRef aligned_load(nwc *g, LLVMTypeRef t, LLVMValueRef ptr, int al
   return v;
 }
 
-// If masks are sign bits (nwc_masks_by_sign), they are hidden from LLVM, and a vector is accessed in pieces of one
-// register.
+// If masks are sign bits (nwc_masks_by_sign), they are hidden from LLVM, and a vector is accessed in pieces of at most
+// REGISTER bytes. A hidden mask has at least LEAST_REGISTER bytes.
 enum { REGISTER = 32, LEAST_REGISTER = 16 };
 
 static bool masks_by_sign(const nwc *g, int bytes) { return bytes >= 4 && nwc_masks_by_sign(g); }
@@ -153,7 +154,7 @@ static LLVMValueRef masked_load(nwc *g, const char *name, LLVMTypeRef t, LLVMVal
 
 static LLVMValueRef all_lanes(nwc *g, int lanes) { return nwc_const_int(nwc_int_type(g, 1, lanes), 1); }
 
-// Loads a scalar if the condition is true; otherwise the value is 0.
+// Loads a scalar if the condition is true. If it is false, the value is 0.
 static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, LLVMValueRef cond) {
   LLVMBasicBlockRef before = nwc_here(g), then = nwc_block(g, "load"), join = nwc_block(g, "");
   LLVMBuildCondBr(g->b, cond, then, join);
@@ -167,9 +168,9 @@ static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int alig
   return phi;
 }
 
-// Loads one element for all active lanes. A gather is not used, because LLVM 19 may emit an invalid one, whose index
-// and result are the same register. This happens for a gather from one address with lanes of zeros, or with a number of
-// lanes that is not a power of two.
+// Loads one element for all active lanes. A gather is not used, because LLVM 19 may emit an invalid gather, whose index
+// and result are the same register. This happens if all lanes gather from one address, and if the number of lanes is
+// not a power of two.
 static LLVMValueRef load_same(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, int lanes, LLVMValueRef mask) {
   if (!mask) return nwc_splat(g, aligned_load(g, elem, ptr, align), lanes);
   LLVMValueRef any = nwc_intrinsic1(g, "llvm.vector.reduce.or", mask);
@@ -192,7 +193,7 @@ static LLVMValueRef gather(nwc *g, LLVMTypeRef elem, LLVMValueRef ptrs, int alig
   return all;
 }
 
-// Loads consecutive elements.
+// Loads consecutive elements into the active lanes. Inactive lanes become 0.
 static LLVMValueRef load_line(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int bytes, int lanes, LLVMValueRef mask) {
   LLVMTypeRef type = LLVMVectorType(elem, (unsigned)lanes);
   if (!masks_by_sign(g, bytes)) return masked_load(g, "llvm.masked.load", type, ptr, bytes, mask);
@@ -262,7 +263,7 @@ static void masked_store(nwc *g, const char *name, LLVMValueRef v, LLVMValueRef 
   nwc_intrinsic(g, name, 2, over, 4, args);
 }
 
-// Stores consecutive elements, whose number is a power of two.
+// Stores the active lanes of v to consecutive elements. The number of lanes is a power of two.
 static void store_line(nwc *g, LLVMTypeRef elem, LLVMValueRef v, LLVMValueRef ptr, int bytes, int lanes,
                        LLVMValueRef mask) {
   if (!masks_by_sign(g, bytes)) {
@@ -280,9 +281,9 @@ static void aligned_store(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
   LLVMSetAlignment(LLVMBuildStore(g->b, v, ptr), (unsigned)align);
 }
 
-// Returns a part of the vector, as wide as a register, as 32-bit words. The words hide the element type from LLVM. If
-// LLVM saw that the value was narrowed, it would narrow and store it by one instruction. This instruction has no
-// streaming form, so the store would not be a streaming store.
+// Returns `bytes` bytes of the vector, from lane `from`, as 32-bit words. The words hide the element type from LLVM. If
+// LLVM saw that the value was narrowed, it would narrow and store the value with one instruction. That instruction has
+// no streaming form.
 static LLVMValueRef words_of(nwc *g, LLVMValueRef v, nw_type t, int from, int bytes) {
   int each = nw_dtype_bytes(t.dtype);
   LLVMValueRef part = t.lanes * each == bytes ? v : nwc_slice(g, v, from, bytes / each);
@@ -376,8 +377,8 @@ static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
 
 enum { MOST_PIECES = NW_LANES_ROOM };
 
-// Stores a vector in pieces. The values of all pieces are computed before any piece is stored, since the values may
-// depend on the stored elements.
+// Stores a vector in pieces. The values of all pieces are computed before any piece is stored, because the values may
+// depend on elements that are overwritten.
 static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
   LLVMValueRef value[MOST_PIECES], on[MOST_PIECES];
   nwc_piece piece[MOST_PIECES];
@@ -399,7 +400,7 @@ static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
   }
 }
 
-// Emits a store. The value has as many lanes as the index; a scalar value is stored to every lane.
+// Emits a store. The value has as many lanes as the index, or it is a scalar that every lane stores.
 void nwc_store(nwc *g, const nw_stmt *s) {
   const nw_expr *mask = always(s->store.mask) ? NULL : s->store.mask;
   if (mask && mask->type.lanes == 1) {

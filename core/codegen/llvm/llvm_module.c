@@ -2,8 +2,8 @@
 // to them.
 //
 // The kernel and each body is a private function. Its parameters are the data pointers, the sizes and the captured
-// values. A wrapper with the public signature reads these values from the frame and calls the private function. The
-// reason is that LLVM accepts only for parameters the declaration that they do not overlap (noalias).
+// values. A wrapper with the signature that the caller expects reads these values from memory and calls the private
+// function. The pointers are parameters because only parameters can be declared noalias, that is, not to overlap.
 #include "codegen/llvm/llvm.h"
 #include "ir/program/tags.h"
 #include <stddef.h>
@@ -35,10 +35,11 @@ static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMType
   return fn;
 }
 
-// The parameters of a private function, in order: frame, thread, range; data pointers from the frame; sizes and loop
-// variables; buffers of the enclosing function. The body of a parallel loop gets a shared buffer from the enclosing
-// function, whose parameter for the buffer is noalias. If the body read the pointer from the frame again, LLVM would
-// assume that it points to other memory. LLVM could then move stores from before the loop to after it.
+// The parameters of a private function are, in order: the frame, the thread and the range of iterations; data pointers
+// from the frame; sizes and loop variables; data pointers from the enclosing function. The body of a parallel loop gets
+// the pointer to a shared buffer from the enclosing function, where the pointer is noalias. If the body read the
+// pointer from the frame again, LLVM would assume that the two pointers point to different memory. LLVM could then move
+// stores from before the loop to after the loop.
 typedef struct signature {
   int n, first_data, first_var, first_captured;
   LLVMTypeRef *type;
@@ -50,8 +51,7 @@ static bool from_frame(const signature *s, const nw_storage *storage) {
   return storage->kind == NW_STORE_PER_THREAD || (!s->inner && storage->kind != NW_STORE_STACK);
 }
 
-// True if the statement uses the buffer. A buffer that a body does not use is not captured, so that it can be kept in
-// registers.
+// True if the statement itself does not use the buffer; then nw_walk_from goes on to the next statement.
 static bool mentions(void *env, nw_stmt *s) {
   const char *buffer = env;
   switch (s->kind) {
@@ -65,6 +65,8 @@ static bool mentions(void *env, nw_stmt *s) {
   }
 }
 
+// True if the body of a parallel loop uses buffer i of the enclosing function. A buffer that no body uses can be kept
+// in registers, so only used buffers are captured.
 static bool captures(nwc *g, const nwc_function *outer, const nw_stmt *body, int i) {
   if (!outer || !outer->buffer[i] || g->exec->storage[i].kind == NW_STORE_PER_THREAD) return false;
   return !nw_walk_from(body, mentions, (void *)g->p->buffer[i]->name);
@@ -113,8 +115,8 @@ static void close_function(nwc *g, nwc_function *f) {
   free(f->var);
 }
 
-// Returns the guaranteed alignment of a pointer. A tensor has only the alignment of its elements, unless streaming
-// stores write it: the caller then guarantees more.
+// Returns the guaranteed alignment of a buffer, in bytes. A parameter is aligned to the size of its elements. If
+// streaming stores write to the parameter, the caller guarantees a larger alignment.
 static uint64_t alignment(const nw_storage *s) {
   return s->kind != NW_STORE_PARAM || s->streamed ? NW_STREAM_ALIGN : (uint64_t)nw_dtype_bytes(s->dtype);
 }
@@ -145,7 +147,7 @@ static LLVMValueRef field(nwc *g, LLVMValueRef base, LLVMTypeRef t, size_t offse
   return LLVMBuildLoad2(g->b, t, LLVMBuildGEP2(g->b, LLVMInt8TypeInContext(g->lc), base, &by, 1, ""), "");
 }
 
-// Used in a wrapper: reads the pointer of a buffer from the frame.
+// Emits code of a wrapper that reads the pointer to buffer i from the frame.
 static LLVMValueRef data_pointer(nwc *g, LLVMValueRef frame, LLVMValueRef thread, int i) {
   const nw_storage *s = &g->exec->storage[i];
   size_t table = s->kind == NW_STORE_PARAM ? offsetof(nw_frame, params) : offsetof(nw_frame, work);
@@ -206,7 +208,8 @@ static void kernel(nwc *g) {
 
 // ---- parallel loops
 
-// Stores the captured values as an array of 64-bit words in the stack frame of the enclosing function.
+// Stores the captured values as an array of 64-bit words in the stack frame of the enclosing function. Returns the
+// address of the array.
 static LLVMValueRef capture(nwc *g, const signature *s, const nwc_function *outer) {
   int n = s->n - s->first_var, at = 0;
   LLVMTypeRef i64 = i64_type(g), array = LLVMArrayType2(i64, (uint64_t)(n > 0 ? n : 1));

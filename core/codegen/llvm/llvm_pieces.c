@@ -1,9 +1,9 @@
 // Emits stores of vectors whose number of lanes is not a power of two.
 //
-// If such a vector is used in another basic block, LLVM usually splits it into single elements. LLVM does not split it
-// if it fits in a register after its number of lanes is rounded up to a power of two. Vectors of masks and indices are
-// split in the same way. So the store of such a vector is emitted as several stores, the pieces. A piece has as many
-// lanes as a register, or a smaller power of two.
+// If such a vector is used in another basic block, LLVM usually splits the vector into single elements. LLVM does not
+// split it if a register can hold the next greater power of two of lanes. Vectors of masks and indices are split in the
+// same way. So the store of such a vector is emitted as several stores, the pieces. A piece has as many lanes as a
+// register, or a smaller power of two.
 #include "codegen/llvm/llvm.h"
 #include "ir/expr/fold.h" // nw_intern
 
@@ -26,12 +26,12 @@ static const nw_expr *make_lanes(nw_memo *m, const nw_expr *e, nwc_piece piece) 
   return nw_intern(e->pool, &head, arg);
 }
 
-// Returns the lanes of e in the piece. The memo is searched again to store the result, because entries may have moved.
+// Returns the lanes of e that belong to the piece.
 static const nw_expr *lanes_of(nw_memo *m, const nw_expr *e, nwc_piece piece) {
   if (e->type.lanes == 1) return e;
   const nw_expr *made = *nw_memo_at(m, e);
   if (made) return made;
-  made = make_lanes(m, e, piece); // may move the entries of the memo
+  made = make_lanes(m, e, piece); // may move the entries of the memo, so the entry is searched again
   return *nw_memo_at(m, e) = made;
 }
 
@@ -43,7 +43,7 @@ const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece) {
   return e;
 }
 
-// True if the store is emitted in pieces. A streaming store is not emitted in pieces, since it is always a number of
+// True if the store is emitted in pieces. A streaming store is not emitted in pieces, because its vector always fills
 // whole registers.
 bool nwc_in_pieces(const nw_stmt *s) {
   int lanes = s->store.index->type.lanes;

@@ -38,8 +38,9 @@ static void body_with(nwc *g, const nw_stmt *s, LLVMValueRef var) {
   nwc_region_close(g, r);
 }
 
-// Emits a loop whose condition is tested at the end. A loop without iterations is skipped. In this form, LLVM can hoist
-// invariant code.
+// Emits a loop over the iterations from begin to end - 1. The condition is tested at the end of each iteration; LLVM
+// can hoist invariant code out of a loop of this form. If `some` is true, the loop has at least one iteration.
+// Otherwise, a test before the loop skips it if it has no iterations.
 void nwc_loop_between(nwc *g, const nw_stmt *s, LLVMValueRef begin, LLVMValueRef end, bool some) {
   LLVMBasicBlockRef before = nwc_here(g), body = nwc_block(g, s->loop.var->name), exit = nwc_block(g, "");
   if (some)
@@ -119,8 +120,8 @@ static void store(nwc *g, const nw_stmt *s) {
   f->loads = outer;
 }
 
-// Emits a statement whose conditions and bounds may read memory. The memo must not reuse their values, because memory
-// may change. So they get a scope that is already closed.
+// Emits a statement whose conditions and bounds may read memory. The memo must not reuse the values of these reads,
+// because memory may change. So the values get a scope that is already closed.
 static void forgetful(nwc *g, const nw_stmt *s, void (*emit)(nwc *g, const nw_stmt *s)) {
   nwc_function *f = g->f;
   int outer = f->loads;

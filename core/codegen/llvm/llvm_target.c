@@ -1,9 +1,9 @@
-// The options of LLVM for each instruction set.
+// Gives the options of LLVM for each instruction set.
 #include "codegen/llvm/llvm.h"
 #include <llvm-c/Target.h>
 
-// LLVM's code for "reads and writes only memory that the program cannot access" (MemoryEffects: two bits for each kind
-// of memory).
+// The value of LLVM's attribute `memory` for a call that reads and writes only memory that the program cannot access.
+// The attribute has two bits for each kind of memory (MemoryEffects).
 #define NW_OTHER_MEMORY (3 << 2)
 
 static const nwc_isa rows[NW_ISA_COUNT] = {
@@ -46,9 +46,9 @@ LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v) {
   return LLVMBuildCall2(g->b, fn, none, &v, 1, "");
 }
 
-// The assembly is declared to have side effects, so that LLVM neither removes it nor moves it across another read of
-// the clock. It is also declared not to access the program's memory, so that loads and stores are optimized as without
-// clocks.
+// Emits inline assembly that reads the clock. The assembly is declared to have side effects, so that LLVM neither
+// removes it nor moves it across another read of the clock. It is also declared not to access the program's memory, so
+// that LLVM optimizes loads and stores as if there were no clocks.
 LLVMValueRef nwc_read_clock(nwc *g) {
   const nwc_isa *isa = nwc_isa_of(g->p->target);
   LLVMTypeRef fn = LLVMFunctionType(LLVMInt64TypeInContext(g->lc), NULL, 0, false);
