@@ -1,12 +1,13 @@
 // Pass: inserts as few barriers as necessary into GPU kernels, and gives every kernel launch a loop over GPU blocks.
 //
-// In the following, a block is a unit of work (nw_stmt), not a GPU block. nw_syncs lists the requirements: all threads
-// must finish block A before any thread begins block B. A barrier between A and B meets a requirement. It may be
-// between A and B in the innermost statement list that contains both. It may also be in a list inside that one: after A
-// in a list with A, or before B in a list with B. If B runs in a later iteration of a loop than A, the barrier may be
-// between A and the end of the loop, or between the start of the loop and B. Since one barrier can meet several
-// requirements, those of the innermost lists are handled first. If no barrier meets a requirement yet, a barrier is
-// inserted before B or, for a later iteration, at the start of the loop.
+// In this comment, a block is a statement of kind NW_BLOCK, not a GPU block. A requirement names two blocks, A and B:
+// all threads must finish A before any thread begins B (nw_syncs). A barrier meets the requirement if every path of
+// execution from A to B passes the barrier. If B runs in the same iteration of all common loops, the barrier is between
+// A and B in the innermost statement list that contains both, or in a deeper list, after A or before B. If B runs in a
+// later iteration of a loop, the barrier is between A and the end of the loop, or between the start of the loop and B.
+// One barrier can meet several requirements, so the requirements of the innermost lists are handled first. If no
+// barrier meets a requirement, a barrier is inserted: directly before B in the common list, or at the start of the loop
+// for a later iteration.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>
@@ -62,8 +63,8 @@ static void meet(nw_program *p, const nw_sync *s) {
 
 typedef struct rank {
   const nw_sync *s;
-  // The sort order: inner lists first; in a list, first the requirements within one iteration; among these, by
-  // position.
+  // The sort keys, in this order: inner lists come first; then requirements within one iteration come first; then the
+  // position of B decides.
   int list, round, last;
 } rank;
 
@@ -87,8 +88,8 @@ static bool place_all(nw_program *p, const nw_vec *syncs) {
 
 // ---- launches without block loops
 
-// Puts a loop of one iteration over GPU blocks around a launch that has no such loop. So the launch stays one launch,
-// even if later passes remove its other loops.
+// Puts a loop of one iteration over GPU blocks around a launch that has no loop over GPU blocks. So the launch stays
+// one launch, even if later passes remove its other loops.
 static nw_stmt *one_block(nw_program *p, nw_stmt *launch) {
   nw_stmt *block = nw_new_loop(p, nw_unique_loop_name(p, "block"), nw_index(p->pool, 0), nw_index(p->pool, 1));
   block->step = launch->step;

@@ -89,7 +89,7 @@ static void lower_loop(blocks *b, nw_stmt *s) {
   b->nloops--;
 }
 
-// Turns the allocation into an array with indices from 0.
+// Makes the allocation one-dimensional, with indices from 0.
 static void flatten(nw_program *p, nw_stmt *s, const nw_expr *elements) {
   s->alloc.n = 1;
   s->alloc.min = NW_NEW_N(p->arena, const nw_expr *, 1);
@@ -98,8 +98,8 @@ static void flatten(nw_program *p, nw_stmt *s, const nw_expr *elements) {
   s->alloc.extent[0] = elements;
 }
 
-// The same buffer may be allocated in several places, for example in copies of a loop. Each of these allocations has
-// its own layout.
+// Lowers an allocation and the statements that use it. The same buffer may be allocated in several places, for example
+// in copies of a loop. Each allocation has its own layout.
 static void lower_alloc(blocks *b, nw_stmt *s) {
   int at = buffer_at(b->p, s->alloc.buffer);
   nw_physical *place = nw_physical_alloc(b->p->arena, b->p, &b->r, s, b->nloops, b->loops);

@@ -1,6 +1,7 @@
 // Lowers a call of an intrinsic. The nest of the call was matched with the intrinsic's description when the call was
 // made. Here it is matched again, because the layouts of the buffers are now known. The result is a tile for each
-// argument of the call: the part of a buffer that is passed. The nest stays inside the call, for the interpreter.
+// argument of the call. A tile is the part of a buffer that is passed. The nest stays inside the call, for the
+// interpreter.
 #include "ir/program/intrinsic.h"
 #include "lower/pass.h"
 
@@ -14,7 +15,8 @@ static int buffer_at(const nw_program *p, const char *name) {
   return i;
 }
 
-// Returns the stride of a dense tile along dimension d. It is used if the extent is 1: then every stride is correct.
+// Returns the stride of a dense tile along dimension d, in elements. It is used for dimensions of extent 1, for which
+// every stride is correct.
 static int64_t natural(const nw_intrinsic_arg *a, int d) {
   int64_t n = 1;
   for (int k = d + 1; k < a->ndim; k++) n *= a->dim[k].extent;

@@ -1,4 +1,4 @@
-// Makes the stores of one execution of a block.
+// Makes the statements that store the results of one execution of a block.
 #include "lower/pass.h"
 
 static nw_stmt *store(nw_program *p, const nw_stmt *block, const char *buffer, const nw_expr *index,
@@ -20,8 +20,8 @@ static bool arg_reduction(const nw_stmt *block) {
   return block->block.combiner == NW_ARGMIN || block->block.combiner == NW_ARGMAX;
 }
 
-// Emits the stores of a reduction to a value and its index (argmin, argmax). Both new values depend on both old values,
-// so the new index is kept in a temporary until the new value is stored.
+// Emits the stores of a reduction to a value and its index (argmin, argmax). The new value and the new index depend on
+// both old ones. So the new index is kept in a temporary until the new value is stored.
 static void emit_arg(nw_program *p, const nw_stmt *block, const nw_bound_target *t, const nw_expr *const *old,
                      const nw_expr *const *term, nw_vec *out) {
   const nw_expr *one = nw_index(p->pool, 1), *zero = nw_index(p->pool, 0);

@@ -1,6 +1,6 @@
-// Finds the products of sizes in a lowered program: subexpressions of bounds, conditions and indices that contain only
-// sizes and multiply them. Their values do not change during a call of the kernel, so they are evaluated before the
-// call, with overflow checks.
+// Finds the products of sizes in a lowered program. They are subexpressions of bounds, conditions, indices and shapes
+// that use only sizes and numbers, and contain a multiplication that may overflow. Their values do not change during a
+// call of the kernel, so they are evaluated before the call, with overflow checks.
 #include "lower/pass.h"
 #include <stdlib.h>
 

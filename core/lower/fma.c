@@ -1,5 +1,5 @@
-// Pass: turns a product whose only use is in a sum, together with the sum, into an fma (ir/fma.c). This is done in the
-// program, and not in a back end, so that the interpreter and all back ends round in the same way.
+// Pass: replaces a sum and a product by one fma if the only use of the product is the sum (ir/expr/fma.h). This is done
+// in the program, and not in a back end, so that the interpreter and all back ends round in the same way.
 #include "ir/expr/fma.h"
 #include "ir/program/tags.h"
 #include "lower/pass.h"

@@ -11,7 +11,7 @@ static const nw_expr *cast_to(nw_pool *p, nw_dtype t, const nw_expr *e) {
 
 static const nw_expr *single(nw_pool *p, const nw_expr *e);
 
-// Returns an equal expression of the same type, without arithmetic on halves.
+// Returns an expression of the same value and type, without arithmetic on the half types.
 static const nw_expr *legal(nw_pool *p, const nw_expr *e) {
   if (!e->n || e->op == NW_OP_RAMP) return e;
   const nw_expr *arg[4];
@@ -27,7 +27,8 @@ static const nw_expr *legal(nw_pool *p, const nw_expr *e) {
   return nw_make(p, e->op, e->type, e->n, arg);
 }
 
-// Returns the value of a half as f32. The values of loads and explicit casts are already rounded to a half.
+// Returns an expression of type f32 for the value of e, whose type is a half type. The value of a load or an explicit
+// cast is already rounded to the half type, so it is only widened.
 static const nw_expr *single(nw_pool *p, const nw_expr *e) {
   const nw_expr *arg[4];
   if (e->op == NW_OP_FLOAT) return nw_float(p, NW_F32, e->f);

@@ -24,7 +24,8 @@ static void init_targets(nw_program *p, const nw_stmt *from, nw_stmt *to) {
   }
 }
 
-// Returns a block that initializes the elements if `where` holds. It has the same bindings as the update.
+// Returns a block that initializes the elements if `where` holds. It has the bindings of the update, except those of
+// the reduce axes.
 static nw_stmt *init_block(nw_program *p, const nw_stmt *b, const nw_expr *where) {
   nw_stmt *init = nw_new_like(p, NW_BLOCK, b);
   nw_str name = {0};
@@ -56,8 +57,8 @@ static nw_stmt *wrap_loop(nw_program *p, const nw_lift *l, const nw_stmt *loop, 
   return copy;
 }
 
-// Returns the condition of an init block before the reduce loops: the condition of the original block, with the first
-// values of the reduce loops.
+// Returns the condition of an init block before the reduce loops: the condition of the original block, in which the
+// variables of the reduce loops have their first values.
 static const nw_expr *lifted_where(const nw_lift *l) { return nw_lift_begin(l, nw_where_of_init(l->p, l->block)); }
 
 static void lift(nw_program *p, const nw_lift *l) {

@@ -1,11 +1,11 @@
 // Pass: moves the loops of virtual threads inwards, and splits a thread loop at every barrier.
 //
-// A loop bound to vthread is moved into the sequences, allocations, guards and loops inside it. The exceptions are
-// vectorized loops, and loops and guards whose bounds or condition use its variable. Each run of neighbouring
-// statements into which it is not moved gets a copy of the loop; a barrier gets none. The allocations are then outside
-// of the copies, and each of them gets a copy for each virtual thread. The judge has checked that virtual threads are
-// independent, so any order is correct. A thread loop is split in the same way, but only at the barriers inside it:
-// after each barrier a new thread loop begins.
+// A loop bound to vthread is moved into the sequences, allocations, guards and loops inside it. It is not moved into
+// vectorized loops, nor into loops and guards whose bounds or condition use its variable. Neighbouring statements into
+// which the loop is not moved get one copy of the loop around them. Barriers stay outside of the copies. Allocations
+// stay outside, too, so each buffer becomes larger and has a separate part for each virtual thread. The judge has
+// checked that virtual threads are independent, so any order of them is correct. A thread loop is split in a similar
+// way, but only at the barriers inside it. After each barrier, a new thread loop begins.
 #include "lower/pass.h"
 
 enum { UNROLL_BELOW = 16 }; // with fewer virtual threads than this, the copies of a loop are unrolled
@@ -96,8 +96,8 @@ static void wrap(spread *x, nw_vec *run, nw_vec *out) {
   run->n = 0;
 }
 
-// Adds the statements to `out`. The loop is put around each run of statements, or into those statements into which it
-// can be moved.
+// Adds the statements to `out`. The loop is moved into each statement for which goes_in is true. The other statements
+// get copies of the loop around them, one copy for neighbouring statements.
 static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
   nw_vec run = {0};
   for (int i = 0; i < n; i++) {
@@ -131,7 +131,7 @@ static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *copies, nw_vec *ou
                               "not every thread of %s would reach a barrier", loop->loop.var->name);
 }
 
-// Handles inner loops first.
+// Moves the loops inside s, the innermost loops first. Returns false, with a diagnostic, on failure.
 static bool spread_kids(nw_program *p, nw_stmt *s, nw_vec *copies) {
   nw_vec out = {0};
   bool ok = true;

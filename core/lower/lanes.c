@@ -72,7 +72,7 @@ static const nw_expr *of_ramp(nw_lanes *v, const nw_expr *base, const nw_expr *s
   return nw_is_const(stride, 0) ? base : nw_ramp(v->pool, base, stride, v->n);
 }
 
-// Returns the sum, difference or product of x and y as a ramp; NULL if the result is not a ramp.
+// Returns the sum, difference or product of x and y as a ramp. Returns NULL if the result is not a ramp.
 static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, const nw_expr *y) {
   nw_pool *p = v->pool;
   ramp a, b;
@@ -85,9 +85,9 @@ static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, c
   return NULL;
 }
 
-// True if all lanes of a ramp are between the same two multiples of the constant c. This is proved if the base is a
-// multiple of some m that divides c, and the offsets of all lanes are below m. Then ramp // c is the same in all lanes,
-// and ramp % c is a ramp.
+// True if all lanes of a ramp are known to be in the same block of c numbers, that is, from k*c to k*c + c - 1 for some
+// k. This is proved if the base is a multiple of some m that divides c, and the offsets of all lanes from the base are
+// less than m. Then ramp // c is the same in all lanes, and ramp % c is a ramp.
 static bool stays_in_block(nw_lanes *v, const ramp *a, int64_t stride, int64_t c) {
   if (stride < 0 || stride > (c - 1) / (v->n - 1)) return false;
   for (int64_t parts = 1; parts <= c && parts <= 256; parts++) {
@@ -123,7 +123,8 @@ static bool inner_buffer(const nw_lanes *v, const char *buffer) {
   return false;
 }
 
-// A buffer allocated inside the loop has one copy per lane: element e of lane l is at e*lanes + l.
+// Returns the index for all lanes. A buffer that is allocated inside the loop has a copy for each lane. Element e of
+// the copy of lane l is at index e*n + l, where n is the number of lanes.
 const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *index) {
   const nw_expr *at = nw_lanes_expr(v, index);
   if (!inner_buffer(v, buffer)) return at;
@@ -157,7 +158,7 @@ static bool no_hazard(void *env, const nw_expr *e) {
 }
 
 // True if inactive lanes may execute the load: it reads an input, and its index is inside the input in every lane. All
-// elements of an input have values.
+// elements of an input have values, so they can be read.
 static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
   const nw_buffer *b = nw_find_buffer(v->p, load->name);
   if (b->role != NW_INPUT) return false;

@@ -45,8 +45,8 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
-// Passes can replace vector and unrolled loops. This type says which of these loops are kept: none, all, or only (LONG)
-// the unrolled loops whose copies would be too long to be compiled.
+// Passes replace vector and unrolled loops. This type says which of these loops are kept. NONE and ALL mean none and
+// all. LONG means that the unrolled loops are kept if the unrolled program is too long to be compiled.
 typedef enum kept { NONE, ALL, LONG } kept;
 
 static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {
@@ -77,7 +77,7 @@ static bool any_parallel(const nw_stmt *s) {
   return any;
 }
 
-// Makes the executable program; takes ownership of q.
+// Makes the executable program from q, and takes ownership of q.
 static nw_exec *new_exec(nw_program *q) {
   nw_exec *e = nw_xcalloc(1, sizeof *e);
   e->refs = 1;
@@ -97,8 +97,8 @@ static nw_exec *frozen(nw_exec *e) {
   return NULL;
 }
 
-// Runs the passes up to the one named `until`. The result can be printed. It can be executed only if all passes have
-// run.
+// Runs the passes up to and including the pass named `until`. The result can be printed. It can be executed only if all
+// passes have run.
 static nw_exec *lower_until(const nw_program *p, const char *until, kept loops) {
   int last = pass_index(p->ctx, until);
   nw_program *q = last >= 0 ? run_passes(p, last, loops) : NULL;
@@ -117,8 +117,7 @@ static nw_exec *lower_all(const nw_program *p) {
 
 static void free_lowered(void *e) { nw_exec_release(e); }
 
-// Stores the result in the program, so that the program is lowered only once. The result stays there even if the
-// current call is aborted.
+// Stores e in p, so that p is lowered only once. e stays there even if the current call is aborted. Returns e.
 static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
   nw_program *own = (nw_program *)p;
   if (!e || !p->frozen) return e;
@@ -179,8 +178,8 @@ nw_exec *nw_exec_with_clocks(const nw_exec *e, int n, const nw_stmt *const *loop
 
 static bool is_long(const nw_exec *e) { return e->instructions > NW_CODE_LIMIT; }
 
-// Returns the program that users see after `pass`; NULL stands for the last pass. If the program is too long to be
-// compiled, its loops are kept.
+// Returns the program that users see after `pass`, or after the last pass if `pass` is NULL. If the program is too long
+// to be compiled, its unrolled loops are kept.
 static nw_exec *shown_after(const nw_program *p, const char *pass) {
   if (!p) return NULL;
   nw_exec *known = p->lowered;
@@ -188,8 +187,9 @@ static nw_exec *shown_after(const nw_program *p, const char *pass) {
   return lower_until(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
 }
 
-// Returns the text of a scheduled program after `pass`, for users; NULL stands for the last pass. In this text,
-// workspaces are allocated where they are used, and a program that is too long to be compiled keeps its loops.
+// Returns the text that shows a scheduled program to users after `pass`, or after the last pass if `pass` is NULL. In
+// this text, workspaces are allocated where they are used, and a program that is too long to be compiled keeps its
+// unrolled loops. Returns NULL, with a diagnostic, on failure.
 char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   (void)c;
   nw_exec *e = shown_after(p, pass);
@@ -205,7 +205,8 @@ char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   return nw_str_take(&out);
 }
 
-// Returns an array on the heap: for each line of nw_lower_text(c, p, NULL), the id of its statement, or 0.
+// Returns an array on the heap with an element for each line of nw_lower_text(c, p, NULL): the id of the line's
+// statement, or 0. Sets *n to the number of lines. Returns NULL, with a diagnostic, on failure.
 int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n) {
   (void)c;
   nw_exec *e = shown_after(p, NULL);

@@ -16,40 +16,41 @@ typedef struct nw_storage {
   const char *buffer;
   nw_dtype dtype;
   nw_storage_kind kind;
-  // Number of elements, as an expression of symbolic sizes. If it varies, the maximum over the loops around the
-  // allocation.
+  // The number of elements, as an expression of symbolic sizes. If the number depends on the loops around the
+  // allocation, this is its maximum over these loops.
   const nw_expr *elements;
-  bool streamed; // its stores are non-temporal, so it must begin at a multiple of NW_STREAM_ALIGN bytes
+  bool streamed; // true if streaming stores write to the buffer; it then begins at a multiple of NW_STREAM_ALIGN bytes
 } nw_storage;
 
 #define NW_STREAM_ALIGN 64
 #define NW_SIZE_BITS 40 // a symbolic size is less than 2^40
 
-// A lowered program consists of loops (serial or parallel; unrolled loops are already expanded), guards, stores with
-// linear indices, and stack allocations. Vectors are explicit. f16 and bf16 are computed in f32, with casts at loads
-// and stores. The interpreter and the code generators use exactly this program.
+// A lowered program consists of loops, guards, stores with linear indices, stack allocations, prefetches, calls and
+// barriers. Unrolled loops are already expanded. Vectors are explicit. f16 and bf16 are computed in f32, with casts at
+// loads and stores. The interpreter and the code generators use exactly this program.
 //
 // Semantics of the expressions of a lowered program:
 // * The operands and the result of an operation have the same number of lanes, with these exceptions: RAMP and
 //   BROADCAST take scalars, and SELECT may have a scalar condition with vector branches. A SELECT with a scalar
 //   condition evaluates only one branch. A SELECT with a vector condition evaluates both branches: their loads are
 //   masked, and a divisor that may be 0 is replaced.
-// * LOAD has one index, and may have a mask (of bools, with as many lanes as the index). Inactive lanes (those whose
-//   mask is false) read nothing and give 0. In a STORE, index, value and mask have the same number of lanes, and
-//   inactive lanes write nothing. The index ramp(b, 1, n) is consecutive; any other vector index is a gather or
-//   scatter, in lane order.
+// * LOAD has one index, and may have a mask, which is a vector of bools with as many lanes as the index. A lane is
+//   inactive if its mask is false. Inactive lanes read nothing and give 0. In a STORE, index, value and mask have the
+//   same number of lanes, and inactive lanes write nothing. The index ramp(b, 1, n) is consecutive; any other vector
+//   index is a gather or a scatter, in the order of the lanes.
 // * An inactive lane still executes all operations without a mask. So each access without a mask is proved to be inside
 //   its buffer in every lane (see lanes.c and masks.c), and no divisor is 0 in any lane. The interpreter also executes
 //   inactive lanes and reports their errors.
-// * f16 and bf16 appear only in LOAD, STORE, casts without SELECT, and constants: CAST(f32, LOAD), STORE(CAST(f16, x)).
+// * f16 and bf16 appear only in loads, stores, casts and constants, for example in CAST(f32, LOAD) and
+//   STORE(CAST(f16, x)).
 // * Loops are serial, parallel, or bound to blockIdx and threadIdx; a barrier is never inside a thread loop. ALLOC is
-//   an array with indices from 0. It has a constant extent and is on the stack. In a GPU launch, there is one for each
-//   block or thread.
+//   an array with indices from 0. It has a constant extent and is on the stack. In a GPU launch, each block or each
+//   thread has its own array.
 typedef struct nw_exec {
   int refs;
   nw_program *p; // holds a reference; its first buffers are the parameters, in order
-  // The same program for display, with workspaces allocated where they are used; holds a reference. NULL if not all
-  // passes have run.
+  // The same program for display, with workspaces allocated where they are used; holds a reference. Only nw_lower with
+  // `until` NULL makes it; otherwise NULL.
   nw_program *shown;
   int nstorage; // one for each buffer of p, in the same order
   nw_storage *storage;
@@ -60,12 +61,13 @@ typedef struct nw_exec {
   const nw_expr **fits;
   bool parallel;
   int64_t instructions; // estimated code size: the statements and operations after unrolling
-  // Loops of p that are timed: generated code has a clock around each of them (codegen/codegen.h).
+  // Loops of p that are timed. Generated code reads a clock before and after each of these loops (codegen/codegen.h).
   int nclocks;
   const nw_stmt **clock;
 } nw_exec;
 
-// Limit on IR instructions. Larger programs are not compiled, because compiling cannot be interrupted.
+// Limit on the estimated instructions (nw_exec.instructions). Larger programs are not compiled, because compiling
+// cannot be interrupted.
 #define NW_CODE_LIMIT 50000
 
 typedef struct nw_lowering { // options that select the passes
@@ -75,7 +77,7 @@ typedef struct nw_lowering { // options that select the passes
 
 typedef struct nw_pass {
   const char *name, *doc;
-  nw_program *(*run)(nw_program *p); // takes an unfrozen program, returns it or a new one, NULL on failure
+  nw_program *(*run)(nw_program *p); // changes p and returns it, or returns a new program, or NULL on failure
   bool (*applies)(const nw_lowering *l);
 } nw_pass;
 int nw_pass_count(void);

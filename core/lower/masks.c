@@ -1,8 +1,9 @@
-// Pass: removes masks from register tiles. Suppose that every access to a stack buffer has the same mask, and that lane
-// c of each access uses an element whose index is c modulo the number of lanes. Then a lane reads only elements that
-// the same lane wrote. Without the masks, the inactive lanes also read and write, but only their own elements. So the
-// masks of these accesses are removed, and the buffer can be kept in registers. Accesses to other memory stay masked.
-// The buffer must have room for all lanes of each access, because the judge did not check the inactive lanes.
+// Pass: removes masks from the accesses to some stack buffers. Suppose that every access to a stack buffer has the same
+// mask, and that lane c of each access uses an element whose index is c modulo the number of lanes. Then a lane reads
+// only elements that the same lane wrote. Without masks, inactive lanes also read and write, but only their own
+// elements. So the masks of these accesses are removed. LLVM can then keep the buffer in registers. Accesses to other
+// memory stay masked. The buffer must have room for all lanes of each access, because the judge did not check the
+// inactive lanes.
 #include "lower/pass.h"
 
 typedef struct tile {
@@ -10,7 +11,7 @@ typedef struct tile {
   nw_ranges *r;
   const char *buffer;
   const nw_stmt *alloc;
-  const nw_expr *mask; // the mask of all accesses; NULL if no access was found yet
+  const nw_expr *mask; // the mask of the accesses found so far; NULL if there are none
   bool fits;
 } tile;
 

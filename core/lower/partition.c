@@ -1,11 +1,11 @@
-// Pass: splits loops in order to remove tests. A condition may be false only in the first or the last iterations of a
-// loop. Then it is not tested in the other iterations.
+// Pass: splits loops in order to remove tests of conditions. If a condition can be false only in the first or only in
+// the last iterations of a loop, the other iterations need not test it.
 //
-// The condition must be affine in the loop's variable: coef*variable + rest >= 0. From the least value of the left side
-// over all lanes and unrolled iterations inside, the pass computes the iterations in which the condition always holds.
-// These iterations become a loop without the condition. The remaining iterations become a copy of the loop with the
-// condition. The loop that is cut is the innermost serial loop whose variable is in the condition. Parallel, unrolled
-// and vectorized loops are never cut.
+// The condition must be affine in the loop's variable: coef*variable + rest >= 0, where coef is a constant, and rest
+// does not use the variable. From the least value of rest over the iterations of the loops inside, the pass computes
+// the iterations in which the condition always holds. These iterations become a loop without the condition. The
+// remaining iterations become a copy of the loop with the condition. The loop that is cut is the innermost serial loop
+// whose variable is in the condition. Parallel, unrolled and vectorized loops are never cut.
 #include "ir/program/tags.h"
 #include "lower/pass.h"
 
@@ -23,7 +23,8 @@ typedef struct cutter {
   int64_t copies; // the product of the extents of the enclosing unrolled loops
 } cutter;
 
-// A cut of a loop: the condition holds in the iterations before `at`, or in those from `at` on.
+// A cut of a loop. The condition holds in the iterations before `at` if `before` is true, else in the iterations from
+// `at` on.
 typedef struct cut {
   const nw_stmt *loop;
   int n;
@@ -42,14 +43,14 @@ static bool speaks_of_serial(const cut *c, const nw_expr *cond) {
   return false;
 }
 
-// True if e can be computed outside the loop, because it always has a value: it reads no data, and no divisor may be 0.
+// True if e can be computed outside the loop, because e reads no data and none of its divisors can be 0.
 static bool harmless(void *env, const nw_expr *e) {
   (void)env;
   if (e->op == NW_OP_LOAD) return false;
   return (e->op != NW_OP_FLOORDIV && e->op != NW_OP_FLOORMOD) || (e->arg[1]->op == NW_OP_INT && e->arg[1]->i > 0);
 }
 
-// Writes cond as `coef*variable + rest >= 0`, if possible.
+// Sets *coef and *rest so that cond is equivalent to coef*var + rest >= 0. Returns false if this is not possible.
 static bool slack(nw_pool *pool, const nw_expr *cond, const char *var, int64_t *coef, const nw_expr **rest) {
   if ((cond->op != NW_OP_LT && cond->op != NW_OP_LE) || cond->arg[0]->type.dtype != NW_INDEX ||
       cond->arg[0]->type.lanes != 1)
@@ -59,7 +60,8 @@ static bool slack(nw_pool *pool, const nw_expr *cond, const char *var, int64_t *
   return nw_affine(pool, f, 1, &var, coef, rest) && *coef != 0;
 }
 
-// Sets c->at and c->before. *exact is set to true if the condition holds in none of the other iterations.
+// Sets c->at and c->before. Sets *exact to true if the condition is false in all other iterations. Returns false if the
+// condition cannot cut the loop.
 static bool solve(const nw_ranges *r, cut *c, const nw_expr *cond, bool *exact) {
   nw_pool *pool = r->pool;
   const char *var = c->loop->loop.var->name, *over[NW_MAX_DEPTH];
@@ -92,7 +94,8 @@ static void leave(nw_ranges *r, cut *c, const nw_stmt *s) {
   if (s->kind == NW_LOOP) c->n--;
 }
 
-// Finds the first condition inside s that cuts the loop at a position that is not in `tried` yet.
+// Finds the first condition inside s that cuts the loop at a position that is not in `tried`. Returns false if there is
+// no such condition.
 static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
   nw_vec conds = {0};
   bool found = false, exact;
@@ -111,8 +114,9 @@ static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
 
 static bool same_cut(const cut *a, const cut *b) { return a->at == b->at && a->before == b->before; }
 
-// Returns the condition of a guard without the conjuncts that hold. If the condition never holds, returns NULL and sets
-// *never.
+// Returns the condition of a guard for a part of the iterations. If `holds` is true, conjuncts that the cut `by` makes
+// true are removed; NULL means that none remains. If `holds` is false and such a conjunct is always false, *never is
+// set to true.
 static const nw_expr *left_of(nw_ranges *r, cut *here, const nw_expr *cond, const cut *by, bool holds, bool *never) {
   nw_vec conds = {0};
   bool exact;
@@ -139,8 +143,9 @@ static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, cons
   nw_vec_free(&kids);
 }
 
-// Returns the simplified statement for a part of the iterations: those in which the condition of the cut holds if
-// `holds` is true, otherwise the others. Returns NULL if the statement does nothing in this part.
+// Returns the statement, simplified for a part of the iterations. If `holds` is true, the part consists of the
+// iterations in which the condition of the cut holds, else of the other iterations. Returns NULL if the statement does
+// nothing in this part.
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
   if (nw_is_leaf(s)) return s;
   bool never = false;
@@ -161,7 +166,7 @@ static const nw_expr *end_of(nw_pool *pool, const nw_stmt *loop) {
   return nw_add(pool, loop->loop.begin, loop->loop.extent);
 }
 
-// Returns the position of the cut within the range of the loop; NULL if one of the parts would be empty.
+// Returns the position of the cut within the range of the loop, or NULL if one part is known to be empty.
 static const nw_expr *place(const nw_ranges *r, const cut *c) {
   nw_pool *pool = r->pool;
   const nw_expr *begin = c->loop->loop.begin, *end = nw_simplify(r, end_of(pool, c->loop));
@@ -174,7 +179,7 @@ static void set_range(const nw_ranges *r, nw_stmt *loop, const nw_expr *begin, c
   loop->loop.extent = nw_simplify(r, nw_sub(r->pool, end, begin));
 }
 
-// Attributes the copy to the scheduling step that made the loop, since the copy exists because of this loop.
+// Attributes the copy to the scheduling step that made the loop, because the copy exists only for this loop.
 static void made_for(nw_stmt *copy, const nw_stmt *loop) {
   if (copy->step < loop->step) copy->step = loop->step;
   for (int i = 0; i < copy->nkids; i++) made_for(copy->kid[i], loop);
@@ -189,8 +194,8 @@ static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
 }
 
 // Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns a loop over the other
-// iterations, or NULL if the loop does nothing in them. Both parts are simplified before their ranges change: with the
-// changed ranges, the condition would not be recognized.
+// iterations, or NULL if the loop does nothing in the other iterations. Both parts are simplified before their ranges
+// change, because the condition cannot be recognized after that.
 static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *loop) {
   const nw_expr *begin = loop->loop.begin, *end = nw_simplify(&x->r, end_of(x->p->pool, loop));
   const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");
@@ -256,8 +261,8 @@ static void partition_kids(cutter *x, nw_stmt *s) {
   nw_vec_free(&kids);
 }
 
-// Copies must not make the program exceed NW_CODE_LIMIT. Since sizes before vectorizing are estimates, copies may use
-// only half of what remains of the limit.
+// Copies must not make the program exceed NW_CODE_LIMIT. The sizes before vectorizing are estimates, so copies may use
+// only half of the remaining instructions.
 nw_program *nw_pass_partition(nw_program *p) {
   int64_t room = (NW_CODE_LIMIT - nw_code_size(p->root)) / 2;
   cutter x = {.p = p, .left = room < ALL_LIMIT ? room : ALL_LIMIT, .copies = 1};

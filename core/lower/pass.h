@@ -1,7 +1,8 @@
-// Private to lower/: the passes, and their shared functions. Every pass takes an unfrozen program, edits it and returns
-// it. On failure it leaves a diagnostic and returns NULL. A statement records the scheduling step that made it
-// (`step`). If a pass keeps a statement, the id and the step of the statement do not change. A new statement gets the
-// step of the statement from which it was made. So a view can say, for example, which step caused a guard.
+// Declares the passes and the functions that they share. Only lower/ includes this header. Every pass takes an unfrozen
+// program, edits it and returns it. On failure it leaves a diagnostic and returns NULL. A statement records the
+// scheduling step that made it (`step`). If a pass keeps a statement, the id and the step of the statement do not
+// change. A new statement gets the step of the statement from which it was made. So a view can say, for example, which
+// step caused a guard.
 #pragma once
 #include "ir/program/physical.h"
 #include "ir/expr/rewrites.h"
@@ -26,29 +27,30 @@ void nw_scope_open(nw_ranges *r, const nw_program *p); // adds the sizes and fac
 // Adds a loop's variable or a guard's condition; does nothing for other statements.
 void nw_scope_push(nw_ranges *r, const nw_stmt *s);
 void nw_scope_pop(nw_ranges *r, const nw_stmt *s);
-void nw_add_conjuncts(const nw_expr *cond, nw_vec *out); // adds the operands of nested `and`s; none if cond is NULL
+void nw_add_conjuncts(const nw_expr *cond, nw_vec *out); // adds the operands of nested `and`s; nothing if cond is NULL
 const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds); // NULL when n == 0
 // Returns `cond` without the conjuncts that always hold here. The result is NULL if no conjunct remains, and the
 // constant false if the condition never holds.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond);
-nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from); // fresh id, the step of `from`
-nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // s inside a guard; s itself if cond is NULL
-nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // if there is only one kid, the kid itself
+nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from); // with a new id and the step of `from`
+nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // returns s inside a guard, or s if cond is NULL
+nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // returns the kid if there is only one
 typedef const nw_expr *(*nw_expr_fn)(void *env, const nw_expr *e);
 void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, but not those of its children
 void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // like nw_stmt_exprs, for s and all statements below it
 
 // ---- calls.c
-// Computes a tile for each argument of a call: the part of a buffer that is passed. `place` has the layout of each
-// buffer of p. *where is set to a condition that must guard the call, or to NULL.
+// Computes a tile for each argument of a call, that is, the part of a buffer that is passed. `place` has the layout of
+// each buffer of p. Sets *where to a condition that must guard the call, or to NULL. Returns false, with a diagnostic,
+// on failure.
 bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical *const *place, const nw_expr **where);
 // ---- init.c
 void nw_split_init(nw_program *p, int id); // moves the init of the block with that id into a separate block
 
 // ---- storage.c
 void nw_shape_temps(nw_program *p);
-nw_storage *nw_storage_table(const nw_program *p); // heap; one row for each buffer
+nw_storage *nw_storage_table(const nw_program *p); // on the heap, one row for each buffer
 bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // true if each allocation has the kind in `table`
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 
@@ -70,7 +72,7 @@ void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_ta
 nw_stmt *nw_lower_prefetch(nw_program *p, nw_ranges *r, const nw_physical *place, nw_stmt *s);
 
 // ---- stream.c
-// Checks that every streaming store is a whole aligned vector. Leaves a diagnostic if one is not.
+// True if every streaming store in s stores a whole aligned vector. Otherwise there is a diagnostic.
 bool nw_streams_hold(nw_program *p, nw_ranges *r, const nw_stmt *s);
 
 // ---- lanes.c: expressions of a vector loop
@@ -79,9 +81,9 @@ typedef struct nw_lanes {
   nw_pool *pool;
   nw_ranges *r;
   const char *var; // the loop's variable
-  const nw_expr *ramp; // the ramp that replaces it
+  const nw_expr *ramp; // the ramp that replaces the variable
   int n;
-  const nw_expr *mask; // lanes that execute; NULL if all lanes do
+  const nw_expr *mask; // the lanes that execute; NULL if all lanes execute
   bool some; // true if at least one lane executes whenever this code is reached
   nw_vec inner; // buffers allocated inside the loop: each lane has its own copy
   nw_vec memo; // triples: an expression, the mask when it was converted, and the result
@@ -94,6 +96,7 @@ const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *in
 const nw_expr *nw_lanes_and(nw_lanes *v, const nw_expr *a, const nw_expr *b);
 
 // ---- size.c
-int64_t nw_code_size(const nw_stmt *s); // estimate, with unrolled loops counted as unrolled
-// Returns the number of distinct operations. A vector operation counts once for each machine vector.
+int64_t nw_code_size(const nw_stmt *s); // estimates the number of instructions after unrolling
+// Returns the number of distinct operations. A vector operation counts once for each vector register that it fills, a
+// gather once for each lane.
 int64_t nw_expr_ops(const nw_expr *e);

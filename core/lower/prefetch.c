@@ -1,5 +1,5 @@
 // Turns a prefetch of a box of elements into loops over its rows and over the cache lines of each row. An address
-// outside the buffer is replaced by the nearest address inside it, so that no other page is accessed.
+// outside the buffer is replaced by the nearest address inside the buffer, so that no other page is accessed.
 #include "lower/pass.h"
 
 enum { LINE = 64, FEW = 16 }; // LINE: bytes of a cache line; FEW: a loop of at most this many iterations is unrolled
@@ -26,8 +26,8 @@ static const nw_expr *over(lines *x, const nw_expr *extent) {
   return loop->loop.var;
 }
 
-// Returns the number of elements per line along the last dimension. *aligned is set to true if every row begins at the
-// start of a line.
+// Returns the number of neighbouring elements along the last dimension that are in one cache line. Returns 1 if a line
+// does not hold a whole number of them. Sets *aligned to true if every row begins at the start of a line.
 static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   int last = x->s->prefetch.n - 1;
   int64_t each = nw_dtype_bytes(x->place->buffer->dtype), coef;
@@ -42,8 +42,8 @@ static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   return LINE / (coef * each);
 }
 
-// Returns the offset of a cache line along the last dimension. If rows are not aligned, the last offset is that of the
-// row's last element.
+// Returns the offset, along the last dimension, of an element in each cache line of a row of n elements. If rows are
+// not aligned, the last offset is the offset of the row's last element.
 static const nw_expr *along(lines *x, const nw_expr *n, int64_t per, bool aligned) {
   nw_pool *pool = x->p->pool;
   const nw_expr *step = nw_index(pool, per), *last = nw_sub(pool, n, nw_index(pool, 1));

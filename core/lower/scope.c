@@ -53,7 +53,7 @@ const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds) {
   return all;
 }
 
-// Removes conjuncts that hold. Each of the remaining conjuncts is a fact for the conjuncts after it.
+// Removes the conjuncts that always hold, and simplifies the other conjuncts.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond) {
   nw_vec conds = {0};
   const nw_expr *left = NULL;

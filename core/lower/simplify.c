@@ -1,6 +1,6 @@
 // Pass: simplifies every expression by the bounds of the sizes, the declared facts, and the enclosing loops and guards.
 // Removes guards that always hold and statements that never run. Replaces loops of one iteration by their bodies. Then
-// moves guards out of loops again, since vectorizing and unrolling make new guards.
+// moves guards out of loops again, because vectorizing and unrolling make new guards.
 #include "lower/pass.h"
 
 typedef struct simple {

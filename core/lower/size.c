@@ -1,4 +1,5 @@
-// Estimates the number of instructions of a program. A compile cannot be interrupted, so it must not take too long.
+// Estimates the number of instructions of a program. Compiling cannot be interrupted, so programs that are too long are
+// not compiled.
 #include "lower/pass.h"
 
 #define VECTOR_BYTES 64
@@ -45,7 +46,7 @@ static int64_t own_size(const nw_stmt *s) {
   }
 }
 
-// The nest inside a call does not count, since no code is generated for it.
+// Returns an estimate. The nest inside a call does not count, because no code is generated for the nest.
 int64_t nw_code_size(const nw_stmt *s) {
   if (s->kind == NW_CALL) return call_size(s);
   int64_t own = own_size(s), kids = 0, times = 1;
