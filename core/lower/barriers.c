@@ -1,13 +1,12 @@
 // Pass: inserts as few barriers as necessary into GPU kernels, and gives every kernel launch a loop over GPU blocks.
 //
-// In this comment, a block is a statement of kind NW_BLOCK, not a GPU block. A requirement names two blocks, A and B:
-// all threads must finish A before any thread begins B (nw_syncs). A barrier meets the requirement if every path of
-// execution from A to B passes the barrier. If B runs in the same iteration of all common loops, the barrier is between
-// A and B in the innermost statement list that contains both, or in a deeper list, after A or before B. If B runs in a
-// later iteration of a loop, the barrier is between A and the end of the loop, or between the start of the loop and B.
-// One barrier can meet several requirements, so the requirements of the innermost lists are handled first. If no
-// barrier meets a requirement, a barrier is inserted: directly before B in the common list, or at the start of the loop
-// for a later iteration.
+// A requirement names two statements of kind NW_BLOCK, A and B. All threads must finish A before any thread begins B
+// (nw_syncs). A barrier between A and B meets the requirement. If B runs in the same iterations of the common loops as
+// A, there are two places for the barrier. It may be between A and B in the innermost statement list that contains
+// both. It may also be in a list inside that list, after A or before B. If B runs in a later iteration of a loop than
+// A, the barrier may be between A and the end of the loop, or between the start of the loop and B. One barrier can meet
+// several requirements, so the requirements of the innermost lists are handled first. If no barrier meets a
+// requirement, a barrier is inserted before B. For a later iteration, it is inserted at the start of the loop.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>

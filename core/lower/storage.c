@@ -1,6 +1,6 @@
-// Pass: decides where temporaries are stored. A buffer of scope local is on the stack: it must have a constant size,
-// and all such buffers that a thread uses at the same time must together be within the target's limit for this scope.
-// If the threads of a parallel loop share a local buffer, it becomes a workspace.
+// Pass: decides where temporaries are stored. A buffer of scope local is on the stack. Its size must be constant. The
+// total size of the local buffers that a thread uses at the same time must not exceed the target's limit for the scope
+// local. If the threads of a parallel loop share a local buffer, the buffer becomes a workspace.
 //
 // Every other temporary is a workspace, which is allocated before the call. If its allocation is inside a parallel
 // loop, each thread has its own workspace.
@@ -40,8 +40,8 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
 // ---- one kind of storage for each buffer
 //
 // A buffer may be allocated in several places, for example after a loop was cut. The kind of storage may differ between
-// these places, since threads may share the buffer in only one of them. Allocations of different kinds become different
-// buffers, so that from here on the storage of a buffer is unique.
+// these places, because threads may share the buffer in only some of them. Allocations of different kinds become
+// different buffers, so that from here on the storage of a buffer is unique.
 
 typedef struct around {
   bool grid; // true if a part of the program runs on a grid
@@ -90,7 +90,8 @@ static void rename_buffer(renaming *r, nw_stmt *s) {
   for (int i = 0; i < s->nkids; i++) rename_buffer(r, s->kid[i]);
 }
 
-// `named` contains, for each old buffer of the program, its new buffer of each kind.
+// Gives allocations of a buffer that have different kinds of storage different buffers. `named` contains, for each old
+// buffer of the program and for each kind, the new buffer.
 static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[NW_STORE_KINDS]) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC && !NW_MUTATED(storage_by_name)) {
@@ -109,8 +110,9 @@ static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[N
 
 // ---- the stack
 
-// `alive` is the number of bytes of stack that the enclosing allocations use. The buffers of a launch are not on the
-// stack of the host.
+// Checks that the buffers on the stack are within the limit. Returns false, with a diagnostic, if they are not. `alive`
+// is the number of bytes of stack that the enclosing allocations use. The buffers of a launch are not on the stack of
+// the host.
 static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {
@@ -176,12 +178,12 @@ static int row_of(const nw_program *p, const char *buffer) {
   return -1;
 }
 
-// Fills in the rows of the buffers that the statements use.
+// Sets the kinds of storage of the buffers that s allocates, and marks the buffers that streaming stores write to.
 static void mark_rows(const nw_program *p, const nw_stmt *s, around in, nw_storage *table) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {
     nw_storage_kind *kind = &table[row_of(p, s->alloc.buffer)].kind;
-    // NW_STORE_GRID is never changed: if the loops of a launch were removed, kind_of cannot recognize the launch.
+    // NW_STORE_GRID is never changed, because kind_of cannot recognize a launch whose loops were removed.
     if (*kind != NW_STORE_GRID) *kind = kind_of(p, s, in);
   }
   if (s->kind == NW_STORE && s->store.stream) table[row_of(p, s->store.buffer)].streamed = true;
@@ -203,7 +205,7 @@ bool nw_storage_agrees(const nw_program *p, const nw_storage *table) {
   return agrees(p, p->root, (around){.grid = nw_find_bound(p->root)}, table) || NW_MUTATED(storage_by_name);
 }
 
-// Returns n, or max(n, 0) if n may be negative: the extents of an empty box are negative for some sizes.
+// Returns n, or max(n, 0) if n may be negative. The extents of an empty box are negative for some sizes.
 static const nw_expr *not_negative(const nw_program *p, const nw_expr *n) {
   nw_ranges r;
   nw_scope_open(&r, p);

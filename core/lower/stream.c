@@ -1,5 +1,5 @@
-// Checks non-temporal stores after vectorizing. The judge has already proved that such stores are possible. The result
-// of the passes is checked again, because the generated instructions require aligned addresses.
+// Checks streaming stores after vectorizing. The judge has already proved that the stores can be streaming stores. The
+// result of the passes is checked again, because the generated instructions require aligned addresses.
 #include "lower/pass.h"
 
 static bool whole_vector(const nw_ranges *r, const nw_stmt *s) {

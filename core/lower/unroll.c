@@ -1,5 +1,6 @@
-// Pass: replaces unrolled loops by their iterations. Allocations inside such a loop are first moved out of it, so that
-// all iterations share a buffer. If the result would exceed NW_CODE_LIMIT, this is reported before anything is copied.
+// Pass: replaces unrolled loops by their iterations. Allocations inside an unrolled loop are first moved out of the
+// loop, so that all iterations share a buffer. If the result exceeds NW_CODE_LIMIT, the pass fails before it copies
+// anything.
 #include "lower/pass.h"
 
 static nw_stmt *expand(nw_program *p, nw_stmt *s);

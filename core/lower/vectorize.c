@@ -1,9 +1,10 @@
 // Pass: replaces a vector loop by operations on all lanes at once.
 //
-// Inner loops stay loops, with vector bodies. If the bounds of an inner loop differ between lanes, the loop runs as
-// often as the lane with the most iterations, under a mask. A guard whose condition differs between lanes becomes the
-// mask of the loads and stores inside it. An allocation inside the loop gets a copy for each lane. If code cannot be
-// vectorized, the pass fails; it never falls back to a loop over the lanes.
+// Inner loops stay loops, with vector bodies. If the bounds of an inner loop differ between lanes, the loop has as many
+// iterations as the lane with the most iterations, and a mask switches off the other lanes after their last iterations.
+// A guard whose condition differs between lanes becomes the mask of the loads and stores inside it. An allocation
+// inside the loop gets a copy for each lane. If code cannot be vectorized, the pass fails; it never falls back to a
+// loop over the lanes.
 #include "lower/pass.h"
 
 static bool widen_stmt(nw_lanes *v, nw_stmt **s);
@@ -32,8 +33,8 @@ static bool widen_store(nw_lanes *v, nw_stmt *s) {
   return true;
 }
 
-// Returns a scalar condition that holds if and only if some lane satisfies the only condition in `conds`. Returns NULL
-// if `conds` has several conditions, or if no such scalar condition is found.
+// Returns a scalar condition that holds if and only if at least one lane satisfies the condition in `conds`. Returns
+// NULL if `conds` has several conditions, or if the scalar condition is not found.
 static const nw_expr *some_lane(nw_lanes *v, const nw_vec *conds) {
   const nw_expr *cond = conds->n == 1 ? conds->at[0] : NULL;
   if (!cond || (cond->op != NW_OP_LT && cond->op != NW_OP_LE)) return NULL;
@@ -81,8 +82,8 @@ static const nw_expr *replaced(void *env, const nw_expr *e) {
   return nw_subst(pair[1]->pool, e, pair[0]->name, pair[1]);
 }
 
-// For a loop whose bounds depend on lane l: `for x in b(l) .. b(l)+n(l)` becomes `for x in 0 .. max n` with the
-// condition x < n(l), and b(l) + x instead of x in the body.
+// Changes a loop whose bounds depend on the lane l. The loop `for x in b(l) .. b(l)+n(l)` becomes `for x in 0 .. max
+// n`. Its body gets the guard x < n(l), and b(l) + x replaces x.
 static bool even_out(nw_lanes *v, nw_stmt *s) {
   nw_pool *p = v->pool;
   const nw_expr *extent = s->loop.extent;

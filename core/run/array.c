@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Returns the number of bytes; -1 and a diagnostic if the shape is invalid, or the number does not fit in a machine
-// word.
+// Returns the number of bytes, and sets *count to the number of elements. Returns -1, with a diagnostic, if a size is
+// negative or the number of bytes does not fit in an int64_t.
 static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, int64_t *count) {
   int64_t n = 1, bytes;
   bool too_big = false, empty = false;
@@ -25,8 +25,8 @@ static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, i
   return bytes;
 }
 
-// Makes a tensor of zeros, aligned to 64 bytes. If its size exceeds the available memory, this function fails;
-// otherwise, a later access would crash.
+// Makes a tensor of zeros, aligned to 64 bytes. Returns NULL, with a diagnostic, if the tensor does not fit in the
+// available memory, because a later access to the tensor could then crash.
 nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape) {
   int64_t count, bytes = bytes_of(c, t, ndim, shape, &count);
   if (bytes < 0) return NULL;
@@ -81,7 +81,8 @@ double nw_array_get(const nw_array *a, int64_t flat) {
   }
 }
 
-// Converts to an integer: truncates towards zero, and saturates at the limits of i64; NaN becomes 0.
+// Converts a float to an integer. The result is truncated towards zero, and saturates at the limits of i64. NaN becomes
+// 0.
 static int64_t cut(double v) {
   if (v != v) return 0;
   return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (int64_t)v;
@@ -128,7 +129,8 @@ void nw_array_set_int(nw_array *a, int64_t flat, int64_t v) {
   }
 }
 
-// Fills the tensor with random numbers. The same seed gives the same numbers on every machine and for every dtype.
+// Fills the tensor with random numbers. The same seed gives the same numbers on every machine. Returns false if
+// interrupted.
 bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi) {
   bool whole = !nw_dtype_is_float(a->dtype);
   double span = whole ? floor(hi) - ceil(lo) + 1 : hi - lo, from = whole ? ceil(lo) : lo;

@@ -1,7 +1,7 @@
 // Measures the peak bandwidth of this machine with the loops of the STREAM benchmark, over a given amount of memory.
 //
-// Bytes are counted as in STREAM: only those that the loop reads and writes explicitly, not the lines that a cache
-// fetches before a write. Each thread has its own part of the memory, and is the first to touch it.
+// As in STREAM, only the bytes that the loop itself reads and writes are counted. The lines that a cache fetches before
+// a write are not counted. Each thread has its own part of the memory, and is the first to touch it.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include "run/series.h"
@@ -9,8 +9,8 @@
 #include "hw/hw.h"
 #include <stdlib.h>
 
-#define SAMPLE_SECONDS 1e-2 // long compared with the time to start threads on a busy machine
-#define SERIES_SECONDS 0.4 // desired total time of the samples; at least three are taken even if they take longer
+#define SAMPLE_SECONDS 1e-2 // seconds of a sample: much longer than starting threads takes on a busy machine
+#define SERIES_SECONDS 0.4 // desired seconds of all samples; at least three samples are taken
 #define SAMPLES 12
 #define MOST_PASSES ((int64_t)1 << 30)
 #define STEP 512 // bytes of an array per iteration: eight of the widest vectors
@@ -26,8 +26,8 @@ static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STR
 
 #if defined __x86_64__
 
-// An iteration handles eight vectors. As in peak.c, the text names the registers, so that the compiler has no
-// influence.
+// An iteration handles eight vectors. As in peak.c, the text names the registers, so that the compiler cannot change
+// the loop.
 #define EACH(text) ".irp r, 0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
 #define LOOP(name, features, begin, text, step, end)                                                                   \
   __attribute__((target(features))) static void name(const stretch *s) {                                               \
@@ -37,8 +37,8 @@ static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STR
                      : "r"(s->a), "r"(s->b), "r"(s->c), "r"(s->bytes)                                                  \
                      : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm15");       \
   }
-// Four loops: read a; a = b; a = x*c + b; a = 0. The parameter `add` multiplies register r by register 15, which is 0,
-// and adds b.
+// Defines four loops: read a; a = b; a = x*c + b; a = 0. The text `add` multiplies register r, which holds c, by
+// register 15, which is x = 0, and adds b.
 #define LOOPS(cpu, features, width, step, move, reg, begin, add, end)                                                  \
   LOOP(read_##cpu, features, begin, EACH(move " \\r*" width "(%1,%0), %%" reg "\\r"), step, end)                       \
   LOOP(copy_##cpu, features, begin,                                                                                    \
@@ -75,7 +75,7 @@ void nw_stream_pass(nw_stream loop, char *data, int64_t bytes) {
 }
 
 typedef struct job {
-  nw_frame frame; // must be first, since the entry gets its address
+  nw_frame frame; // must be the first field, because run_stretch gets its address as the address of the job
   stream_loop loop;
   stretch of[NW_MAX_TEAM];
   int64_t passes;
@@ -100,15 +100,15 @@ static void run_stretch(nw_frame *f, void *env, int64_t begin, int64_t end, int6
 
 static void run_all(nw_frame *f) { nw_parallel_for(f, run_stretch, f, f->threads, 0); }
 
-// Returns the seconds for n passes; a negative number if interrupted.
+// Returns the seconds of n passes, or a negative number if interrupted.
 static double passes(nw_ctx *c, job *j, int64_t n) {
   j->passes = n;
   double start = nw_now();
   return nw_guarded_call(c, run_all, &j->frame) ? nw_now() - start : -1;
 }
 
-// Returns the number of passes in a sample, computed from the time that one thread needs for its part; 0 if
-// interrupted.
+// Returns the number of passes in a sample, which is computed from the time that one thread needs for its part. Returns
+// 0 if interrupted.
 static int64_t calibrate(nw_ctx *c, job *j) {
   int threads = j->frame.threads;
   double t = 0;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define STEPS 80 // approximate number of progress steps of two passes
-#define LIMIT_SECONDS 8.0 // no pass begins after this time
+#define LIMIT_SECONDS 8.0 // limit on the seconds after which a third or later pass begins
 
 #if defined __x86_64__
 
@@ -14,7 +14,7 @@ static uint64_t ticks(void) {
   return (uint64_t)hi << 32 | lo;
 }
 
-// Returns the cycles per second of the time-stamp counter.
+// Returns the ticks per second of the time-stamp counter.
 static double ticks_per_second(void) {
   double start = nw_now(), end;
   uint64_t first = ticks(), last;
@@ -33,7 +33,8 @@ static bool measure_clock(nw_calibration *k, double dispatch) {
   return nw_calibration_goes_on(k);
 }
 
-// Returns the index of the widest vectors: loops over vectors need AVX2 and FMA, those over the widest need AVX-512.
+// Returns the index of the widest vectors that can be measured. Returns -1 if AVX2 or FMA is missing, because the loops
+// over vectors use them.
 static int widest(void) {
   const nw_machine_info *m = nw_host();
   bool good = m->vector_bytes >= 32 && nw_has(m->features, NW_FEATURE_FMA | NW_FEATURE_AVX2);
@@ -49,7 +50,8 @@ bool nw_calibration_goes_on(nw_calibration *k) {
 static bool (*const parts[])(nw_calibration *k) = {nw_calibrate_ops,    nw_calibrate_math,   nw_calibrate_core,
                                                    nw_calibrate_window, nw_calibrate_levels, nw_calibrate_teams};
 
-// Measures each part twice, and then those again whose figures do not agree.
+// Measures each part twice. Then measures those parts again whose figures do not agree. Returns false if interrupted or
+// on failure.
 static bool measure(nw_calibration *k, double dispatch) {
   double start = nw_now();
   bool settled = false;

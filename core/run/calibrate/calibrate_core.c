@@ -1,5 +1,5 @@
-// Measures delays of a core: loops, calls, mispredicted branches, accesses that cross lines and pages, aliases,
-// gathers.
+// Measures the cycles that a core needs for loops, calls, mispredicted branches, accesses that cross lines and pages,
+// loads that alias with stores, and gathers.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
 #include <math.h>
@@ -12,8 +12,8 @@ NW_BENCH_LOOP(empty, "", "", "")
 NW_BENCH_LOOP(called, "sub $256, %%rsp\n\tjmp 1f\n\t3: ret\n\t", ".rept 8\n\tcall 3b\n\t.endr\n\t", "add $256, %%rsp")
 NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 
-// A branch on a bit of a random number, and a branch on a bit that is always 0. The numbers continue from run to run: if
-// each run began with the same number, a processor could learn the whole sequence.
+// One loop branches on a bit of a random number, the other loop on a bit that is always 0. Each run continues the
+// sequence of random numbers. If each run began with the same number, a processor could learn the whole sequence.
 #define RANDOM                                                                                                         \
   "mov %%r8, %%rax\n\tshl $13, %%rax\n\txor %%rax, %%r8\n\tmov %%r8, %%rax\n\tshr $7, %%rax\n\txor %%rax, %%r8\n\t"    \
   "mov %%r8, %%rax\n\tshl $17, %%rax\n\txor %%rax, %%r8\n\t"
@@ -21,8 +21,9 @@ NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 NW_BENCH_LOOP(branch_random, "mov (%1), %%r8\n\t", BRANCH("1"), "mov %%r8, (%1)")
 NW_BENCH_LOOP(branch_steady, "mov (%1), %%r8\n\t", BRANCH("0"), "mov %%r8, (%1)")
 
-// Eight accesses, a line apart, or at the same place before the end of a page. Depending on `at`, each crosses into the
-// next line or page. Lines of several pages would share a cache set, and the processor may confuse their addresses.
+// LOADS and STORES access eight lines in turn. PAGE_LOADS loads eight times from the same address, near the end of a
+// page. Depending on `at`, each access crosses into the next line or page. PAGE_LOADS does not use several pages,
+// because their lines would share a cache set, and the processor may confuse their addresses.
 #define LINES(text) ".irp r,0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
 #define LOADS(reg, at) LINES("vmovups " at "+\\r*64(%1), %%" reg "\\r")
 #define STORES(reg, at) LINES("vmovups %%" reg "\\r, " at "+\\r*64(%1)")
@@ -36,7 +37,8 @@ NW_BENCH_LOOP(branch_steady, "mov (%1), %%r8\n\t", BRANCH("0"), "mov %%r8, (%1)"
 CROSSING(ymm, "48")
 CROSSING(zmm, "32")
 
-// A load soon after a store to another page: at the same offset in the page, and at a different offset.
+// These loops load soon after they store to another page. In `aliased`, the load has the offset of the store in its
+// page. In `not_aliased`, it has a different offset.
 #define STORE_LOAD(at) LINES("mov %%r8, \\r*64(%1)\n\tmov " at "+\\r*64(%1), %%r9")
 NW_BENCH_LOOP(aliased, "", STORE_LOAD("4096"), "")
 NW_BENCH_LOOP(not_aliased, "", STORE_LOAD("6144"), "")
@@ -48,12 +50,14 @@ NW_BENCH_LOOP(gather_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
 
 NW_BENCH_LOOP(scatter_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
               LINES("kxnorw %%k1, %%k1, %%k1\n\tvscatterdps %%zmm14, (%1,%%zmm15,4)%{%%k1%}"), "vzeroupper")
-// A loop around an inner loop. The first number of the data is the number of iterations of the inner loop.
+// An iteration of this loop runs an inner loop. The first number of the data is the number of iterations of the inner
+// loop.
 NW_BENCH_LOOP(inner, "", "mov (%1), %%r8\n\t.balign 64\n\t2:\n\tdec %%r8\n\tjnz 2b\n\t", "")
 
-#define ERROR 0.2 // cycles; differences of two loops may be this wrong
+#define ERROR 0.2 // cycles: the largest error of a difference between two loops
 
-// Returns the additional cycles of a loop. If it seems to take fewer cycles than the other one, it was disturbed.
+// Returns by how many cycles `loop` takes longer than the loop `than`, divided by `each`. If `loop` seems to take fewer
+// cycles, other work disturbed it.
 static double more_at(nw_calibration *k, nw_bench_loop loop, void *data, nw_bench_loop than, void *other, double each) {
   double cycles = (nw_cycles_of(k, loop, data) - nw_cycles_of(k, than, other)) / each;
   if (cycles < -ERROR) k->disturbed = true;
@@ -64,7 +68,7 @@ static double more(nw_calibration *k, nw_bench_loop loop, nw_bench_loop than, do
   return more_at(k, loop, k->data, than, k->data, each);
 }
 
-// Half of the branches are mispredicted.
+// Returns the cycles of a misprediction. Half of the random branches are mispredicted.
 static double branch_miss(nw_calibration *k) {
   uint64_t random = UINT64_C(88172645463325252) + (uint64_t)k->step;
   return more_at(k, branch_random, &random, branch_steady, &random, 0.5);
@@ -77,8 +81,8 @@ static void measure_branches(nw_calibration *k) {
   nw_found(k, NW_CYCLES(0, 60), more(k, aliased, not_aliased, 8), "alias_4k");
 }
 
-// Measures the number of iterations from which on the end of a loop costs more than half of a misprediction. It is
-// interpolated between the numbers tried, of which each is twice the previous one.
+// Measures the longest loop whose end the processor predicts: the number of iterations at which the end of the loop
+// costs half of a misprediction. The number is interpolated between 4, 8, 16 and so on, which are tried in turn.
 static void measure_foretold(nw_calibration *k) {
   int64_t *trips = (void *)k->data;
   double each = nw_cycles_of(k, empty, k->data), half = branch_miss(k) / 2, last = 0, found = 0;
@@ -88,12 +92,13 @@ static void measure_foretold(nw_calibration *k) {
     last = cost;
   }
   *trips = 0;
-  // How far a processor predicts depends on the branches that it has seen before, so the figure has an interval.
+  // The prediction depends on the branches that the processor has seen before, so the figure has an interval.
   nw_bounds bounds = {4, 1024, true, 1};
   nw_found(k, bounds, found > 0 ? found : 1024, "foretold");
 }
 
-// Returns the additional cycles of an access that crosses a boundary: the mean over several distances to the boundary.
+// Returns the additional cycles of an access that crosses a boundary, as the mean over several distances to the
+// boundary.
 static double crossing(nw_calibration *k, nw_bench_loop across, nw_bench_loop within) {
   static const int distances[] = {-12, -4, 4, 12};
   char *base = k->data + 64;

@@ -1,8 +1,8 @@
 // Measures caches and memory: the latency of a line, the bytes per cycle, and the usable part of the last level.
 //
-// A latency is measured with loads at random addresses, each of which depends on the previous load. The cost of the
-// arithmetic in between is measured with loads that hit in the first level, and subtracted. Memory is measured after
-// its lines were flushed from every cache, so that the buffer need not be larger than the largest cache.
+// A latency is measured with loads at random addresses, each of which depends on the previous load. The cycles of the
+// arithmetic between the loads are measured with loads that hit in the first level, and are subtracted. Memory is
+// measured after its lines were flushed from every cache, so that the buffer need not be larger than the largest cache.
 #include "run/calibrate/calibrate.h"
 #include "run/evict.h"
 #include "run/guard.h"
@@ -16,7 +16,7 @@
 #define MEMORY ((int64_t)32 << 20) // bytes measured in memory
 #define MOST ((int64_t)128 << 20) // limit on the bytes measured in a cache
 #define SAMPLES 3
-#define ZEROS (32 << 10) // offset of data that is never written
+#define ZEROS (32 << 10) // offset in bytes of the part of k->data that is always zero
 #define PAGE 4096
 
 typedef struct chase {
@@ -64,8 +64,9 @@ static double memory_latency(nw_calibration *k, char *base, int64_t bytes) {
   return nw_cycles_of(k, chase_random, &c);
 }
 
-// Finds the usable part of a level: tries sizes that double each time, and returns the largest whose latency is below
-// the geometric mean of the latencies of the level and of memory.
+// Returns the bytes of the usable part of a level. The sizes `from`, 2 * `from`, 4 * `from` and so on are tried in
+// turn, up to `to`. The result is the last size before the latency exceeds the geometric mean of the latencies of the
+// level and of memory.
 static int64_t effective(nw_calibration *k, char *base, int64_t from, int64_t to, double level, double memory) {
   int64_t found = from;
   for (int64_t bytes = 2 * from; bytes <= to; bytes *= 2) {
@@ -90,7 +91,7 @@ static bool measure_latencies(nw_calibration *k, char *base, int64_t room) {
     if (last) {
       int64_t most = m->cache[i].bytes < room ? m->cache[i].bytes : room;
       int64_t held = effective(k, base, bytes, most, cycles + idle - first, memory + idle - first);
-      nw_bounds bounds = {1, 1e15, true, 1}; // the sizes that are tried differ by a factor of two
+      nw_bounds bounds = {1, 1e15, true, 1}; // each size that is tried is twice the previous size
       nw_found(k, bounds, (double)(held * 2 > most ? m->cache[i].bytes : held), "caches[%d].effective_bytes", i + 1);
     }
   }
@@ -116,9 +117,9 @@ static double bytes_per_cycle(nw_calibration *k, nw_stream loop, char *base, int
   return (double)s.bytes / nw_cycles_of(k, stream_passes, &s);
 }
 
-// Finds the bytes per cycle that are written back. A loop that writes fetches every line and writes it back, so the time
-// of writing back is the time of the loop minus that of fetching. On a processor that does both at once, the rate is
-// then implausibly high, and not used.
+// Returns the bytes per cycle that are written back. A loop that writes fetches every line and writes it back. So the
+// time of writing back is the time of the loop minus the time of fetching. If a processor does both at the same time,
+// the result is implausibly high, and is not used.
 static double back_per_cycle(double read, double written) {
   double back = 1 / written - 1 / read;
   return back > 0 ? 1 / back : INFINITY;
@@ -152,8 +153,8 @@ typedef struct columns { // an array that is accessed by columns of lines
                        : "cc", "memory", "rax", "xmm0", "xmm1", "xmm2");                                               \
     }                                                                                                                  \
   }
-// Nine loads for each fetched line, all of which cross into a second line. They are like the loads of a window of three
-// rows and three columns.
+// Each step makes nine loads, which all cross into a second line. They are like the loads of a window of three rows and
+// three columns.
 #define THREE(reg, row) ".irp r,0,1,2\n\tvmovups 36+4*\\r(%0" row "), %%" reg "\\r\n\t.endr\n\t"
 #define WINDOW(reg) THREE(reg, "") THREE(reg, ",%2") THREE(reg, ",%2,2")
 #define WINDOW_LOADS 9
@@ -189,7 +190,7 @@ static bool measure_levels(nw_calibration *k) {
     int64_t bytes = last ? 4 * m->cache[i - 1].bytes : m->cache[i].bytes / 2;
     char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 5 * PAGE, true);
     if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is not enough memory to measure the caches"), false;
-    memset(base, 0, (size_t)bytes + 5 * PAGE); // pages that were never written would all be the same page of zeros
+    memset(base, 0, (size_t)bytes + 5 * PAGE); // the system maps all pages that were never written to one page of zeros
     char *page = base + -(uintptr_t)base % PAGE;
     measure_rates(k, i + 1, last, page, bytes);
     if (i > 0) measure_columns(k, i + 1, last, page, bytes);

@@ -5,8 +5,8 @@
 
 #if defined __x86_64__
 
-// Clears the upper halves of vector registers. Otherwise they would slow down later code: each change between encodings
-// of instructions would cost hundreds of cycles.
+// Clears the upper halves of vector registers. Otherwise, each change between AVX and SSE encodings in later code may
+// cost hundreds of cycles.
 static void forget_upper_halves(void) { __asm__ volatile("vzeroupper" ::: "memory"); }
 
 typedef struct call {
@@ -31,7 +31,8 @@ typedef struct chain {
 
 __attribute__((naked)) static void same(void) { __asm__("ret"); }
 
-// A chain of calls. The code moves the stack pointer below the data of the enclosing function, and aligns it for calls.
+// Defines a chain of calls. The code moves the stack pointer below the data of the enclosing function, and aligns it
+// for calls.
 #define CHAINED(name, s)                                                                                               \
   static void name(int64_t rounds, void *data) {                                                                       \
     register int64_t n __asm__("r12") = rounds;                                                                        \
@@ -79,7 +80,7 @@ static void measure_function(nw_calibration *k, nw_op op, nw_dtype type, nw_clas
            nw_class_name(of));
 }
 
-// Each class is represented by the function after which it is named.
+// Measures each class of math functions by the function that has the name of the class.
 bool nw_calibrate_math(nw_calibration *k) {
   for (int op = 0; op < NW_OP_COUNT; op++) {
     nw_class of = nw_op_class((nw_op)op, true);

@@ -1,4 +1,5 @@
-// Measures, for each class of instructions and each width, how many a core executes per cycle, and their latency.
+// Measures the instructions per cycle and the latency of each class of instructions. The instructions per cycle are
+// measured for each width of vectors.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 // Fills all registers with numbers near 1, so that no number is denormal or special.
 #define FILL(reg) ".irp r," REGISTERS ",14,15\n\tvmovups (%1), %%" reg "\\r\n\t.endr\n\t"
 
-// RATE: independent instructions. LATE: instructions that each need the previous result. The digit is the number of
-// operands.
+// RATE makes independent instructions. LATE makes instructions that each need the previous result. The digit is the
+// number of operands.
 #define RATE3(ins, reg) EACH(ins " %%" reg "14, %%" reg "15, %%" reg "\\r")
 #define LATE3(ins, reg) CHAIN(ins " %%" reg "15, %%" reg "0, %%" reg "0")
 #define RATE2(ins, reg) EACH(ins " %%" reg "15, %%" reg "\\r")
@@ -59,7 +60,7 @@ NW_BENCH_LOOP(intdiv_rate, "mov $1000003, %%r8d\n\tmov $17, %%r9d\n\t", ".rept 2
 NW_BENCH_LOOP(intdiv_late, "mov $-1, %%eax\n\tmov $3, %%r9d\n\t",
               ".rept 24\n\txor %%edx, %%edx\n\tdivl %%r9d\n\tor $0x7fffff00, %%eax\n\t.endr\n\t", "")
 
-// Loads and stores of adjacent elements, as in loops over arrays.
+// These loops load and store adjacent elements, like loops over arrays.
 #define LOADED(move, reg, bytes)                                                                                       \
   ".irp r," REGISTERS "," REGISTERS "\n\t" move " \\r*" bytes "(%1), %%" reg "\\r\n\t.endr\n\t"
 #define STORED(move, reg, bytes)                                                                                       \
@@ -107,7 +108,7 @@ static const bench benches[] = {
     {NW_CLASS_STORE, false, {store0, store1, store2, store3}, {NULL}},
 };
 
-// Called before each loop, since loops with stores change the data.
+// Fills the data with numbers near 1. It is filled again for each class, because loops with stores change it.
 static void fill_data(nw_calibration *k, bool f64) {
   for (int i = 0; i < 16 && !f64; i++) ((float *)(void *)k->data)[i] = 1.0001f;
   for (int i = 0; i < 8 && f64; i++) ((double *)(void *)k->data)[i] = 1.0001;
@@ -125,7 +126,7 @@ static void measure_class(nw_calibration *k, const bench *b) {
     nw_found(k, NW_CYCLES(0.9, 200), nw_cycles_of(k, b->late[most], k->data) / MANY - and_or, "ops.%s.latency", name);
 }
 
-// Measures all classes; without AVX2 and FMA, only scalar operations.
+// Measures all classes. If AVX2 or FMA is missing, measures only the classes that have no vector instructions.
 bool nw_calibrate_ops(nw_calibration *k) {
   k->disturbed = k->shared;
   nw_found(k, NW_RATE(2, 16), k->widest, "dispatch");

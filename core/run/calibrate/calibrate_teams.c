@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define ROUNDS 100
-#define WAITED 5e-4 // seconds; a run that takes longer has waited for a core, and is discarded
+#define WAITED 5e-4 // seconds; a team whose fastest runs take longer waited for cores, and is not reported
 
 typedef struct clocks {
   double at[NW_MAX_TEAM];

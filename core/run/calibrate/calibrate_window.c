@@ -1,7 +1,8 @@
 // Measures the capacity of the reorder buffer, the delay of store forwarding, and stores to successive lines.
 //
-// Two loads that miss the cache overlap if both, and the code between them, fit in the reorder buffer. Then they take
-// as long as one load, and otherwise as long as two (H. Wong, "Measuring Reorder Buffer Capacity", 2013).
+// Two loads that miss the cache overlap if the reorder buffer can hold both loads and the code between them. If they
+// overlap, they take as long as one load, otherwise as long as two loads (H. Wong, "Measuring Reorder Buffer Capacity",
+// 2013).
 #include "run/calibrate/calibrate.h"
 #include "run/evict.h"
 
@@ -65,14 +66,15 @@ static void measure_forwarding(nw_calibration *k) {
   nw_found(k, NW_CYCLES(0.5, 200), nw_cycles_of(k, wide ? masked_zmm : masked_ymm, k->data) / 24, "forward_masked");
 }
 
-// The lines are flushed before each loop, because each loop brings some of them into the caches.
+// Returns the cycles of an iteration of a loop that misses the caches. The lines are flushed before each loop, because
+// each loop brings some of them into the caches.
 static double cycles_of_misses(nw_calibration *k, nw_bench_loop loop, misses *m) {
   nw_flush(m->base, (size_t)MEMORY);
   return nw_cycles_of(k, loop, m);
 }
 
-// Returns the number of instructions between two loads at which half of their overlap is lost, interpolated between the
-// numbers tried; 0 if it is outside them.
+// Returns the number of instructions between two loads at which half of their overlap is lost. The number is
+// interpolated between the numbers that are tried. Returns 0 if it is not in the range of these numbers.
 static double window(nw_calibration *k, misses *m) {
   double alone = cycles_of_misses(k, one_chain, m), longer = 0;
   for (int i = NW_COUNT(apart) - 1; i >= 0; i--) {

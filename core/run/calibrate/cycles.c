@@ -9,14 +9,14 @@
 #define TURN_SECONDS 1e-4
 #define CHAIN_ADDS (64 * 1500)
 #define PROBE_ROUNDS 1000
-#define PROBE_INSTRUCTIONS 65 // in an iteration
-#define MOMENTS 100 // that determine the dispatch rate
-#define TURNS 8 // undisturbed runs that are wanted
+#define PROBE_INSTRUCTIONS 65 // instructions in an iteration of clear_registers
+#define MOMENTS 100 // number of moments that determine the dispatch rate
+#define TURNS 8 // number of undisturbed runs after which a loop is measured
 #define MOST_TURNS 24
-#define CHAINS_DIFFER 0.03 // a greater difference of the chains before and after a run shows a disturbance
-#define LEAST_DISPATCH 3.9 // every x86-64 core of the last ten years can dispatch four
+#define CHAINS_DIFFER 0.03 // a greater relative difference of the chains before and after a run shows a disturbance
+#define LEAST_DISPATCH 3.9 // every x86-64 core of the last ten years can dispatch four instructions per cycle
 #define LEAST_CYCLES 1e-2 // lower limit on the measured cycles of an iteration
-#define WAIT_SECONDS 1.0 // for a moment in which the core is not shared
+#define WAIT_SECONDS 1.0 // longest time to wait until no other thread uses the core
 
 static void add_chain(int64_t rounds, void *data) {
   int64_t x = 1;
@@ -24,12 +24,12 @@ static void add_chain(int64_t rounds, void *data) {
   __asm__ volatile("1:\n\t.rept 64\n\tadd %0, %0\n\t.endr\n\tdec %1\n\tjnz 1b" : "+r"(x), "+r"(rounds) : : "cc");
 }
 
-// Clearing a register needs no execution unit, so only dispatch limits this loop. Two threads that share a core also
-// share its dispatch, whatever the other one does.
+// Clearing a register needs no execution unit, so only dispatch limits this loop. If another thread runs on the core,
+// the two threads share the dispatch, whatever instructions the other thread runs.
 NW_BENCH_LOOP(clear_registers, "",
               ".rept 8\n\t.irp r,8,9,10,11,12,13,14,15\n\txor %%r\\r\\()d, %%r\\r\\()d\n\t.endr\n\t.endr\n\t", "")
 
-// A loop without work, to measure the cost of reading the clock.
+// Does nothing. Its time is the time that reading the clock takes.
 static void nothing(int64_t rounds, void *data) { (void)rounds, (void)data; }
 
 static double seconds_of(nw_bench_loop loop, int64_t rounds, void *data) {
@@ -73,7 +73,7 @@ void nw_calibrate_clock(nw_calibration *k, double dispatch) {
       last = now;
     }
     double *sorted = nw_sorted(rate, MOMENTS);
-    k->widest = fmax(k->widest, nw_quantile(sorted, MOMENTS, 0.95)); // a few rates are errors
+    k->widest = fmax(k->widest, nw_quantile(sorted, MOMENTS, 0.95)); // the greatest rates may be errors of measurement
     free(sorted);
   } while (k->widest < expected && nw_now() - start < WAIT_SECONDS);
   k->shared = k->widest < expected;
@@ -82,7 +82,7 @@ void nw_calibrate_clock(nw_calibration *k, double dispatch) {
 
 // ---- the cycles of a loop
 
-// Returns the number of iterations in a run. The first run is not used, since it includes one-time work.
+// Returns the number of iterations in a run. The first run is not timed, because it includes one-time work.
 static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
   int64_t n = 8;
   double t;
@@ -91,7 +91,7 @@ static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
   return t < TURN_SECONDS && t > 0 ? (int64_t)((double)n * TURN_SECONDS / t) + 1 : n;
 }
 
-// Uses almost the fastest undisturbed run, because a disturbance that was not noticed adds time.
+// Uses one of the fastest undisturbed runs, because a disturbance that was not noticed makes a run slower.
 double nw_cycles_of(nw_calibration *k, nw_bench_loop loop, void *data) {
   int64_t rounds = rounds_of_turn(loop, data);
   double good[MOST_TURNS], least = INFINITY;

@@ -8,7 +8,7 @@
 
 #define AGREE 0.04 // two values agree if their difference is at most this share of the smaller one
 #define AGREE_SHARED 0.12
-#define AGREE_CYCLES 0.05 // or at most this
+#define AGREE_CYCLES 0.05 // two values that are not rates also agree if their difference is at most this
 
 static nw_figure *figure_of(nw_calibration *k, const char *path) {
   for (int i = 0; i < k->n; i++)
@@ -25,7 +25,7 @@ static bool agree(const nw_figure *f, double a, double b) {
   return fabs(a - b) <= fmax(share * fmin(a, b), f->bounds.rate ? 0 : AGREE_CYCLES);
 }
 
-// Inserts a value so that the least disturbed one comes first.
+// Inserts a value into the sorted values of f. The least disturbed value comes first.
 static void insert(nw_figure *f, double value) {
   int at = f->n++;
   for (; at > 0 && (f->bounds.rate ? f->value[at - 1] < value : f->value[at - 1] > value); at--)
@@ -33,15 +33,16 @@ static void insert(nw_figure *f, double value) {
   f->value[at] = value;
 }
 
-// Returns the index of the first value that agrees with the next one; n if there is none. A value that is too good is
-// an error of measurement, so no other value agrees with it.
+// Returns the index of the first value that agrees with the next value, or f->n if there is none. A value that is too
+// good is an error of measurement, so no other value agrees with it.
 static int agreed(const nw_figure *f) {
   for (int i = 0; i + 1 < f->n; i++)
     if (agree(f, f->value[i], f->value[i + 1])) return i;
   return f->n;
 }
 
-// Forgets all values if it turns out that the core can dispatch more instructions: another thread used it until now.
+// Forgets all values if the core now dispatches more instructions than when they were measured. Another thread used the
+// core then.
 static void forget_shared(nw_calibration *k) {
   if (k->accepted >= NW_UNSHARED * k->widest) return;
   for (int i = 0; i < k->n; i++) k->figure[i].n = 0, k->figure[i].settled = false;
@@ -74,7 +75,7 @@ bool nw_part_settled(const nw_calibration *k, int part) {
   return true;
 }
 
-// Returns why a figure is not used.
+// Writes the reason why a figure is not used to `text`.
 static void doubt_of(const nw_figure *f, char *text, size_t size) {
   if (f->n == 1)
     snprintf(text, size, "other work disturbed all measurements but one (%.3g)", f->value[0]);
