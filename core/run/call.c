@@ -2,7 +2,7 @@
 #include "run/kernel.h"
 #include <stdlib.h>
 
-// Computes the number of elements of a buffer. False if it does not fit in 64 bits.
+// Sets *n to the number of elements of a buffer. Returns false if the number does not fit in 64 bits.
 static bool elements_of(const nw_kernel *k, const nw_storage *s, int64_t *n) {
   if (!nw_eval_size(s->elements, k->formals.nsizes, k->formals.size, k->sizes, n)) return *n = 0, NW_MUTATED(size_zero);
   if (*n < 0) *n = 0;
@@ -20,7 +20,8 @@ static bool no_room(nw_kernel *k, const nw_storage *s, bool fits, int64_t bytes)
                  (double)bytes / 1e9, why);
 }
 
-// Allocates a workspace from the pool. This is done before the call, since generated code never allocates memory.
+// Allocates the workspace of buffer i from the pool, if the buffer has a workspace. This is done before the call,
+// because generated code never allocates memory. Returns false, with a diagnostic, if there is not enough memory.
 static bool make_workspace(nw_kernel *k, int i) {
   const nw_storage *s = &k->exec->storage[i];
   if (s->kind != NW_STORE_WORKSPACE && s->kind != NW_STORE_PER_THREAD) return true;
@@ -124,7 +125,7 @@ static nw_array *make_output(nw_kernel *k, const nw_formal *p) {
 }
 
 // Makes the outputs of a call. `inputs` are the parameters before the first output. `outputs` must have an entry for
-// each of the other parameters; the caller must release each output.
+// each of the other parameters. The caller must release each output. Returns false, with a diagnostic, on failure.
 bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs) {
   if (!k) return false;
   int n = 0, made = 0;

@@ -12,7 +12,8 @@ extern char **environ;
 
 enum { MOST_ARGS = 64, MOST_SAID = 4000 };
 
-// Starts the program with default signal handling. Returns 0 or an errno value.
+// Starts the program, with SIGXFSZ handled in the default way. The program writes its output to `out`. Returns 0 or an
+// errno value.
 static int start(pid_t *pid, const char *program, char *const *argv, int out) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
@@ -32,8 +33,8 @@ static int start(pid_t *pid, const char *program, char *const *argv, int out) {
   return why;
 }
 
-// Collects the output of the program up to a limit. Further output is read and dropped, so that the program never
-// blocks.
+// Collects the output of the program up to a limit. Further output is read and dropped, because the program would wait
+// if nobody read it.
 static void listen_to(int in, nw_str *said) {
   char block[1024];
   ssize_t n;

@@ -1,5 +1,5 @@
 // Runs external programs. Their standard input and output are files in memory. So this process need not read anything
-// while they run. A process that they leave behind, such as a window, holds no pipe of this process.
+// while a program runs. If a program leaves a process behind, such as a window, that process does not keep a pipe open.
 #include "base/file.h"
 #include "run/run.h"
 #include <errno.h>
@@ -29,7 +29,7 @@ static bool fill(int fd, const char *text, size_t n) {
   return lseek(fd, 0, SEEK_SET) == 0;
 }
 
-// Returns at most `most` bytes of the file, NUL-terminated.
+// Returns the first bytes of the file, at most `most`, on the heap and NUL-terminated. Sets *n to their number.
 static char *take(int fd, size_t most, size_t *n) {
   struct stat s;
   size_t size = fstat(fd, &s) ? 0 : (size_t)s.st_size, at = 0;
@@ -45,7 +45,7 @@ static char *take(int fd, size_t most, size_t *n) {
 }
 
 // Starts the program with default signal handling, as a shell does, and in its own process group, so that the whole
-// group can be killed.
+// group can be killed. Returns 0 or an errno value.
 static int start(pid_t *pid, const char *const *argv, const int *file) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
@@ -70,7 +70,7 @@ static bool wanted(nw_ctx *c, const nw_child *child) {
   return !nw_stopped(c);
 }
 
-// Waits for the program. False if interrupted; the whole group is then killed.
+// Waits until the program ends, and returns true. If interrupted, kills the whole group and returns false.
 static bool wait_for(nw_ctx *c, pid_t pid, const nw_child *child, int *status) {
   struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
   pid_t got = 0;

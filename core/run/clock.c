@@ -10,5 +10,6 @@ static double seconds(clockid_t id) {
 
 double nw_now(void) { return seconds(CLOCK_MONOTONIC); }
 
-// The CPU time of the calling thread does not include the time in which other processes had the core.
+// Returns the CPU time of the calling thread, in seconds. It does not include time in which other processes used the
+// core.
 double nw_cpu_now(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }

@@ -1,5 +1,5 @@
-// Reads counters of events through perf_event_open. A virtual machine or a container often has none; then there are fewer
-// counts, or none, and nothing fails.
+// Reads counters of events through perf_event_open. A virtual machine or a container often lacks some or all of the
+// counters. The counts of these events are then left out, without an error.
 #include "run/counters.h"
 #include "run/watch.h"
 #include <stdlib.h>
@@ -54,8 +54,8 @@ void nw_counters_start(const nw_counters *k) {
 
 void nw_counters_stop(const nw_counters *k) { tell(k, PERF_EVENT_IOC_DISABLE); }
 
-// Returns the count of an event on one thread; -1 if it was not counted. If there are more events than counters, the
-// system counts each event for a part of the time, and the count is extrapolated.
+// Returns the count of an event on one thread, or -1 if the event was not counted. If there are more events than
+// counters, the system counts each event for a part of the time, and the count is extrapolated.
 static double count_of(int file) {
   struct {
     uint64_t value, enabled, running;

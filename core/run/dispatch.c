@@ -1,6 +1,6 @@
 // Builds and runs kernels of several versions. A call runs the first version whose facts hold for its sizes, or the
-// last version if there is none. Each version was judged under the assumption of its facts. The facts are checked here,
-// so the combined kernel is correct if each version is.
+// last version if there is no such version. Each version was judged under the assumption of its facts. The facts are
+// checked here, so the combined kernel is correct if each version is correct.
 #include "run/kernel.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ static bool same_formals(const nw_formals *a, const nw_formals *b) {
   return same;
 }
 
-// Returns the number of the version for these sizes. Each node on the path to it in the tree tests a size or a fact.
+// Returns the number of the version for these sizes. Each node of the tree on the path to this version tests a size or
+// a fact.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes) {
   const nw_choice *c = t->at;
   int64_t v;
@@ -53,7 +54,7 @@ static void make_choices(nw_kernel *k) {
   free(all);
 }
 
-// Reports a version that the last version cannot replace, and why not.
+// Reports that the last version cannot replace version i, with the reason.
 static void refuse_version(nw_ctx *c, int i, int n, const nw_formals *one, const nw_formals *last) {
   int at = 0;
   while (at < last->nfacts && at < one->nfacts && last->fact[at] == one->fact[at]) at++;
@@ -88,7 +89,7 @@ nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one) {
   return k;
 }
 
-// Returns the seconds that it takes to select a version.
+// Returns the seconds that it takes to select a version, or -1, with a diagnostic, if the arguments are wrong.
 double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args) {
   enum { TIMES = 1 << 16 };
   if (!nw_formals_count(k->ctx, &k->formals, n) || !nw_formals_check(k->ctx, &k->formals, n, args, k->sizes)) return -1;
@@ -105,7 +106,7 @@ double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args) {
   return best;
 }
 
-// Returns the condition under which version i runs, as text; heap.
+// Returns the condition under which version i runs, as text on the heap.
 char *nw_kernel_condition(const nw_kernel *k, int i) {
   nw_str s = {0};
   nw_version_facts c = own_facts(k, i);

@@ -23,7 +23,8 @@ static bool read_joules(const char *root, const char *zone, const char *file, do
   return end != buf;
 }
 
-// Reads the zone of a package or of memory, if its counter is readable. Skips mmio zones, which are duplicates.
+// Reads the zone of a package or of memory. Returns false if the zone is another zone, or if its counter is not
+// readable. Also returns false for mmio zones, which are duplicates.
 static bool read_zone(const char *root, const char *name, nw_energy_zone *z) {
   if (!strchr(name, ':') || strstr(name, "mmio") || !read_text(root, name, "name", z->name, sizeof z->name))
     return false;

@@ -8,7 +8,7 @@
 #endif
 
 #define LINE 64
-#define CACHES 2 // the buffer of a sweep is as large as this many of the last cache
+#define CACHES 2 // the buffer of a sweep has this many times the size of the largest cache
 #define LEAST_BUFFER ((size_t)8 << 20)
 
 bool nw_can_flush(void) {
@@ -39,7 +39,7 @@ static void flush_all(const nw_evictor *e) {
   }
 }
 
-// Each thread sweeps the whole buffer, since each core may have caches of its own.
+// Each thread sweeps the whole buffer, because each core may have its own caches.
 static void sweep(void *env, int t) {
   const nw_evictor *e = env;
   (void)t;
@@ -59,7 +59,7 @@ bool nw_evict_open(nw_evictor *e) {
   if (!nw_memory_for(e->k->ctx, "a buffer to empty the caches", e->bytes, 1)) return false;
   e->buffer = nw_mem_get(&nw_session_of(e->k->ctx)->mem, e->bytes, false);
   if (!e->buffer) return nw_no_memory(e->k->ctx, "a buffer to empty the caches", e->bytes);
-  memset(e->buffer, 1, e->bytes); // pages that were never written are all the same page of zeros
+  memset(e->buffer, 1, e->bytes); // the system maps all pages that were never written to one page of zeros
   return true;
 }
 

@@ -10,7 +10,7 @@
 
 #define LIBRARY_MOST ((size_t)1 << 30)
 
-// Returns the path of the header: k.h for k.so; NULL if the path does not end in .so.
+// Returns the path of the header, for example k.h for k.so, on the heap. Returns NULL if the path does not end in .so.
 static char *header_path(const char *path) {
   size_t n = strlen(path);
   if (n < 4 || strcmp(path + n - 3, ".so")) return NULL;
@@ -20,8 +20,8 @@ static char *header_path(const char *path) {
   return nw_str_take(&s);
 }
 
-// True if the header may be replaced. Since its name was not chosen by the user, only a header that an export wrote is
-// replaced.
+// True if the header may be written. The user does not choose its name, so an existing file is replaced only if an
+// export wrote it, or if it is empty.
 static bool may_be_replaced(nw_ctx *c, const char *header) {
   nw_str why = {0};
   size_t n;
@@ -45,7 +45,7 @@ static char *in_dir(const char *dir, const char *name) {
 // ---- input of the compiler: an object file for each version, and the C code around them
 
 typedef struct work {
-  char *dir; // accessible only to the user; the compiler gets paths in it, never the path that the user gave
+  char *dir; // only the user can access it; the compiler gets paths in it, never the path that the user gave
   int n;
   char **object; // paths, heap
   char *source, *library;
@@ -108,7 +108,8 @@ static bool link_library(nw_kernel *k, const work *w, const nw_glue *glue) {
   return good;
 }
 
-// Writes both files to disk before it renames the first, since they belong together.
+// Writes both files, the library and the header. Both are on disk before the first file gets its final name, because
+// they belong together. Returns false, with a diagnostic, on failure.
 static bool publish(nw_ctx *c, const char *const *path, const char *const *text, const size_t *n) {
   nw_str why = {0};
   nw_file *f[2] = {nw_file_begin(path[0], NW_FILE_PROGRAM, &why), NULL};

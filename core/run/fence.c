@@ -1,6 +1,7 @@
 // Allocates memory next to a guard page, for tests. Sanitizers do not see the accesses of generated code, but the CPU
 // detects an access to a guard page. A block ends where a guard page begins, or begins where a guard page ends. If
-// there is a gap between them because of alignment, it is filled with a pattern, which is checked after each call.
+// alignment leaves a gap between the block and the guard page, the gap is filled with a pattern, which is checked after
+// each call.
 #include "run/session.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,7 +13,7 @@ struct nw_fenced {
   nw_fenced *next;
   char *base; // the start of the mapping
   size_t mapped, page, span; // `span`: bytes from one piece to the next
-  size_t bytes, before; // `bytes`: of a piece; `before`: bytes from the start of its pages to the piece
+  size_t bytes, before; // `bytes`: size of a piece; `before`: bytes from the start of the piece's pages to the piece
   int64_t pieces;
 };
 
@@ -56,7 +57,8 @@ static void drop(nw_fenced *f) {
   free(f);
 }
 
-// Allocates pieces, each next to a guard page. NULL if there is no memory.
+// Allocates `pieces` pieces of `bytes` bytes, each next to a guard page. Sets *stride to the bytes from one piece to
+// the next. Returns the first piece, or NULL if there is not enough memory.
 void *nw_fenced_get(nw_mem *m, size_t bytes, int64_t pieces, size_t align, int fill, int64_t *stride) {
   nw_fenced *f = nw_xcalloc(1, sizeof *f);
   f->page = (size_t)sysconf(_SC_PAGESIZE);

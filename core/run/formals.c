@@ -65,7 +65,8 @@ static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
   return a->ndim == p->ndim || wrong_shape(c, p, a, "");
 }
 
-// Solves e == value, where e is coef*v + rest and v is its only unknown size.
+// Solves e == value for the only unknown size in e, which has number v. Returns false if e does not have the form
+// coef*v + rest.
 static bool solve(const nw_formals *f, const nw_expr *e, int v, const int64_t *sizes, int64_t value, int64_t *out) {
   int64_t coef, rest;
   const nw_expr *r;
@@ -76,7 +77,7 @@ static bool solve(const nw_formals *f, const nw_expr *e, int v, const int64_t *s
   return true;
 }
 
-// Returns the number of the only unknown size in e; -1 if there is none, -2 if there are several.
+// Returns the number of the only unknown size in e, -1 if there is no unknown size, or -2 if there are several.
 static int unknown_in(const nw_formals *f, const nw_expr *e, const bool *known) {
   int found = -1;
   for (int i = 0; i < f->nsizes; i++) {
@@ -87,7 +88,8 @@ static int unknown_in(const nw_formals *f, const nw_expr *e, const bool *known) 
   return found;
 }
 
-// Infers sizes from the shapes. Repeats until no more sizes follow; in nearly every program, the first pass finds all.
+// Infers sizes from the shapes. Repeats until no further size is found. In nearly every program, the first iteration
+// finds all sizes.
 static void infer(const nw_formals *f, int n, nw_array *const *args, int64_t *sizes, bool *known) {
   for (bool more = true; more;) {
     more = false;
@@ -131,7 +133,7 @@ static bool check_size(nw_ctx *c, const nw_formals *f, int i, const int64_t *siz
 
 typedef struct absent {
   const nw_formals *f;
-  const char *size; // a size that is in the shape of no formal, or NULL
+  const char *size; // a size in the fact that is not a size of the kernel, or NULL
 } absent;
 
 static bool find_absent(void *env, const nw_expr *e) {

@@ -1,4 +1,5 @@
-// The formal parameters of a kernel: checks the arguments of a call and infers the symbolic sizes from their shapes.
+// Declares the formal parameters of a kernel, and functions that check the arguments of a call and infer the symbolic
+// sizes from their shapes.
 #pragma once
 #include "run/run.h"
 
@@ -20,8 +21,9 @@ typedef struct nw_formals {
 
 nw_formals nw_formals_of_program(const nw_program *p);
 void nw_formals_free(nw_formals *f);
-bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n); // fails unless n is the number of parameters
+// Returns false, with a diagnostic, if n is not the number of parameters.
+bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n);
 // Checks the first n arrays, infers every size, and checks the facts. `sizes` must have an entry for each size. If n ==
-// f->n, it also checks that no output overlaps another array.
+// f->n, also checks that no output overlaps another array. Returns false, with a diagnostic, if a check fails.
 bool nw_formals_check(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, int64_t *sizes);
 nw_view nw_view_of(const nw_array *a);

@@ -1,10 +1,11 @@
-// Makes a crash or an interrupt in native code end the call, not the process.
+// Makes a crash or an interrupt in native code end only the call, not the process.
 //
-// Each thread sets its own jump point when it enters native code. A handler on an alternate stack catches a crash (also
-// a stack overflow), records it, notifies the other threads of the team, and jumps. An interrupt notifies the whole
-// team. A notification is a real-time signal: a thread in native code jumps to its jump point; a thread in the runtime
-// sees the flag when it returns. Handlers jump only out of native code, which holds no lock and owns no memory. Any
-// other crash is passed to the previous handler.
+// Each thread sets its own jump point when it enters native code. If native code crashes, a signal handler records the
+// crash, notifies the other threads of the team, and jumps to the jump point. The handler has an alternate stack, so it
+// also handles a stack overflow. An interrupt notifies the whole team. A thread is notified by a real-time signal. If
+// the thread is in native code, it jumps to its jump point. If it is in the runtime, it jumps when it returns to native
+// code. Handlers jump only out of native code, which holds no lock and owns no memory. Any other crash is passed to the
+// previous handler.
 #include "run/guard.h"
 #include <errno.h>
 #include <math.h>
@@ -20,6 +21,7 @@
 #define ALT_STACK (64 << 10)
 #define MAX_CALLS 16
 
+// The state of a thread, which the signal handlers read.
 typedef struct seat {
   sigjmp_buf *point;
   nw_call *call;
@@ -27,7 +29,8 @@ typedef struct seat {
   volatile sig_atomic_t inside;
 } seat;
 
-// With this TLS model, a handler can read the variable without allocating memory, even if the library was opened late.
+// With this TLS model, a handler can read the variable without allocating memory, even if the library was loaded after
+// the process had started.
 static __thread seat here __attribute__((tls_model("initial-exec")));
 static nw_call calls[MAX_CALLS];
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -56,8 +59,9 @@ static void jump(void) {
   siglongjmp(*here.point, 1);
 }
 
-// The state of a thread: it runs native code, or a callee of native code. A callee may hold a lock, so an interrupt
-// waits until the callee returns. A crash cannot wait: it jumps anyway, since the process would end otherwise.
+// Values of `inside`: the thread runs native code, or a callee of native code. The value is 0 in the runtime. A callee
+// may hold a lock, so an interrupt waits until the callee returns. A crash in a callee cannot wait, so its handler
+// jumps at once.
 enum { NATIVE = 1, CALLEE = 2 };
 
 static void on_tell(int sig) {
@@ -92,7 +96,8 @@ static void install(void) {
   sigaction(TELL, &told, NULL);
 }
 
-// Installs the handlers. Checks them at each call, since other code in the process may have replaced them.
+// Installs the handlers if they are not installed. Each guarded call calls this function, because other code in the
+// process may have replaced the handlers.
 void nw_guard_install(nw_ctx *c) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   struct sigaction now;
@@ -125,7 +130,8 @@ static void alternate_stack(void) {
   pthread_setspecific(stack_key, p);
 }
 
-// Blocks the user's signals in the calling thread: only the main thread receives them.
+// Blocks the signals that the user may send, such as SIGINT, in the calling thread, so that only the main thread
+// receives them. Stores the old signal mask in *old if old is not NULL.
 void nw_guard_block_user(sigset_t *old) {
   static const int user[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
   sigset_t s;
@@ -210,8 +216,8 @@ static void end_call(nw_call *call, int threads) {
   atomic_store(&call->used, false);
 }
 
-// Called on the main thread from its SIGINT handler. The jump must not happen before that handler has returned;
-// therefore the signal that causes the jump is blocked until then.
+// Stops all calls. Returns true if there was a call. The main thread calls this function in its SIGINT handler. The
+// jump must not happen before that handler has returned. So the signal that causes the jump is blocked until then.
 bool nw_guard_interrupt(void) {
   int saved = errno;
   bool any = false;
@@ -253,7 +259,7 @@ static void run_entry(void *arg) {
   s->entry(s->frame);
 }
 
-// A thread that waits for the end of a call, and stops the call if that takes too long.
+// A thread that waits for the end of a call, and stops the call if it takes too long.
 typedef struct watch {
   nw_call *call;
   double seconds;

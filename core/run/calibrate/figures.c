@@ -41,8 +41,8 @@ static int agreed(const nw_figure *f) {
   return f->n;
 }
 
-// Forgets all values if the core now dispatches more instructions than when they were measured. Another thread used the
-// core then.
+// Forgets all values if the core now dispatches more instructions per cycle than when the values were measured. In this
+// case, another thread used the core at that time.
 static void forget_shared(nw_calibration *k) {
   if (k->accepted >= NW_UNSHARED * k->widest) return;
   for (int i = 0; i < k->n; i++) k->figure[i].n = 0, k->figure[i].settled = false;

@@ -28,8 +28,8 @@ bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n) {
   return false;
 }
 
-// Keeps LLVM's report of the cause of an error, since the caller gets only "failed to materialize". It is not printed
-// to stderr, which belongs to the user.
+// Keeps LLVM's report of the cause of an error, because the caller gets only "failed to materialize". The report is not
+// printed, because stderr belongs to the user.
 static void on_report(void *jit, LLVMErrorRef e) {
   nw_jit *j = jit;
   nwo_ok(e, "JIT", j->report, sizeof j->report);
@@ -68,15 +68,15 @@ static void free_machines(nwo_maker *m) {
     if (m->machine[i]) LLVMDisposeTargetMachine(m->machine[i]);
 }
 
-// ---- what generated code may call
+// ---- functions that generated code may call
 
 typedef struct symbol {
   const char *name;
   void *address;
 } symbol;
 
-// Functions of the compiler's run-time library, which LLVM calls for f16 on a CPU without F16C. Only their addresses
-// are used.
+// On a CPU without F16C, LLVM calls these functions of the compiler's run-time library for f16. Only their addresses
+// are used here.
 void __extendhfsf2(void);
 void __truncsfhf2(void);
 
@@ -133,7 +133,8 @@ static bool is_callee(const nw_jit *j, const char *name) {
   return false;
 }
 
-// Defines the name of a callee. The name contains every stride, so it always means the same function.
+// Defines the symbol of a callee if s is a call. The symbol contains every stride, so it always stands for the same
+// function. Returns false, with an error text, on failure.
 static bool define_callee(void *env, nw_stmt *s) {
   defining *d = env;
   nw_callee callee;
@@ -154,7 +155,7 @@ static bool define_callees(nw_jit *j, const nw_exec *e, char *error, size_t size
   return nw_walk_from(e->p->root, define_callee, &d);
 }
 
-// Checks that the module calls only functions in the table: LLJIT would resolve any function of the process.
+// True if the module calls only allowed functions. LLJIT itself would accept calls of any function of the process.
 static bool calls_allowed(const nw_jit *j, LLVMModuleRef m, char *error, size_t size) {
   symbol s[MAX_SYMBOLS];
   int n = runtime_symbols(s, MAX_SYMBOLS);
@@ -195,8 +196,8 @@ static void jit_close(nw_jit *j) {
   free(j);
 }
 
-// Aligns innermost loops to 64 bytes, since a short loop that crosses into a second fetch line runs at half speed. LLVM
-// accepts this only as a command-line option, and only once.
+// Makes LLVM align innermost loops to 64 bytes, because a short loop that crosses into a second line of 64 bytes runs
+// at half the speed. LLVM accepts this only as a command-line option, and only once.
 static void align_loops(void) {
 #if defined __x86_64__
   const char *const options[] = {"nestwright", "-x86-experimental-pref-innermost-loop-alignment=6"};
@@ -271,7 +272,7 @@ static LLVMMemoryBufferRef compile_object(nw_jit *j, const nw_exec *e, int opt, 
   return x.out;
 }
 
-// Takes ownership of the object.
+// Links an object into memory, and takes ownership of the object. Returns NULL, with an error text, on failure.
 static nw_machine_code *link_object(nw_jit *j, LLVMMemoryBufferRef object, const char *name, char *error, size_t n) {
   LLVMOrcResourceTrackerRef rt = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(j->lljit));
   LLVMOrcExecutorAddress at = 0;
@@ -302,7 +303,7 @@ static nw_machine_code *already(nw_jit *j, nwo_key key) {
   return NULL;
 }
 
-// Returns the number of bytes in the executable sections of an object file; 0 if it is not an object file.
+// Returns the number of bytes in the executable sections of an object file, or 0 if `object` is not an object file.
 static size_t code_bytes(const char *object, size_t n) {
   Elf64_Ehdr head;
   size_t bytes = 0;
@@ -319,7 +320,7 @@ static size_t code_bytes(const char *object, size_t n) {
   return bytes;
 }
 
-// Takes ownership of the object.
+// Links an object like link_object, and counts the bytes of its code.
 static nw_machine_code *link_counted(nw_jit *j, LLVMMemoryBufferRef object, const char *name, char *error, size_t n) {
   size_t bytes = code_bytes(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
   nw_machine_code *m = link_object(j, object, name, error, n);
@@ -327,7 +328,8 @@ static nw_machine_code *link_counted(nw_jit *j, LLVMMemoryBufferRef object, cons
   return m;
 }
 
-// Links an object from the cache. An object that does not link is removed from the cache.
+// Links an object from the cache. Returns NULL if the object is missing, or if it does not link. An object that does
+// not link is removed from the cache.
 static nw_machine_code *link_cached(nw_jit *j, nwo_key key, const char *name) {
   char ignored[64] = "";
   LLVMMemoryBufferRef object = nwo_cache_get(&j->cache, key);
@@ -366,7 +368,8 @@ static size_t jit_bytes(const nw_machine_code *m) { return m->bytes; }
 
 static nw_entry jit_entry(const nw_machine_code *m) { return m->entry; }
 
-// Frees the code with its last handle. If the JIT was freed before, the code was freed with it.
+// Releases one reference to the code. The last reference frees the code. If the JIT was closed before, the code was
+// freed then.
 static void jit_free(nw_machine_code *m) {
   if (!m || --m->refs) return;
   if (m->jit) {
