@@ -10,14 +10,14 @@ static int thread_count(const nw_exec *e, int asked) {
   return n < NW_MAX_TEAM ? n : NW_MAX_TEAM;
 }
 
-// Checks the size of the code: a compile cannot be interrupted, so it must not take long.
+// True if the code is small enough. Compiling cannot be interrupted, so it must not take long.
 static bool small_enough(nw_ctx *c, const nw_exec *e) {
   if (e->instructions <= NW_CODE_LIMIT) return true;
   return nw_fail(c, NW_ELIMIT, "unroll or vectorize less", "%s would be about %ld instructions long; the limit is %d",
                  e->p->name ? e->p->name : "the program", (long)e->instructions, NW_CODE_LIMIT);
 }
 
-// Fails if the program has loops of a grid: a CPU cannot run them, and there is no code generator for GPUs yet.
+// True if the program has no loops of a grid. A CPU cannot run such loops, and no code is generated for GPUs.
 static bool for_this_machine(nw_ctx *c, const nw_program *p) {
   const nw_stmt *loop = nw_find_bound(p->root);
   if (!loop) return true;
@@ -39,7 +39,7 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   return k;
 }
 
-// A search for math functions of which the target has no vector form, so that they are computed one element at a time.
+// A search for math functions without a vector form on the target. They are computed one element at a time.
 typedef struct fallback {
   const nw_target *target;
   nw_str *notes;
@@ -63,7 +63,7 @@ static bool note_fallbacks(void *env, nw_stmt *s) {
   return true;
 }
 
-// Returns the back end of the program's target.
+// Returns the back end of the program's target. Returns NULL, with a diagnostic, if the target has no back end.
 static const nw_backend *backend_of(nw_ctx *c, const nw_program *p) {
   nw_backends_provide(c);
   const nw_backend *b = p->target->backend;

@@ -1,4 +1,4 @@
-// Private to run/: a compiled program with everything that a call needs.
+// Declares a compiled program with everything that a call needs. Only run/ includes this header.
 #pragma once
 #include "ir/program/choose.h"
 #include "run/formals.h"
@@ -30,18 +30,19 @@ struct nw_kernel {
   nw_choices choices; // the tree that selects a version
 };
 
-// Compiles a lowered form of p for this host. Takes ownership of e.
+// Compiles e, a lowered form of p, for the target of p. Takes ownership of e. Returns NULL, with a diagnostic, on
+// failure.
 nw_kernel *nw_compile_lowered(nw_ctx *c, const nw_program *p, nw_exec *e, const nw_build_opts *o);
 nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes ownership of e; makes no code yet
 nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version for these sizes
 // Returns the number of the version for these sizes.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes);
-char *nw_kernel_condition(const nw_kernel *k, int i); // the condition under which version i runs; heap
+char *nw_kernel_condition(const nw_kernel *k, int i); // the condition of version i, on the heap
 
-// Returns the JIT of the session, which is opened at the first compile. NULL and a diagnostic if it cannot be opened,
-// or if there is not enough memory to compile this many instructions.
+// Returns the JIT of the session, which is opened at the first compile. Returns NULL, with a diagnostic, if the JIT
+// cannot be opened, or if there is not enough memory to compile this many instructions.
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions);
-// Runs k->frame several times in one guarded call. Returns the seconds per call; -1 on failure.
+// Runs k->frame several times in one guarded call. Returns the seconds per call, or -1 on failure.
 double nw_warm_calls(nw_kernel *k, int64_t times);
 // Between nw_kernel_begin and nw_kernel_end, k->frame can be run. nw_kernel_begin checks the arrays and makes the
 // workspaces.

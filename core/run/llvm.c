@@ -2,7 +2,8 @@
 #include "run/kernel.h"
 #include <stdlib.h>
 
-// C compilers that link for an instruction set other than that of this host, and the libraries with the math functions.
+// For each instruction set: the C compiler that links for it on another host, and the libraries with the math
+// functions.
 static const struct linker {
   const char *command, *package;
   const char *const libraries[3];

@@ -75,7 +75,7 @@ void nw_log_body(nw_frame *f, void *captured, int64_t from, int64_t to, int64_t 
 
 // ---- before and after
 
-// Makes a log. It writes to each page of the memory, since page faults would otherwise disturb the measurement.
+// Makes a log, and writes to each page of its memory. Otherwise, page faults would disturb the measurement.
 static nw_log *log_new(int threads) {
   nw_log *l = nw_xcalloc(1, sizeof *l);
   int64_t room = MOST_TOGETHER / threads;
@@ -130,8 +130,8 @@ static void parallel_loops(const nw_stmt *s, nw_vec *out) {
   for (int i = 0; i < s->nkids; i++) parallel_loops(s->kid[i], out);
 }
 
-// Names the loops. They are reached in program order. If some loop was never reached, it is unknown which one, so none
-// gets a name.
+// Names the loops. They are first reached in the order of the program. If fewer loops were reached than the program
+// has, it is unknown which loops these are, so no loop gets a name.
 static void name_loops(nw_log *l, const nw_program *p) {
   nw_vec names = {0};
   parallel_loops(p->root, &names);
@@ -139,8 +139,8 @@ static void name_loops(nw_log *l, const nw_program *p) {
   nw_vec_free(&names);
 }
 
-// The logged call follows another call, so that it finds its data in the caches as in the calls that nw_kernel_time
-// measures.
+// Makes two calls and logs the second call. So the logged call finds its data in the caches, like the calls that
+// nw_kernel_time measures. Returns NULL, with a diagnostic, on failure.
 nw_log *nw_kernel_log(nw_kernel *k, int n, nw_array *const *args) {
   if (!k || !nw_kernel_begin(k, n, args)) return NULL;
   nw_log *l = log_new(k->threads);

@@ -1,6 +1,6 @@
-// A log of the iterations that each thread ran, with their times. During a call, each thread writes to its own memory,
-// which is allocated before the call. A region is one execution of a parallel loop. A span is a part of its iterations
-// that a thread ran without interruption.
+// Declares a log of the iterations that each thread ran, with their times. During a call, each thread writes to its own
+// memory, which is allocated before the call. A region is one execution of a parallel loop. A span is a range of
+// iterations that a thread ran in one call of the loop's body.
 #pragma once
 #include "run/run.h"
 

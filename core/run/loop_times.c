@@ -1,13 +1,14 @@
-// Measures the time of each loop, in code with a clock around each loop that is long enough.
+// Measures the time of each loop, in code that reads a clock before and after each execution of a loop.
 //
-// A clock is read before and after each execution of a loop. Its cost is measured once, and subtracted from the loop and
-// from the loops around it. A loop whose executions are shorter than many such costs gets no clock, since the clock would
-// change the loop; its time is part of the time of the loop around it. The first estimate of the length of an execution is
-// the time of the call without clocks, divided by the number of executions that the extents of the loops around it imply.
-// Code with clocks around all loops that seem long enough then measures their lengths. Those that are too short lose their
-// clocks, and the final code is measured in turn with the code without clocks. If the two take different times, apart from
-// the cost of the clocks, then clocks have changed the code. The innermost clocks are then removed, and the rest is
-// measured again.
+// The cost of a clock is measured once. It is subtracted from the time of the loop and from the times of the loops
+// around it. A loop whose executions take less than COSTS times this cost gets no clock, because the clock would change
+// the loop. The time of such a loop is part of the time of the loop around it.
+//
+// The time of an execution is first estimated: it is the time of the call without clocks, divided by the number of
+// executions that the extents of the loops around the loop imply. All loops that seem long enough get clocks, and the
+// times of their executions are measured. The loops that are too short lose their clocks. Then the code with clocks and
+// the code without clocks are measured in turn. If their times differ by more than the cost of the clocks, the clocks
+// have changed the code. In this case, the innermost clocks are removed, and the code is measured again.
 #include "run/counters.h"
 #include "run/kernel.h"
 #include "run/series.h"
@@ -18,11 +19,11 @@
 #define SAMPLE_SECONDS 1e-3
 #define USUAL_REPS 10
 #define LEAST_REPS 3
-#define SERIES_SECONDS 2.0 // the usual number of samples is smaller if they take longer
-#define COSTS 40 // an execution is long enough if it takes at least this many costs of a clock
+#define SERIES_SECONDS 2.0 // fewer samples than usual are taken if the usual number takes longer
+#define COSTS 40 // an execution is long enough if it takes at least this many times the cost of a clock
 #define COST_TURNS 200
 #define CHANGED                                                                                                        \
-  0.05 // a greater difference between code with clocks and code without clocks shows that the clocks change it
+  0.05 // a greater relative difference between code with and without clocks shows that the clocks change the code
 
 // ---- the clock
 
@@ -38,9 +39,9 @@ static int64_t read_clock(void) {
 static int64_t read_clock(void) { return (int64_t)(nw_now() * 1e9); }
 #endif
 
-typedef struct cost { // of a clock around one execution
-  double whole, seconds; // what it adds to the time of the loop around it, in ticks and in seconds
-  double inside; // the part that it measures itself, in ticks
+typedef struct cost { // the cost of a clock around one execution of a loop
+  double whole, seconds; // time that the clock adds to the loop around it, in ticks and in seconds
+  double inside; // the part of this time that the clock itself measures, in ticks
 } cost;
 
 static cost cost_of_clock(void) {
@@ -65,17 +66,17 @@ static cost cost_of_clock(void) {
 
 typedef struct loop {
   const nw_stmt *stmt;
-  int around; // index of the loop around it; -1 if there is none
-  int clock; // -1 if it has none
+  int around; // index of the loop around this loop; -1 if there is none
+  int clock; // index of the clock of this loop; -1 if there is none
   int depth;
-  bool divided; // inside a parallel loop, so each thread runs a part of its executions
-  double executions; // at least so many in a call, by the extents of the loops around it
+  bool divided; // true inside a parallel loop; each thread then runs a part of the executions
+  double executions; // executions in a call that the extents of the loops around it imply
 } loop;
 
 typedef struct loops {
   int n;
   loop *at;
-  const nw_kernel *plain; // its sizes are known
+  const nw_kernel *plain; // code without clocks; its sizes are known
 } loops;
 
 static double extent_of(const loops *l, const nw_stmt *s) {
@@ -103,9 +104,9 @@ static void find_loops(loops *l, const nw_stmt *s, int around) {
 
 // ---- running
 
-typedef struct shot { // what one sample measured
-  double seconds; // of a call
-  double second; // the seconds of a tick
+typedef struct shot { // the measurements of one sample
+  double seconds; // seconds of a call
+  double second; // seconds of a tick
   nw_tick *tick; // heap
 } shot;
 
@@ -113,7 +114,7 @@ typedef struct subject { // a kernel that is measured
   nw_kernel *k;
   int64_t times; // calls in a sample
   int nticks;
-  nw_tick *ticks; // of the calls of a sample, for all threads; NULL for code without clocks
+  nw_tick *ticks; // sums over the calls of a sample, for all threads; NULL for code without clocks
   int n; // number of shots
   shot *shot; // one for each sample of code with clocks
 } subject;
@@ -139,7 +140,7 @@ static void forget_shots(subject *s) {
   s->n = 0;
 }
 
-// Warms up, and finds the number of calls in a sample. False on failure.
+// Warms up, and finds the number of calls in a sample. Returns false on failure.
 static bool set_times(subject *s) {
   for (;;) {
     double t = sample(s);
@@ -153,7 +154,7 @@ static bool set_times(subject *s) {
 
 // ---- from clocks to times
 
-// Adds up, over the threads, an entry of a clock.
+// Returns the sum of an entry over the threads. Sets *most to the ticks of the thread with the most ticks.
 static nw_tick all_threads(const subject *s, const shot *t, int entry, int64_t *most) {
   int row = s->nticks / s->k->threads;
   nw_tick sum = {0};
@@ -167,13 +168,13 @@ static nw_tick all_threads(const subject *s, const shot *t, int entry, int64_t *
   return sum;
 }
 
-// Returns the times of the loops in one sample. *clocks: the time that all clocks took.
+// Returns the times of the loops in one sample. Sets *clocks to the seconds per call that all clocks took.
 static nw_loop_time *times_of(const loops *l, const subject *s, const shot *t, cost c, double *clocks) {
   double second = t->second, calls = (double)s->times, team = s->k->threads;
-  double *inside = nw_xcalloc((size_t)l->n + 1, sizeof *inside); // ticks that clocks inside of each loop took
+  double *inside = nw_xcalloc((size_t)l->n + 1, sizeof *inside); // for each loop: ticks of the clocks inside the loop
   nw_loop_time *out = nw_xcalloc((size_t)l->n + 1, sizeof *out);
   *clocks = 0;
-  for (int i = l->n - 1; i >= 0; i--) { // loops inside come later in the program
+  for (int i = l->n - 1; i >= 0; i--) { // an inner loop has a larger index than the loops around it
     const loop *a = &l->at[i];
     bool parallel = a->stmt->loop.mark == NW_PARALLEL;
     out[i] = (nw_loop_time){.id = a->stmt->id, .depth = a->depth, .timed = a->clock >= 0, .parallel = parallel};
@@ -185,7 +186,8 @@ static nw_loop_time *times_of(const loops *l, const subject *s, const shot *t, c
       sum = all_threads(s, t, 2 * a->clock, &most);
       part = all_threads(s, t, 2 * a->clock + 1, &most_part);
       out[i].work = fmax((double)part.ticks - (double)part.times * c.inside - below, 0) / team * second / calls;
-      // The parts of a parallel loop run at the same time, so each clock in them delays the loop by its share.
+      // The threads run at the same time. So the cost of a clock that a thread reads is divided by the number of
+      // threads.
       if (parallel) below = (below + (double)part.times * c.whole) / team;
       double own = fmax((double)sum.ticks - (double)sum.times * c.inside - below, 0);
       out[i].seconds = own / threads * second / calls;
@@ -217,7 +219,8 @@ typedef struct job {
   cost each;
 } job;
 
-// Compiles the program with clocks around the wanted loops, and begins a call. False on failure.
+// Compiles the program with clocks around the wanted loops, and begins a call. Returns false, with a diagnostic, on
+// failure.
 static bool begin_clocked(job *j) {
   const nw_stmt **clock = nw_xcalloc((size_t)j->l.n + 1, sizeof *clock);
   int n = 0;
@@ -246,6 +249,7 @@ static void end_clocked(job *j) {
 }
 
 // Selects the loops whose executions seem long enough, from the time of a call and from the extents of the loops.
+// Returns false if no loop seems long enough.
 static bool select_by_extents(job *j, double call) {
   bool any = false;
   for (int i = 0; i < j->l.n; i++) {
@@ -256,7 +260,7 @@ static bool select_by_extents(job *j, double call) {
   return any;
 }
 
-// Deselects the loops whose measured executions are too short.
+// Deselects the loops whose measured executions are too short. Returns false on failure.
 static bool deselect_short(job *j) {
   if (!begin_clocked(j) || sample(&j->clocked) < 0 || sample(&j->clocked) < 0) return false;
   double ignored;
@@ -275,7 +279,8 @@ static double median_of(const nw_samples *s) {
   return median;
 }
 
-// Returns the undisturbed sample whose time is nearest to the median, so that the times of its loops add up.
+// Returns the sample whose time is nearest to the median. All times are from one sample, so that the times of the loops
+// add up.
 static const shot *typical(const subject *s, const nw_samples *got) {
   double median = median_of(got), nearest = got->value[0];
   for (int i = 1; i < got->n; i++)
@@ -305,7 +310,7 @@ static bool measure(job *j, int reps, nw_loop_times *out) {
   return true;
 }
 
-// Counts the events of a sample of the code without clocks.
+// Counts the events of a sample of the code without clocks. The counts are per call. Returns false on failure.
 static bool count(job *j, nw_loop_times *out) {
   nw_counters k;
   nw_counters_open(&k, j->plain.k->threads);
@@ -318,13 +323,13 @@ static bool count(job *j, nw_loop_times *out) {
   return good;
 }
 
-// True if the code with clocks is slower or faster than what the clocks cost. This happens if clocks change the use of
-// registers in a loop that has too few of them.
+// True if the times of the code with clocks and the code without clocks differ by more than the cost of the clocks.
+// This happens if clocks change the use of registers in a loop that needs all registers.
 static bool changes_code(const nw_loop_times *t) {
   return !t->disturbed && fabs(t->clocked - t->clocks - t->seconds) > CHANGED * t->seconds;
 }
 
-// Deselects the selected loops with the most loops around them. Returns false if none is selected.
+// Deselects the selected loops with the most loops around them. Returns false if these have no loops around them.
 static bool deselect_deepest(job *j) {
   int deepest = -1;
   for (int i = 0; i < j->l.n; i++)

@@ -1,8 +1,8 @@
 // Describes this machine as text.
 #include "run/session.h"
 
-// The text has LLVM's name of the CPU if the JIT is open. `generic` means that LLVM does not know the CPU; code is then
-// slower.
+// Returns the text, on the heap. It contains LLVM's name of the CPU if the JIT is open. The name `generic` means that
+// LLVM does not know the CPU, so code is slower.
 char *nw_machine_text(nw_ctx *c) {
   const nw_machine_info *m = nw_host();
   const nw_session *s = nw_session_of(c);

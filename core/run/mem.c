@@ -10,7 +10,8 @@
 #define KEEP_FROM ((size_t)32 << 10) // smaller blocks are freed at once
 #define KEEP_MOST ((size_t)1 << 30) // bytes kept for reuse
 
-// The header of a block. It is in the 64 bytes before the data. In a mapped block, these are the end of a larger gap.
+// The header of a block. It is in the 64 bytes before the data. In a mapped block, these 64 bytes are the end of a
+// larger gap.
 struct nw_block_list {
   struct nw_block_list *next;
   void *base;
@@ -21,8 +22,8 @@ typedef struct nw_block_list block;
 
 static block *header_of(void *data) { return (block *)((char *)data - ALIGN); }
 
-// Arrays that start at the same page offset compete for the same cache sets, so each large block starts a few lines
-// further than the previous one.
+// Returns the offset of the data in the next large block. Arrays that start at the same offset in a page compete for
+// the same cache sets, so the offset changes from block to block.
 static size_t next_colour(nw_mem *m) { return ALIGN + (m->colour++ % 8) * 17 * ALIGN; }
 
 static block *map_block(nw_mem *m, size_t bytes) {
@@ -39,8 +40,8 @@ static block *map_block(nw_mem *m, size_t bytes) {
   return b;
 }
 
-// Maps a block between two inaccessible pages. So the block has a mapping of its own, and the system reports how much
-// of it is on huge pages. Its size is noted as 0, so that it is not kept for reuse.
+// Maps a block between two inaccessible pages. So the block has its own mapping, and the system reports how much of the
+// block is on huge pages. The size in the header is 0, so that nw_mem_put does not keep the block for reuse.
 void *nw_mem_huge(nw_mem *m, size_t bytes) {
   size_t colour = next_colour(m), inner = (bytes + colour + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
   char *p = mmap(NULL, inner + 2 * HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -52,7 +53,7 @@ void *nw_mem_huge(nw_mem *m, size_t bytes) {
   return from + colour;
 }
 
-// Allocates a block from the heap. A block of 0 bytes has memory, too, so that data can point to it.
+// Allocates a block from the heap. A block of 0 bytes has memory, too, so that pointers to it are valid.
 static block *heap_block(size_t bytes) {
   size_t all = ((bytes ? bytes : 1) + 2 * ALIGN - 1) / ALIGN * ALIGN;
   char *p = aligned_alloc(ALIGN, all);
@@ -69,7 +70,8 @@ static void destroy(block *b) {
     free(b->base);
 }
 
-// Returns the first kept block that is large enough but not much larger than twice the request.
+// Returns the first kept block that is large enough but not much larger than twice the request. Returns NULL if there
+// is none.
 static block *reuse(nw_mem *m, size_t bytes) {
   for (block **at = &m->free_block; *at; at = &(*at)->next) {
     block *b = *at;

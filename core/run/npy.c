@@ -45,7 +45,7 @@ static bool take(const char **at, const char *text) {
   return true;
 }
 
-// Reads a string in single or double quotes, without escapes: finds its start and its length.
+// Reads a string in single or double quotes, without escapes. Sets *begin to its first character and *n to its length.
 static bool read_string(const char **at, const char **begin, size_t *n) {
   const char *s = skip_space(*at);
   if (*s != '\'' && *s != '"') return false;
@@ -176,7 +176,7 @@ static const char *read_data(nw_ctx *c, FILE *f, const npy *h, nw_array *a) {
 }
 
 // Compares the shape with the size of the file, before memory is allocated. Returns an error message or NULL. The size
-// of a pipe is unknown, so it is not checked.
+// of a pipe is unknown, so a pipe is not checked.
 static const char *fits(FILE *f, const npy *h) {
   long here = ftell(f);
   if (here < 0 || fseek(f, 0, SEEK_END)) return NULL;
@@ -209,7 +209,7 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
                                path, wrong);
 }
 
-// Pads the header so that the data starts at a multiple of 64.
+// Adds the header, which is padded so that the data starts at a multiple of 64 bytes.
 static void add_header(nw_file *f, const nw_array *a, const code *k) {
   nw_str b = {0};
   nw_str_fmt(&b, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", k->bytes == 1 ? '|' : '<', k->kind,
@@ -224,7 +224,7 @@ static void add_header(nw_file *f, const nw_array *a, const code *k) {
   nw_str_free(&b);
 }
 
-// Saves a tensor. The format has no bf16, so such tensors are rejected.
+// Saves a tensor. The format has no bf16, so tensors of bf16 are rejected.
 bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path) {
   const code *k = NULL;
   nw_str why = {0};

@@ -7,8 +7,9 @@
 
 #define MODULE "nestwright-jit.so"
 
-// Finds a file that belongs to this library, in a build tree or installed. Its path is in the environment variable; if
-// that is not set, the file is next to the library.
+// Finds a file that belongs to this library, in a build tree or in an installation. If the environment variable is set,
+// it contains the path. Otherwise, the file is searched in the folder of the library, and in the folders lib, bin and
+// libexec beside it. Returns false if no file is found.
 bool nw_find_library(const char *variable, const char *name, char *path, size_t n) {
   static const char *const places[] = {"/", "/../lib/", "/../bin/", "/../libexec/"};
   const char *given = getenv(variable);
@@ -24,7 +25,7 @@ bool nw_find_library(const char *variable, const char *name, char *path, size_t 
   return false;
 }
 
-// Symbols are local, so that they do not clash with another copy of LLVM in the process.
+// Opens the module. Its symbols are local, so that they do not clash with another copy of LLVM in the process.
 static void *open_module(void) {
   char path[4096];
   return nw_find_library("NESTWRIGHT_JIT", MODULE, path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -35,8 +36,8 @@ static const char *dlerror_text(void) {
   return why ? why : "there is no such file";
 }
 
-// LLVM ends the process if it gets no memory, so the available memory is checked first. Measured with LLVM 19: opening
-// needs 185 MB of address space, and compiling 50,000 instructions needs 32 MB.
+// LLVM ends the process if it gets no memory, so the available memory is checked first. With LLVM 19, opening needs 185
+// MB of address space, and compiling 50,000 instructions needs 32 MB.
 enum { TO_OPEN = 224 << 20, TO_COMPILE = 24 << 20, AN_INSTRUCTION = 1024 };
 
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions) {

@@ -1,19 +1,20 @@
-// Measures the peak of this machine, with a loop of independent fused multiply-adds, and its clock frequency.
+// Measures the peak rate of floating-point operations of this machine, with a loop of independent fused multiply-adds.
+// Also measures the clock frequency.
 #include "run/guard.h"
 #include "run/series.h"
 #include "hw/hw.h"
 #include <stdlib.h>
 
 #define ROUNDS 20000
-#define SAMPLE_SECONDS 2e-3 // with one thread
-#define TEAM_SECONDS 1e-2 // with several threads: long compared with the time to start threads on a busy machine
+#define SAMPLE_SECONDS 2e-3 // seconds of a sample with one thread
+#define TEAM_SECONDS 1e-2 // seconds with several threads: much longer than starting threads takes on a busy machine
 #define ADDS (64 * 125000)
 #define SAMPLES 12
-#define CHAINS 24 // independent accumulators: two units with a latency of four need eight at least
+#define CHAINS 24 // number of independent accumulators: two units with a latency of four cycles need at least eight
 
 #if defined __x86_64__
 
-// Registers are named explicitly: some compilers spill an array of vectors, which would halve the result.
+// Registers are named explicitly, because some compilers spill an array of vectors. Spilling would halve the rate.
 #define EACH(registers, text) ".irp r, " registers "\n\t" text "\n\t.endr\n\t"
 #define FIRST12 "0,1,2,3,4,5,6,7,8,9,10,11"
 #define FIRST24 FIRST12 ",12,13,14,15,16,17,18,19,20,21,22,23"
@@ -58,7 +59,7 @@ static int64_t add_chain(int64_t rounds) {
 
 typedef void (*fma_loop)(int64_t rounds);
 
-// Returns the loop with the widest vectors, and the number of lanes of such a vector for the type.
+// Returns the loop with the widest vectors, and sets *lanes to the number of elements in one of these vectors.
 static fma_loop widest(nw_dtype type, int *lanes) {
   static const fma_loop loops[][3] = {{f32_sse, f32_avx2, f32_avx512}, {f64_sse, f64_avx2, f64_avx512}};
   int width = __builtin_cpu_supports("avx512f")                                 ? 2
@@ -114,12 +115,12 @@ bool nw_peak_flops(nw_ctx *c, nw_dtype type, int threads, nw_rates *out) {
   p.job.times = fits(p.job.loop, p.job.frame.threads > 1 ? TEAM_SECONDS : SAMPLE_SECONDS);
   p.work = 2.0 * ROUNDS * p.job.times * CHAINS * lanes * p.job.frame.threads;
   *out = (nw_rates){0};
-  if (!(rate(&p) > 0)) return false; // also prepares the team
+  if (!(rate(&p) > 0)) return false; // the first call also creates the threads
   return nw_rates_of(c, &(nw_subject){p.job.frame.threads, rate, &p, NULL}, SAMPLES, out);
 }
 
-// Returns the cycles per second while this core computes, measured with a chain of dependent additions of one cycle
-// each.
+// Returns the cycles per second of this core while it computes. They are measured with a chain of dependent additions,
+// which take one cycle each.
 double nw_core_hz(void) {
   double rate[12];
   for (int i = 0; i < NW_COUNT(rate); i++) {
@@ -131,8 +132,9 @@ double nw_core_hz(void) {
   return nw_rates_peak(&(nw_rates){.n = NW_COUNT(rate), .rate = rate});
 }
 
-// Returns the ratio of the measured peak of one thread to the peak of two full-width units. It detects a peak loop that
-// spills registers: its result would be too low, and every kernel would look too good in comparison.
+// Returns the ratio of the measured peak of one thread to the peak of two full-width units. A small ratio shows that
+// the peak loop spills registers. Its result is then too low, and every kernel looks too good in comparison. Returns 0
+// on failure.
 double nw_peak_vs_ports(nw_ctx *c) {
   int lanes;
   widest(NW_F32, &lanes);

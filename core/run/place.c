@@ -1,4 +1,4 @@
-// Makes copies of arrays at chosen places in memory, and tells how many bytes lie on huge pages.
+// Makes copies of arrays at chosen places in memory, and finds out how many bytes are on huge pages.
 #include "run/session.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static bool is_place(nw_ctx *c, const nw_address *p, nw_dtype t) {
 }
 
 // Returns the first address from `p` that is an odd multiple of the alignment, plus the offset. An even multiple would
-// be aligned better than asked for.
+// have a larger alignment than requested.
 static char *placed(char *p, const nw_address *place) {
   uintptr_t align = (uintptr_t)place->align, mask = 2 * align - 1;
   return p + ((align - (uintptr_t)p) & mask) + place->offset;

@@ -28,27 +28,30 @@ typedef struct nw_jit_api {
   // Returns the code as text, for any target that LLVM supports. `what` is "llvm", "llvm-plain" or "asm"; for any other
   // name, returns NULL.
   char *(*text)(nw_jit *j, const nw_exec *e, int opt, const char *what);
-  // Returns an object file for a linker, with `entry` as the name of its public function; heap.
+  // Returns an object file for a linker, with `entry` as the name of its public function. The object file is on the
+  // heap. Returns NULL, with a message in `error`, on failure.
   char *(*object)(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
   size_t (*bytes)(const nw_machine_code *m); // size of the instructions
   void (*free)(nw_machine_code *m);
-  const char *(*cpu)(nw_jit *j, const nw_target *t); // LLVM's name of the CPU of a target; NULL: of this host
+  // Returns LLVM's name of the CPU of a target, or of this host if t is NULL.
+  const char *(*cpu)(nw_jit *j, const nw_target *t);
 } nw_jit_api;
 typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
 
-// Runs native code under guard: an interrupt or a crash ends the call and leaves a diagnostic, but the session
-// continues.
+// Runs native code. An interrupt or a crash ends only the call, and the session continues. Returns false, with a
+// diagnostic, if the call did not run to its end.
 bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f);
-bool nw_guarded_call_within(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds); // NW_ELIMIT if it takes longer
+// Like nw_guarded_call, but fails with NW_ELIMIT if the call takes longer.
+bool nw_guarded_call_within(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds);
 void nw_guard_install(nw_ctx *c); // installs signal handlers; every call checks that they are still installed
-// The handler of SIGINT should call this first. If native code is running, it requests that the code stop, and returns
-// true.
+// The handler of SIGINT should call this function first. If native code is running, the function requests that the code
+// stops, and returns true.
 NW_API bool nw_guard_interrupt(void);
 
-// Generated code calls these before and after a function that must not be left by a jump.
+// Generated code calls these functions before and after a function that must not be left by a jump.
 NW_API void nw_callee_begin(void);
 NW_API void nw_callee_end(void);
 
 NW_API void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
-double nw_now(void); // seconds, monotonic
+double nw_now(void); // seconds of a monotonic clock
 double nw_cpu_now(void); // CPU seconds of the calling thread

@@ -1,5 +1,5 @@
-// Private to run/jit*: one LLJIT per session, one resource tracker per kernel, and a cache of objects by the content of
-// their programs.
+// Declares the parts of the JIT. Only run/jit includes this header. A session has one LLJIT, each kernel has a resource
+// tracker, and a cache has the objects of the programs that were compiled before.
 #pragma once
 #include "run/run.h"
 #include <llvm-c/LLJIT.h>
@@ -11,8 +11,8 @@ typedef struct nwo_key {
   uint64_t a, b;
 } nwo_key;
 
-// Object code in the cache, under a hash of its program. In memory, the newest object is first. Objects are also on
-// disk if NESTWRIGHT_CACHE names a directory.
+// Object code in the cache. The key is a hash of the program. In memory, the newest object is first. Objects are also
+// on disk if NESTWRIGHT_CACHE names a directory.
 typedef struct nwo_object {
   struct nwo_object *next;
   nwo_key key;
@@ -21,7 +21,7 @@ typedef struct nwo_object {
 } nwo_object;
 typedef struct nwo_disk {
   size_t bytes; // estimated bytes of the objects in the directory
-  bool counted, refused;
+  bool counted, refused; // `counted`: true if `bytes` is known; `refused`: true if a problem of the directory was reported
   int told; // number of messages printed
 } nwo_disk;
 typedef struct nwo_cache {
@@ -29,11 +29,11 @@ typedef struct nwo_cache {
   size_t bytes;
   nwo_disk disk;
 } nwo_cache;
-LLVMMemoryBufferRef nwo_cache_get(nwo_cache *c, nwo_key key); // a copy, or NULL
+LLVMMemoryBufferRef nwo_cache_get(nwo_cache *c, nwo_key key); // returns a copy, or NULL if there is no object
 void nwo_cache_put(nwo_cache *c, nwo_key key, const char *data, size_t size);
 void nwo_cache_drop(nwo_cache *c, nwo_key key); // removes an object that is not valid code
 void nwo_cache_free(nwo_cache *c);
-nwo_object *nwo_disk_read(nwo_disk *d, nwo_key key); // NULL if there is no usable object
+nwo_object *nwo_disk_read(nwo_disk *d, nwo_key key); // returns NULL if there is no usable object
 void nwo_disk_write(nwo_disk *d, const nwo_object *o);
 void nwo_disk_forget(nwo_disk *d, nwo_key key);
 nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt);
@@ -41,7 +41,7 @@ nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt);
 typedef struct nwo_maker { // LLVM's code generators for a target
   struct nwo_maker *next;
   char *triple, *cpu, *features;
-  LLVMTargetMachineRef machine[NWO_LEVELS]; // for each level; made at its first use
+  LLVMTargetMachineRef machine[NWO_LEVELS]; // for each level; made when it is first used
 } nwo_maker;
 
 struct nw_jit {
@@ -67,11 +67,11 @@ struct nw_machine_code {
 
 nwo_maker *nwo_maker_of(nw_jit *j, const nw_target *t);
 LLVMTargetMachineRef nwo_machine(nwo_maker *m, int opt);
-// Builds the module of a program. NULL and a message on failure.
+// Builds the module of a program. Returns NULL, with a message in `error`, on failure.
 LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, const char *name, char *error,
                          size_t n);
 
-typedef struct nwo_finish { // what is done with a module
+typedef struct nwo_finish { // a module to optimise, and the code that is generated from it
   nwo_maker *maker;
   int opt;
   LLVMModuleRef module;
@@ -82,11 +82,13 @@ typedef struct nwo_finish { // what is done with a module
   size_t n;
   bool good;
 } nwo_finish;
-// Optimises the module and generates code. Reports the progress if this takes long. False and a message on failure.
+// Optimises the module and generates code. Reports the progress if this takes long. Returns false, with a message in
+// x->error, on failure.
 bool nwo_finished(const nw_exec *e, nwo_finish *x);
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what);
 char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
-// Sets the message, unless there is one already.
+// Writes the message to `error` if `error` is empty.
 void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4);
-// Consumes the error; copies its message to `error` unless there is a message already.
+// Returns true if e is NULL. Otherwise disposes of e, writes its message to `error` if `error` is empty, and returns
+// false.
 bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n);

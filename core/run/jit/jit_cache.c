@@ -9,7 +9,7 @@
 
 #define MEMORY_MOST ((size_t)64 << 20)
 
-// Writes a text that identifies this build of the module: another build, or one with an injected fault, may generate
+// Adds a text that identifies this build of the module. Another build, or a build with an injected fault, may generate
 // different code.
 static void build_identity(nw_str *b) {
   Dl_info info;
@@ -64,7 +64,7 @@ static void keep(nwo_cache *c, nwo_object *o) {
   }
 }
 
-// Removes the object from the list without freeing it.
+// Removes the object from the list and returns it. Returns NULL if the object is not in the list.
 static nwo_object *take(nwo_cache *c, nwo_key key) {
   for (nwo_object **at = &c->first; *at; at = &(*at)->next) {
     nwo_object *o = *at;

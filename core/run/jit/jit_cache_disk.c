@@ -1,6 +1,6 @@
-// Keeps object code on disk, in the directory that NESTWRIGHT_CACHE names. The code is run unchecked. So the directory
-// and each file are opened without following links; they must belong to the user, and nobody else may be able to write
-// them.
+// Keeps object code on disk, in the directory that NESTWRIGHT_CACHE names. The code is run without further checks. So
+// the directory and each file are opened without following links. They must belong to the user, and nobody else may be
+// able to write to them.
 #include "base/file.h"
 #include "run/jit/jit.h"
 #include <dirent.h>
@@ -16,7 +16,8 @@
 
 enum { NAME = 40, MOST_TOLD = 4 };
 
-// The header before the object. The checksum covers the key, so that an object under another object's name is rejected.
+// The header before the object. The checksum covers the key, so that an object in a file with another object's name is
+// rejected.
 typedef struct head {
   char magic[8];
   nwo_key key;
@@ -33,16 +34,16 @@ static void name_of(char *name, nwo_key k) {
   snprintf(name, NAME, "%016lx%016lx.o", (unsigned long)k.a, (unsigned long)k.b);
 }
 
-// Prints to standard error why the cache is not used, for the first few problems; the program is then compiled without
-// the cache.
+// Prints the reason why the cache is not used to standard error, for the first few problems. The program is then
+// compiled without the cache.
 static void tell(nwo_disk *d, nw_str *why) {
   const char *dir = getenv("NESTWRIGHT_CACHE");
   if (why->s && d->told++ < MOST_TOLD) fprintf(stderr, "nestwright: not cached in %s: %s\n", dir, why->s);
   nw_str_free(why);
 }
 
-// Returns the path of the directory, without a slash at its end, because with a slash a link would be followed. NULL if
-// there is no cache.
+// Returns the path of the directory, on the heap. Slashes at its end are removed, because the system follows a link if
+// the path ends in a slash. Returns NULL if there is no cache.
 static char *directory(void) {
   const char *d = getenv("NESTWRIGHT_CACHE");
   if (!d || !*d) return NULL;
@@ -130,9 +131,9 @@ static entry *list_objects(DIR *at, int *n) {
   return all;
 }
 
-// If the objects would exceed the limit with the new one, removes the oldest objects, until all of them and the new one
-// take at most three quarters of the limit. The total is read from the directory once and then updated, so objects that
-// other processes add are not counted before the next reading.
+// If the old objects and a new object of `more` bytes exceed the limit, removes the oldest objects. The remaining
+// objects and the new object then take at most three quarters of the limit. The total is read from the directory once
+// and then updated, so objects that other processes add are not counted before the next reading.
 static void make_room(nwo_disk *d, int dir, size_t more) {
   if (d->counted && d->bytes + more <= DISK_MOST) return;
   int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;

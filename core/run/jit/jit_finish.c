@@ -1,5 +1,5 @@
-// Optimises modules and generates their code. For a large program this takes seconds; another thread then does it, so
-// that this thread can report the progress.
+// Optimises modules and generates their code. For a large program, this takes seconds. Another thread then does the
+// work, so that this thread can report the progress.
 #include "run/jit/jit.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
@@ -9,9 +9,9 @@
 #include <time.h>
 
 enum {
-  LARGE = 2000, // estimated instructions from which compiling may take a second
+  LARGE = 2000, // compiling at least this many estimated instructions may take a second
   STACK = 16 << 20, // bytes of the thread's stack; LLVM recurses deeply in large functions
-  LOOK_MS = 100, // time between two reports
+  LOOK_MS = 100, // milliseconds between two reports
 };
 
 // LLVM's passes for each level. The schedule determines loops, vectors and registers, so LLVM only simplifies scalar
@@ -47,7 +47,7 @@ static void *finish(void *of) {
   return NULL;
 }
 
-// Starts the thread. It takes no signals, because an interrupt is meant for the thread that waits.
+// Starts the thread. All signals are blocked in it, because the thread that waits must get the interrupts.
 static bool start(pthread_t *thread, nwo_finish *x) {
   pthread_attr_t attr;
   sigset_t all, before;

@@ -18,7 +18,8 @@ static char *contents(LLVMMemoryBufferRef b) {
   return nw_str_take(&s);
 }
 
-// Returns the optimised module, or its assembly.
+// Returns the text of the optimised module or, if `as_asm` is true, of its assembly. Returns an error message on
+// failure.
 static char *optimised(const nw_exec *e, nwo_finish *x, bool as_asm) {
   LLVMTargetMachineRef tm = nwo_machine(x->maker, x->opt);
   if (!as_asm) return nwo_finished(e, x) ? own(LLVMPrintModuleToString(x->module)) : nw_xstrdup(x->error);
@@ -30,8 +31,8 @@ static char *optimised(const nw_exec *e, nwo_finish *x, bool as_asm) {
   return good ? contents(x->out) : nw_xstrdup(x->error);
 }
 
-// Returns a view: "llvm" is the optimised module, "llvm-plain" the module before optimisation, "asm" the assembly. NULL
-// for other names.
+// Returns a view: "llvm" is the optimised module, "llvm-plain" the module before optimisation, "asm" the assembly.
+// Returns an error message on failure, and NULL for other names.
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what) {
   bool plain = !strcmp(what, "llvm-plain"), as_asm = !strcmp(what, "asm");
   if (!plain && !as_asm && strcmp(what, "llvm")) return NULL;
@@ -48,8 +49,8 @@ char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what) {
   return text;
 }
 
-// Makes a code generator for shared libraries, which use the small code model. The JIT does not, since its memory may
-// be at any address.
+// Makes a code generator for shared libraries, which use the small code model. The JIT does not use this model, because
+// its memory may be at any address.
 static LLVMTargetMachineRef library_machine(nwo_maker *m, int opt) {
   LLVMTargetMachineRef tm = nwo_machine(m, opt);
   return LLVMCreateTargetMachine(LLVMGetTargetMachineTarget(tm), m->triple, m->cpu, m->features,
