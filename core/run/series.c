@@ -1,16 +1,17 @@
 // Takes series of samples.
 //
-// Two moments differ more than two samples of one moment, so a series consists of batches with pauses between them. A
-// sample in which a thread could not run all the time (watch.c) is taken again, until there have been too many of them.
+// Samples that are taken at different times differ more than consecutive samples. So a series consists of batches with
+// pauses between them. A sample is disturbed if a thread could not run all the time (watch.c). Disturbed samples are
+// taken again, up to a limit.
 #include "run/series.h"
 #include "run/watch.h"
 #include <stdlib.h>
 #include <time.h>
 
 #define BATCHES 4
-#define PAUSE_SECONDS 5e-3 // between batches
+#define PAUSE_SECONDS 5e-3 // seconds of a pause between batches
 #define LOST 0.02 // a sample is disturbed if a thread lost more than this share of its time
-#define MOST_RETAKEN 6 // disturbed samples for each sample that is wanted
+#define MOST_RETAKEN 6 // limit on the disturbed samples for each sample that is wanted
 #define RETAKE_SECONDS 1.0 // no sample is taken again after this time
 #define MOST_SAMPLES 100000
 
@@ -42,7 +43,7 @@ typedef struct series {
   const nw_subject *subject;
   nw_watch watch;
   list clean, other; // undisturbed and disturbed samples
-  int batch; // the first clean sample of the current batch
+  int batch; // index of the first clean sample of the current batch
   double lo, hi; // least and greatest median of a batch
 } series;
 
@@ -66,8 +67,8 @@ static void pause_for(double seconds) {
   nanosleep(&t, NULL);
 }
 
-// Takes a sample of each subject. If one of them is disturbed, all count as disturbed, so that every subject has as many
-// samples from each moment. *clean: whether none was disturbed.
+// Takes a sample of each subject. If one sample is disturbed, all of them count as disturbed, so that the subjects have
+// equally many samples from each time. Sets *clean to true if no sample was disturbed. Returns false if a sample fails.
 static bool one_round(int n, series *s, double *value, bool *clean) {
   *clean = true;
   for (int i = 0; i < n; i++) {
@@ -102,7 +103,7 @@ static bool take_all(nw_ctx *c, int n, series *s, int count, double min_seconds)
   return good;
 }
 
-// Uses the clean samples if they are at least half of those wanted; otherwise adds disturbed samples.
+// Stores the clean samples in *out. If they are fewer than half of `count`, adds disturbed samples.
 static void finish(series *s, int count, nw_samples *out) {
   bool disturbed = 2 * s->clean.n < count;
   *out = (nw_samples){.retaken = s->other.n, .disturbed = disturbed, .drift = s->hi - s->lo};

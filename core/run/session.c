@@ -2,7 +2,8 @@
 #include "run/session.h"
 #include <stdlib.h>
 
-// The library nestwright-jit stays loaded: unloading LLVM is not safe, and another session may need it.
+// Frees the state of a session. The library nestwright-jit stays loaded, because unloading LLVM is not safe and another
+// session may need it.
 static void session_free(void *data) {
   nw_session *s = data;
   if (s->jit) s->api->close(s->jit);

@@ -1,8 +1,8 @@
 // Measures the cost of starting a team and waiting for it: the minimum of a few runs without work.
 //
 // If other processes keep the cores busy, a run lasts until the scheduler has given every thread a core. This takes
-// milliseconds, which are not the cost of the team. After a pause, threads get cores sooner. If that does not help, the
-// cost stays unknown until the next query.
+// milliseconds, which are not the cost of the team. After a pause, threads get cores sooner. If a pause does not help,
+// the cost stays unknown until the next query.
 #include "run/guard.h"
 #include "run/run.h"
 #include <pthread.h>
@@ -38,7 +38,8 @@ static double measure(int threads) {
   return 0;
 }
 
-// Returns the cost in seconds: 0 if it is unknown because the machine is busy; negative if there is only one core.
+// Returns the cost in seconds. Returns 0 if the cost is unknown because the machine is busy, and -1 if there is only
+// one core.
 static double spawn_seconds(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static double known;

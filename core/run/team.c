@@ -1,5 +1,5 @@
 // Runs functions on a team of threads. These are the threads of OpenMP. ThreadSanitizer does not understand libgomp, so
-// a build with it uses a separate pool of threads.
+// a build with ThreadSanitizer uses a separate pool of threads.
 #include "run/guard.h"
 #include <omp.h>
 #include <pthread.h>
@@ -25,7 +25,8 @@ typedef struct team {
 static team pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
 
-// The function of a thread: it takes part, as thread number `t`, in every parallel region after its creation.
+// The function of thread t of the pool. The thread takes part in every later call of nw_team_run with more than t
+// threads.
 static void *work(void *number) {
   int t = (int)(intptr_t)number;
   pthread_mutex_lock(&pool.lock);
@@ -44,7 +45,7 @@ static void *work(void *number) {
   return NULL;
 }
 
-// The teams of several sessions run one after another.
+// Runs fn on threads of the pool. The teams of several sessions run one after another.
 void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg) {
   static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&turn);
@@ -95,7 +96,7 @@ static bool can_make(int threads) {
   return made == threads;
 }
 
-// The threads inherit a mask that blocks the user's signals.
+// New threads inherit the signal mask, so the signals that the user may send are blocked first.
 bool nw_team_prepare(int threads) {
   static __thread int prepared;
   if (prepared == threads) return true;

@@ -1,4 +1,4 @@
-// Has the function that generated code calls for a parallel loop.
+// Implements nw_parallel_for, which generated code calls for a parallel loop.
 #include "base/share.h"
 #include "run/guard.h"
 #include "run/log.h"
@@ -51,7 +51,7 @@ static void run_team(nw_frame *f, region *r) {
   if (f->runtime) nw_guard_back(f->runtime);
 }
 
-// Runs the loop with logging: a wrapper replaces its body.
+// Runs the loop and logs it. The body of the loop is replaced by nw_log_body, which calls it.
 static void run_logged(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
   nw_logged logged = {body, captured, 0};
   region r = {.frame = f, .body = nw_log_body, .captured = &logged, .n = n, .chunk = chunk, .threads = f->threads};

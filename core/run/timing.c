@@ -1,8 +1,8 @@
 // Measures the run time of kernels.
 //
-// A sample is the average wall-clock time of one call, over as many consecutive calls as take a millisecond. The calls
-// of a sample run in one guarded call, whose cost is not counted. If caches are emptied before each call, each call is
-// measured by itself, and the time to read the clock is subtracted.
+// A sample is the average wall-clock time of one call, over as many consecutive calls as take about a millisecond. The
+// calls of a sample run in one guarded call. The cost of the guarded call is not counted. If caches are emptied before
+// each call, each call is measured by itself, and the time to read the clock is subtracted.
 #include "run/evict.h"
 #include "run/series.h"
 #include "run/watch.h"
@@ -12,16 +12,16 @@
 #define SAMPLE_SECONDS 1e-3
 #define USUAL_REPS 10
 #define CLOCK_READINGS 101
-#define MOST_ALIGN ((uintptr_t)2 << 20) // a better alignment is not told
+#define MOST_ALIGN ((uintptr_t)2 << 20) // a larger alignment is recorded as this one
 
 typedef struct batch {
-  nw_frame frame; // must be first, since the entry gets its address
+  nw_frame frame; // must be the first field, because run_batch gets its address as the address of the batch
   nw_entry entry;
   int64_t times;
   double seconds;
 } batch;
 
-// The fence waits for the stores of the calls, which may still be on their way to the caches.
+// Runs the calls and measures their time. The fence waits until the stores of the calls have reached the caches.
 static void run_batch(nw_frame *f) {
   batch *b = (batch *)f;
   double start = nw_now();
@@ -48,7 +48,7 @@ double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit) 
 
 static void do_nothing(nw_frame *f) { (void)f; }
 
-// Returns how long a batch of one call takes that does nothing.
+// Returns the seconds that a batch of one call takes if the call does nothing.
 static double clock_seconds(void) {
   double reading[CLOCK_READINGS];
   for (int i = 0; i < CLOCK_READINGS; i++) {
@@ -62,7 +62,7 @@ static double clock_seconds(void) {
 }
 
 typedef struct subject { // a kernel that is measured
-  nw_evictor evictor; // with the kernel
+  nw_evictor evictor; // the kernel, its arguments and the way to empty the caches
   double clock;
   int64_t times; // calls in a sample
 } subject;
@@ -84,8 +84,8 @@ static double once(void *env) {
   return s->evictor.chill ? cold_calls(s, s->times) : nw_warm_calls(s->evictor.k, s->times);
 }
 
-// Warms up, and finds the number of calls in a sample. The first call also makes the threads, which then empty the
-// caches of their cores. False on failure.
+// Warms up, and finds the number of calls in a sample. The first call also makes the threads, because they empty the
+// caches of their cores. Returns false on failure.
 static bool calibrate(subject *s) {
   if (nw_warm_calls(s->evictor.k, 1) < 0) return false;
   for (s->times = 1;;) {
@@ -129,7 +129,7 @@ static int most_threads(int n, const subject *s) {
   return most;
 }
 
-// Measures kernels whose calls have begun.
+// Measures kernels for which nw_kernel_begin was called.
 static bool measure(int n, subject *s, int reps, double min_seconds, const nw_conditions *how, nw_time *out) {
   nw_ctx *c = s[0].evictor.k->ctx;
   nw_subject *of = nw_xcalloc((size_t)n, sizeof *of);
@@ -150,7 +150,8 @@ static bool measure(int n, subject *s, int reps, double min_seconds, const nw_co
 
 static const nw_conditions usual;
 
-// Takes at least `reps` samples (0: the default number), and more until min_seconds have passed.
+// Measures a kernel. Takes at least `reps` samples, and more until min_seconds have passed. If `reps` is 0, takes the
+// default number.
 bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, const nw_conditions *how,
                     nw_time *out) {
   *out = (nw_time){0};

@@ -1,10 +1,10 @@
-// Watches a team of threads during a measurement.
+// Finds out how long the threads of a team could not run during a measurement.
 //
-// Linux counts for each thread how long it was ready but had to wait for a core (the second number in
-// /proc/self/task/TID/schedstat). For the thread that takes the measurement, there is a second number: its wall-clock
-// time minus its CPU time. This number also includes the time that a hypervisor took. A team of one thread never sleeps
-// while it is measured, so all of this difference is a disturbance. In a larger team, that thread also waits for the
-// other threads, so only Linux's count is used.
+// Linux counts, for each thread, the time in which the thread was ready but had to wait for a core. It is the second
+// number in /proc/self/task/TID/schedstat. If the team has one thread, the wall-clock time minus the CPU time of this
+// thread is also used, because this difference includes the time that a hypervisor took. A single thread never sleeps
+// while it is measured, so the whole difference is a disturbance. In a larger team, a thread also waits for the other
+// threads, so only Linux's count is used.
 #include "run/watch.h"
 #include "run/guard.h"
 #include "hw/hw.h"
@@ -35,9 +35,9 @@ void nw_team_ids(int threads, int *id) {
 
 // ---- places
 
-// Returns, for each thread, the core on which it runs during a sample, and after these, for each thread, its usual
-// cores. Returns NULL, so that threads are not moved, unless cores are given, or there are several threads and as many
-// cores.
+// Returns an array on the heap. It contains, for each thread, the core on which the thread runs during a sample, and
+// then, for each thread, its usual cores. If `given` is NULL, the process must have several threads and the same number
+// of cores. Otherwise returns NULL, and threads are not moved.
 static cpu_set_t *places_of(const nw_watch *w, const int *given) {
   cpu_set_t all;
   if (w->threads < 1 || sched_getaffinity(0, sizeof all, &all)) return NULL;
@@ -51,14 +51,15 @@ static cpu_set_t *places_of(const nw_watch *w, const int *given) {
   return places;
 }
 
-// Puts each thread on its own core (from = 0), or back (from = threads). Threads stay on their cores only during a
-// sample. No memory is requested during a sample, because a failed request would leave the threads there.
+// Puts each thread on its own core if `from` is 0, and back on its usual cores if `from` is the number of threads.
+// Threads stay on their own cores only during a sample. No memory is requested during a sample, because a failed
+// request would end the call and leave the threads on these cores.
 static void put(const nw_watch *w, int from) {
   const cpu_set_t *places = w->places;
   for (int t = 0; places && t < w->threads; t++) sched_setaffinity(w->id[t], sizeof *places, &places[from + t]);
 }
 
-// Writes the CPUs of a set as Linux does: "0-3,8".
+// Writes the CPUs of a set in the form of Linux, for example "0-3,8".
 static void write_cpus(nw_str *b, const cpu_set_t *set) {
   for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     int last = cpu;
@@ -99,7 +100,7 @@ bool nw_places_check(nw_ctx *c, int threads, int n, const int *cpu) {
 
 void nw_watch_open(nw_watch *w, int threads, const int *cpu) {
   *w = (nw_watch){.threads = threads};
-  if (threads > nw_host()->cores) w->threads = 0; // its threads always wait for each other
+  if (threads > nw_host()->cores) w->threads = 0; // the threads always wait for each other, so the team is not watched
   threads = w->threads;
   w->id = nw_xcalloc((size_t)threads + 1, sizeof *w->id);
   w->file = nw_xcalloc((size_t)threads + 1, sizeof *w->file);

@@ -1,25 +1,28 @@
-// Tells whether other work disturbed a measurement.
+// Declares functions that find out whether other work disturbed a measurement.
 #pragma once
 #include "run/run.h"
 
 typedef struct nw_watch {
   int threads;
-  int *file; // for each thread its statistics of the scheduler; -1 if the system has none
+  int *file; // for each thread, the file of its scheduler statistics; -1 if there is none
   int *id; // kernel thread ids
   int64_t *delay; // nanoseconds that the thread had waited for a core when the sample began
-  double wall, cpu; // when the sample began
-  void *places; // for each thread its core during a sample, then its usual cores; NULL if threads are not moved
+  double wall, cpu; // wall-clock time and CPU time when the sample began, in seconds
+  void *places; // the result of places_of (watch.c); NULL if threads are not moved
 } nw_watch;
 
-void nw_team_ids(int threads, int *id); // the kernel's ids of the threads of a team, which must have been prepared
+// Stores the kernel's ids of the threads of a team. nw_team_prepare must have created the threads.
+void nw_team_ids(int threads, int *id);
 
-// Begins to watch a team of threads, which must have been prepared. During a sample, each thread of a team that has as
-// many threads as there are cores stays on its own core. cpu: other places, for each thread; NULL if there are none.
+// Begins to watch a team of threads, which nw_team_prepare must have created. If `cpu` is not NULL, it has a CPU for
+// each thread, on which the thread runs during a sample. If `cpu` is NULL and the team has as many threads as there are
+// cores, each thread runs on its own core during a sample.
 void nw_watch_open(nw_watch *w, int threads, const int *cpu);
 void nw_watch_close(nw_watch *w);
 void nw_watch_begin(nw_watch *w); // begins a sample
-// Ends the sample. Returns the largest share of its wall-clock time in which a thread could not run, although it had
-// work: others had its core, or the hypervisor had it.
+// Ends the sample. For each thread, there is a share of the wall-clock time in which the thread had work but could not
+// run, because another thread or the hypervisor had its core. Returns the largest share.
 double nw_watch_end(nw_watch *w);
-// True if there is one place for each thread, and each is another CPU that this process may use.
+// True if there is one CPU for each thread, and the CPUs are different and may be used by this process. Otherwise there
+// is a diagnostic.
 bool nw_places_check(nw_ctx *c, int threads, int n, const int *cpu);

@@ -21,7 +21,7 @@ typedef struct nwo_object {
 } nwo_object;
 typedef struct nwo_disk {
   size_t bytes; // estimated bytes of the objects in the directory
-  bool counted, refused; // `counted`: true if `bytes` is known; `refused`: true if a problem of the directory was reported
+  bool counted, refused; // counted: true if `bytes` is known; refused: true if the directory caused an error
   int told; // number of messages printed
 } nwo_disk;
 typedef struct nwo_cache {

@@ -1,4 +1,5 @@
-// nestwright-worker: runs jobs from a socket, one at a time, until the socket is closed. See run/worker.h.
+// The program nestwright-worker. It gets jobs from a socket and runs them one at a time, until the socket is closed.
+// See run/worker/worker.h.
 #include "run/worker/worker.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -56,7 +57,7 @@ static bool read_all(void *data, size_t n) {
   return true;
 }
 
-// ---- crashes: report the address, then die from the signal
+// ---- crashes: report the address, then end by the signal
 
 static void locate(nw_wire_reply *r, const char *address) {
   r->segment = -1;
@@ -162,7 +163,7 @@ static void say(nw_wire_reply *r, nw_wire_outcome outcome, const char *text) {
   if (outcome) snprintf(r->text, sizeof r->text, "%s", text ? text : "?");
 }
 
-// Runs a job. The library is closed afterwards, since its file may have changed when the next job runs.
+// Runs a job. The library is closed after the job, because its file may change before the next job.
 static void run(job *j, nw_wire_reply *r) {
   void *library = dlopen(j->library, RTLD_NOW | RTLD_LOCAL);
   if (!library) return say(r, NW_WIRE_NO_LIBRARY, dlerror());

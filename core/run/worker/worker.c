@@ -1,5 +1,5 @@
-// The session's side of the worker: it spawns the worker at first use, sends it jobs, and kills it if it does not
-// answer.
+// The session's side of the worker. It starts the worker when it is first needed, sends jobs to the worker, and kills
+// the worker if it does not answer.
 #include "run/worker/worker.h"
 #include "run/kernel.h"
 #include <errno.h>
@@ -113,7 +113,8 @@ int nw_worker_pid(nw_ctx *c) {
 
 typedef enum heard { HEARD, CLOSED, LATE, STOPPED } heard;
 
-// Reads n bytes, and checks regularly for an interrupt.
+// Reads n bytes, and checks regularly for an interrupt. Returns LATE if the bytes do not arrive before the time
+// `until`.
 static heard hear(nw_ctx *c, int fd, void *data, size_t n, double until) {
   for (char *at = data; n;) {
     if (c->interrupted) return STOPPED;
@@ -140,8 +141,8 @@ static heard hear_reply(nw_ctx *c, int fd, nw_wire_reply *r, double until) {
 
 // ---- starting
 
-// True if a worker that closed its end of the connection has ended; false if it still runs. Waits up to `patience`
-// seconds for the end: if the worker were killed at once, its status would not show the cause.
+// True if the worker has ended. Waits up to `patience` seconds for its end, because the status of a worker that is
+// killed at once does not show why it closed the connection.
 static bool is_gone(const nw_worker *w, double patience) {
   siginfo_t info = {0};
   for (double until = nw_now() + patience;; usleep(2000)) {
@@ -150,13 +151,14 @@ static bool is_gone(const nw_worker *w, double patience) {
   }
 }
 
-// Returns how a process ended, for a message.
+// Returns a text for a message that says how a process ended.
 static const char *ending_of(nw_ctx *c, int status) {
   if (WIFEXITED(status)) return nw_diag_printf(c, "it ended with status %d", WEXITSTATUS(status));
   return nw_diag_printf(c, "it was ended by signal %d: %s", WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-// Waits for NW_WIRE_READY, which a worker sends when it is ready.
+// Waits for NW_WIRE_READY, which a worker sends when it is ready. Ends the worker and returns false, with a diagnostic,
+// if the word does not arrive.
 static bool greeted(nw_ctx *c, const char *path) {
   nw_worker *w = nw_session_of(c)->worker;
   uint32_t word = 0;
@@ -249,7 +251,8 @@ static bool crashed(nw_ctx *c, const nw_job *j, const nw_wire_reply *r) {
                  (long long)beyond, r->at < 0 ? "before" : "after the end of", s->name);
 }
 
-// Reports a signal that the function did not cause: a user killed the worker, or the system did because memory ran out.
+// Reports a signal that the function did not cause. A user killed the worker, or the system killed it because memory
+// ran out.
 static bool killed(nw_ctx *c, const nw_job *j, int sig) {
   return nw_fail(c, NW_EIO, "call it again: a new worker starts; if memory ran out, use less",
                  "the worker was killed while %s was running (signal %d: %s)", j->symbol, sig, strsignal(sig));

@@ -1,14 +1,14 @@
 // The worker: a separate process that runs untrusted native code.
 //
-// It is an executable (nestwright-worker) that is spawned, never forked from the session. It loads neither LLVM nor
-// this library. Data is in shared memory. The session sends one job at a time: to load a library, and to call one of
-// its functions with some words as arguments. A job that crashes, exits, hangs or is interrupted ends the worker, not
-// the session, and leaves a diagnostic. The next job gets a new worker. The worker always ends when the session ends,
-// even if the session crashes.
+// It runs the program nestwright-worker, and is not a fork of the session. It loads neither LLVM nor this library. Data
+// is in shared memory. The session sends one job at a time. A job loads a library and calls one of its functions, with
+// words as arguments. A job that crashes, exits, hangs or is interrupted ends the worker, not the session, and leaves a
+// diagnostic. The next job gets a new worker. The worker always ends when the session ends, even if the session
+// crashes.
 //
 // The memory consists of segments of whole pages. The worker maps each segment separately, between two guard pages. It
-// maps segments that are not writable as read-only. An access outside the segments is a crash, whose message names the
-// nearest segment.
+// maps segments that are not writable as read-only. An access to a guard page is a crash, and its message names the
+// segment beside the guard page.
 #pragma once
 #include "ir/program/intrinsic.h"
 #include "run/run.h"
@@ -28,7 +28,7 @@ typedef struct nw_segment {
   bool writable;
 } nw_segment;
 
-// One word of the call: a pointer to byte `value` of a segment or, if the segment is -1, the integer `value`.
+// An argument of the call. It is a pointer to byte `value` of a segment or, if the segment is -1, the integer `value`.
 typedef struct nw_word {
   int segment;
   int64_t value;
@@ -47,17 +47,18 @@ typedef struct nw_job {
 // did not end in time; NW_EINTERRUPT if it was interrupted; NW_EIO if the worker did not start or was killed; NW_EINVAL
 // if there is no such library or function. Data that the job wrote before it failed stays in memory.
 bool nw_worker_run(nw_ctx *c, const nw_job *job);
-int nw_worker_pid(nw_ctx *c); // 0 if there is none
-void nw_worker_close(nw_ctx *c); // ends it and waits for it
+int nw_worker_pid(nw_ctx *c); // returns 0 if there is no worker
+void nw_worker_close(nw_ctx *c); // ends the worker and waits for its end
 
-// Calls a function with up to NW_MAX_WORDS words. On the supported ABIs, extra arguments do no harm.
+// The type with which a function of up to NW_MAX_WORDS words is called. On the supported ABIs, extra arguments do no
+// harm.
 typedef void (*nw_words_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
 // ---- the protocol between worker.c and worker/main.c
 
-// A message is its length, followed by that many bytes. The worker first sends NW_WIRE_READY. A job is an nw_wire_job,
-// followed by the names, the segments and the words; the memory is sent as a file descriptor.
+// The worker first sends NW_WIRE_READY. Each later message consists of a length in bytes and of that many bytes. A job
+// is an nw_wire_job, followed by the segments, the words and the names. The memory is sent as a file descriptor.
 typedef struct nw_wire_job {
   uint32_t nlibrary, nsymbol; // bytes of the names, with their NUL
   uint32_t nsegments, nwords;
@@ -79,10 +80,10 @@ typedef enum nw_wire_outcome {
 typedef struct nw_wire_reply {
   int32_t outcome; // nw_wire_outcome
   int32_t signal; // the signal, if the outcome is a crash
-  int32_t segment; // the segment nearest to the bad address, or -1
+  int32_t segment; // the segment that contains the bad address, with its guard pages, or -1
   int32_t reserved;
   int64_t at; // bytes from the start of that segment
-  char text[232]; // the message of the dynamic loader
+  char text[232]; // the reason of a failure, such as the message of the dynamic loader
 } nw_wire_reply;
 #define NW_WIRE_READY 0x6e770001u // the first word that a worker sends; must be changed whenever the protocol changes
 #define NW_WORKER_FD 3 // the file descriptor of the socket in the worker

@@ -1,10 +1,10 @@
-// Has the functions of the intrinsics that compute small matrix products with libxsmm. This file becomes a separate
-// module, nestwright-xsmm.so.
+// Implements the functions of the intrinsics that compute small matrix products with libxsmm. This file becomes a
+// separate module, nestwright-xsmm.so.
 //
-// C[m, n] (+)= A[m, k]*B[k, n], with contiguous rows and any distance between rows. libxsmm is column-major, so it
-// computes the transposed product: on the same memory, with B before A. It does not support rows that overlap or are in
-// reverse order. Plain loops compute these products, so that the functions work for every stride that their intrinsics
-// allow.
+// The functions compute C[m, n] = A[m, k]*B[k, n], or add the product to C. The elements of a row are contiguous. The
+// distance between rows is arbitrary. libxsmm is column-major, so it computes the transposed product on the same
+// memory, with B before A. It does not support rows that overlap or are in reverse order. In these cases, plain loops
+// compute the product, so that the functions work for every stride that their intrinsics allow.
 #include <libxsmm.h>
 #include <stdint.h>
 
