@@ -22,9 +22,9 @@ typedef struct nw_frame {
   struct nw_log *log; // the log of the threads (run/log.h), or NULL; generated code does not use it
   struct nw_tick *ticks; // see nw_tick; used by code with clocks
 } nw_frame;
-// Counters of a program with n clocks. Thread t has nw_ticks_of(n) entries, from ticks[t * nw_ticks_of(n)]. When thread
-// t has executed the loop of clock i, the time is added to entry 2 * i of the thread. If thread t runs a part of the
-// loop, because the loop is parallel, the time of the part is added to entry 2 * i + 1.
+// Counters of a program with n clocks. Thread t has nw_ticks_of(n) entries, which begin at ticks[t * nw_ticks_of(n)].
+// When thread t has executed the loop of clock i, the time is added to entry 2 * i of the thread. If thread t runs a
+// part of the loop, because the loop is parallel, the time of the part is added to entry 2 * i + 1.
 typedef struct nw_tick {
   int64_t ticks, times; // time in ticks of the processor's constant clock, and number of executions
 } nw_tick;
@@ -58,10 +58,11 @@ NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out);
 #define NW_PARALLEL_SYMBOL "nw_parallel_for"
 
 // The C code that an exported kernel needs outside of a session (c_glue.c). `source` contains a function with the same
-// prototype as the C text of the program. This function makes the frame and calls the machine code. `source` also
-// contains the run-time function for parallel loops, which uses OpenMP. If there are several versions, each version has
-// such a function, and one more function selects a version. `header` declares the public function. Both texts are on
-// the heap. On failure, nw_c_glue returns false, nw_versions_c returns NULL, and there is a diagnostic.
+// prototype as the function in the C text of the program. This function makes the frame and calls the machine code.
+// `source` also contains the run-time function for parallel loops, which uses OpenMP. If there are several versions,
+// each version has such a function, and one more function selects a version. `header` declares the public function.
+// Both texts are on the heap. On failure, nw_c_glue returns false, nw_versions_c returns NULL, and there is a
+// diagnostic.
 #define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // %d is the number of the version, counted from 0
 #define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of the header
 typedef struct nw_glue {

@@ -62,8 +62,8 @@ static void meet(nw_program *p, const nw_sync *s) {
 
 typedef struct rank {
   const nw_sync *s;
-  // The sort keys, in this order: inner lists come first; then requirements within one iteration come first; then the
-  // position of B decides.
+  // Requirements are sorted by these fields. Inner lists come first. In a list, requirements within one iteration come
+  // first. Then the position of B decides.
   int list, round, last;
 } rank;
 

@@ -4,13 +4,14 @@
 // form ramp(base, stride, lanes). So the index of a load or store shows whether the lanes are consecutive.
 //
 // A mask determines which lanes execute. A select whose condition differs between lanes evaluates both branches, each
-// under its own mask. A select whose condition is equal in all lanes stays lazy. In an inactive lane,
+// under its own mask. A select whose condition is equal in all lanes evaluates only one branch. The following holds in
+// an inactive lane:
 // * the loop's variable has a value in its range, and facts from outside the vector loop hold;
 // * the conditions from which the mask was made may be false;
 // * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
 //
 // So a load normally keeps its mask. The mask is removed only if the load reads an input, and if its index is proved to
-// be inside the input in every lane. Of the list above, this proof may use only the first item. The index must also
+// be inside the input in every lane. This proof may use only the first item of the list above. The index must also
 // contain no loads, and no divisors that may be 0.
 #include "lower/pass.h"
 
@@ -85,9 +86,9 @@ static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, c
   return NULL;
 }
 
-// True if all lanes of a ramp are known to be in the same block of c numbers, that is, from k*c to k*c + c - 1 for some
-// k. This is proved if the base is a multiple of some m that divides c, and the offsets of all lanes from the base are
-// less than m. Then ramp // c is the same in all lanes, and ramp % c is a ramp.
+// True if all lanes of a ramp are known to be in the same block of c numbers, that is, from k*c to k*c + c - 1 for an
+// integer k. This is proved if the base is a multiple of a number m that divides c, and the offsets of all lanes from
+// the base are less than m. Then ramp // c is the same in all lanes, and ramp % c is a ramp.
 static bool stays_in_block(nw_lanes *v, const ramp *a, int64_t stride, int64_t c) {
   if (stride < 0 || stride > (c - 1) / (v->n - 1)) return false;
   for (int64_t parts = 1; parts <= c && parts <= 256; parts++) {

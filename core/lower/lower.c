@@ -3,7 +3,7 @@
 #include "lower/pass.h"
 #include <stdlib.h>
 
-// ---- which passes a target wants
+// ---- when passes run
 
 static bool always(const nw_lowering *l) { return l->target != NULL; }
 static bool copies_bodies(const nw_lowering *l) { return !l->keeps_loops; }
@@ -45,8 +45,9 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
-// Passes replace vector and unrolled loops. This type says which of these loops are kept. NONE and ALL mean none and
-// all. LONG means that the unrolled loops are kept if the unrolled program is too long to be compiled.
+// Passes replace vector and unrolled loops. This type says which of these loops are kept. NONE means that no loop is
+// kept, and ALL that all are kept. LONG means that the unrolled loops are kept if the unrolled program is too long to
+// be compiled.
 typedef enum kept { NONE, ALL, LONG } kept;
 
 static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {

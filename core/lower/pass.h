@@ -1,4 +1,4 @@
-// Declares the passes and the functions that they share. Only lower/ includes this header. Every pass takes an unfrozen
+// Declares the passes and the functions that they share. This header is private to lower/. Every pass takes an unfrozen
 // program, edits it and returns it. On failure it leaves a diagnostic and returns NULL. A statement records the
 // scheduling step that made it (`step`). If a pass keeps a statement, the id and the step of the statement do not
 // change. A new statement gets the step of the statement from which it was made. So a view can say, for example, which
@@ -22,13 +22,13 @@ nw_program *nw_pass_simplify(nw_program *p);
 nw_program *nw_pass_halves(nw_program *p);
 nw_program *nw_pass_fma(nw_program *p);
 
-// ---- scope.c: what is known at a position in the tree
+// ---- scope.c: the facts at a position in the tree
 void nw_scope_open(nw_ranges *r, const nw_program *p); // adds the sizes and facts of p
 // Adds a loop's variable or a guard's condition; does nothing for other statements.
 void nw_scope_push(nw_ranges *r, const nw_stmt *s);
 void nw_scope_pop(nw_ranges *r, const nw_stmt *s);
 void nw_add_conjuncts(const nw_expr *cond, nw_vec *out); // adds the operands of nested `and`s; nothing if cond is NULL
-const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds); // NULL when n == 0
+const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds); // returns NULL if n is 0
 // Returns `cond` without the conjuncts that always hold here. The result is NULL if no conjunct remains, and the
 // constant false if the condition never holds.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond);
@@ -55,7 +55,7 @@ bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // true if
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 
 // ---- fits.c
-int nw_products_of_sizes(const nw_program *p, const nw_expr ***out); // heap
+int nw_products_of_sizes(const nw_program *p, const nw_expr ***out); // *out is on the heap
 
 // ---- combine.c
 typedef struct nw_bound_target { // a target of a block, with bound axes and a linear index

@@ -26,8 +26,9 @@ static const nw_expr *over(lines *x, const nw_expr *extent) {
   return loop->loop.var;
 }
 
-// Returns the number of neighbouring elements along the last dimension that are in one cache line. Returns 1 if a line
-// does not hold a whole number of them. Sets *aligned to true if every row begins at the start of a line.
+// Returns the number of neighbouring elements along the last dimension that are in one cache line. Returns 1 if this
+// number is not known, or if it is not a whole number. Sets *aligned to true if every row begins at the start of a
+// line.
 static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   int last = x->s->prefetch.n - 1;
   int64_t each = nw_dtype_bytes(x->place->buffer->dtype), coef;

@@ -1,5 +1,5 @@
-// Functions that the passes share. They collect the ranges of variables at a position in the tree, handle conjunctions,
-// make statements, and rewrite expressions in place.
+// Implements the functions that the passes share. They collect the ranges of variables at a position in the tree,
+// handle conjunctions, make statements, and rewrite expressions in place.
 #include "lower/pass.h"
 
 void nw_scope_open(nw_ranges *r, const nw_program *p) {

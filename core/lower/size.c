@@ -46,7 +46,8 @@ static int64_t own_size(const nw_stmt *s) {
   }
 }
 
-// Returns an estimate. The nest inside a call does not count, because no code is generated for the nest.
+// Returns the estimated number of instructions. The nest inside a call does not count, because no code is generated for
+// the nest.
 int64_t nw_code_size(const nw_stmt *s) {
   if (s->kind == NW_CALL) return call_size(s);
   int64_t own = own_size(s), kids = 0, times = 1;

@@ -41,7 +41,7 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
 //
 // A buffer may be allocated in several places, for example after a loop was cut. The kind of storage may differ between
 // these places, because threads may share the buffer in only some of them. Allocations of different kinds become
-// different buffers, so that from here on the storage of a buffer is unique.
+// different buffers, so that after this pass each buffer has only one kind of storage.
 
 typedef struct around {
   bool grid; // true if a part of the program runs on a grid

@@ -45,7 +45,9 @@ static char *in_dir(const char *dir, const char *name) {
 // ---- input of the compiler: an object file for each version, and the C code around them
 
 typedef struct work {
-  char *dir; // only the user can access it; the compiler gets paths in it, never the path that the user gave
+  // Only the user can access this directory. The compiler gets paths in this directory, never the path that the user
+  // gave.
+  char *dir;
   int n;
   char **object; // paths, heap
   char *source, *library;

@@ -259,7 +259,7 @@ static void run_entry(void *arg) {
   s->entry(s->frame);
 }
 
-// A thread that waits for the end of a call, and stops the call if it takes too long.
+// A thread that waits for the end of a call, and stops the call if the call takes too long.
 typedef struct watch {
   nw_call *call;
   double seconds;

@@ -1,4 +1,4 @@
-// Declares a compiled program with everything that a call needs. Only run/ includes this header.
+// Declares a compiled program with everything that a call needs. This header is private to run/.
 #pragma once
 #include "ir/program/choose.h"
 #include "run/formals.h"
@@ -18,7 +18,7 @@ struct nw_kernel {
   int threads;
   double compile_ms;
   bool cached;
-  int64_t *sizes; // this field and the following ones are for the call in progress
+  int64_t *sizes; // the fields from here to `stride` are for the call in progress
   nw_frame frame;
   void **params, **work; // for each buffer of the lowered program
   int64_t *stride;
@@ -34,7 +34,7 @@ struct nw_kernel {
 // failure.
 nw_kernel *nw_compile_lowered(nw_ctx *c, const nw_program *p, nw_exec *e, const nw_build_opts *o);
 nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes ownership of e; makes no code yet
-nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version for these sizes
+nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // returns the version for these sizes
 // Returns the number of the version for these sizes.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes);
 char *nw_kernel_condition(const nw_kernel *k, int i); // the condition of version i, on the heap

@@ -22,7 +22,8 @@ static bool compile(nw_kernel *k, const nw_build_opts *o) {
   if (!j) return false;
   k->opt = o->opt;
   k->cached = !o->no_cache && !k->exec->nclocks;
-  if (!nw_target_here(k->exec->p->target)) return k->cached = false, true; // compiled when needed
+  // Code for another target is made when it is shown or exported.
+  if (!nw_target_here(k->exec->p->target)) return k->cached = false, true;
   k->code = api_of(k)->compile(j, k->exec, o->opt, &k->cached, error, sizeof error);
   if (!k->code) return nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
   k->entry = api_of(k)->entry(k->code);

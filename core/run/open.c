@@ -8,8 +8,8 @@
 #define MODULE "nestwright-jit.so"
 
 // Finds a file that belongs to this library, in a build tree or in an installation. If the environment variable is set,
-// it contains the path. Otherwise, the file is searched in the folder of the library, and in the folders lib, bin and
-// libexec beside it. Returns false if no file is found.
+// it contains the path. Otherwise, the file is searched for in the folder of the library, and in the folders lib, bin
+// and libexec beside it. Returns false if no file is found.
 bool nw_find_library(const char *variable, const char *name, char *path, size_t n) {
   static const char *const places[] = {"/", "/../lib/", "/../bin/", "/../libexec/"};
   const char *given = getenv(variable);

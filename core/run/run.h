@@ -14,8 +14,8 @@ struct nw_array {
   size_t bytes;
 };
 
-// The functions of the module nestwright-jit, which contains LLVM. Its function nw_jit_entry returns this table; dlsym
-// finds that function after dlopen(RTLD_LOCAL).
+// The functions of the module nestwright-jit, which contains LLVM. The function nw_jit_entry of the module returns this
+// table. dlsym finds nw_jit_entry after dlopen with RTLD_LOCAL.
 typedef struct nw_jit nw_jit;
 typedef struct nw_machine_code nw_machine_code;
 typedef struct nw_jit_api {

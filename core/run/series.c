@@ -12,7 +12,7 @@
 #define PAUSE_SECONDS 5e-3 // seconds of a pause between batches
 #define LOST 0.02 // a sample is disturbed if a thread lost more than this share of its time
 #define MOST_RETAKEN 6 // limit on the disturbed samples for each sample that is wanted
-#define RETAKE_SECONDS 1.0 // no sample is taken again after this time
+#define RETAKE_SECONDS 1.0 // seconds after which no sample is taken again
 #define MOST_SAMPLES 100000
 
 double nw_quantile(const double *sorted, int n, double q) {

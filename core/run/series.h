@@ -13,7 +13,7 @@ typedef struct nw_samples {
   int n;
   int retaken; // number of samples that were disturbed, and taken again
   bool disturbed; // true if more than half of the samples were disturbed, although they were taken again
-  double drift; // distance between the least and the greatest median of a batch of samples
+  double drift; // difference between the greatest and the least median of a batch of samples
 } nw_samples;
 
 // Takes at least `count` samples of each subject, in turn (A B A B ...), and more until min_seconds have passed.

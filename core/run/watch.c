@@ -36,8 +36,8 @@ void nw_team_ids(int threads, int *id) {
 // ---- places
 
 // Returns an array on the heap. It contains, for each thread, the core on which the thread runs during a sample, and
-// then, for each thread, its usual cores. If `given` is NULL, the process must have several threads and the same number
-// of cores. Otherwise returns NULL, and threads are not moved.
+// then, for each thread, its usual cores. If `given` is NULL, threads are moved only if the team has several threads
+// and as many threads as there are cores. Returns NULL if threads are not moved.
 static cpu_set_t *places_of(const nw_watch *w, const int *given) {
   cpu_set_t all;
   if (w->threads < 1 || sched_getaffinity(0, sizeof all, &all)) return NULL;
@@ -51,7 +51,7 @@ static cpu_set_t *places_of(const nw_watch *w, const int *given) {
   return places;
 }
 
-// Puts each thread on its own core if `from` is 0, and back on its usual cores if `from` is the number of threads.
+// Puts each thread on its own core if `from` is 0, and back to its usual cores if `from` is the number of threads.
 // Threads stay on their own cores only during a sample. No memory is requested during a sample, because a failed
 // request would end the call and leave the threads on these cores.
 static void put(const nw_watch *w, int from) {

@@ -1,5 +1,5 @@
-// Declares the state and the functions that codegen/c uses while it writes a C text. Only codegen/c includes this
-// header.
+// Declares the state and the functions that codegen/c uses while it writes a C text. This header is private to
+// codegen/c.
 #pragma once
 #include "codegen/codegen.h"
 #include "ir/program/choose.h"
@@ -53,7 +53,7 @@ void nwt_end(nwt *g);
 void nwt_describe(nwt *g, nw_str *out); // writes comments on the function's parameters and result
 void nwt_prototype(nwt *g, nw_str *out);
 
-// c_versions.c: g is a function that calls one of n versions. Its caller has called nwt_begin for g and for each
+// c_versions.c: g is the state of the function that calls one of n versions. nwt_begin was called for g and for each
 // version.
 void nwt_name_versions(nwt *g, int n, nwt *version);
 void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // writes the body of g

@@ -202,8 +202,8 @@ static void not(nwt * g, const nw_expr *e, int around) {
   unparen(g, UNARY, around);
 }
 
-// True if C's / and % give the right result. This is so for unsigned types, and for an index that is known not to be
-// negative and is divided by a positive constant.
+// True if C's / and %, which round towards zero, give the right result. They do if the type is unsigned, or if an index
+// that is known not to be negative is divided by a positive constant.
 static bool simple_division(nwt *g, const nw_expr *e) {
   int64_t by;
   if (!nw_dtype_is_signed((nw_dtype)e->type.dtype) || NW_MUTATED(c_division)) return true;
@@ -318,8 +318,8 @@ static void put(nwt *g, const nw_expr *e, int around) {
   }
 }
 
-// The C text repeats a shared subexpression at each use, so it can become very long. So the number of operations in an
-// expression is limited.
+// The C text repeats a shared subexpression at each use. The number of operations in an expression is limited, because
+// the text could otherwise become very long.
 enum { MOST_NODES = 20000 };
 
 static void put_whole(nwt *g, const nw_expr *e, int around) {

@@ -1,5 +1,6 @@
-// Writes the checks at the start of a function in C. They ensure that the sizes meet the facts, that no product of
-// sizes overflows, that no tensor is missing, and that tensors written by streaming stores are aligned.
+// Writes the checks at the start of a function in C. They ensure that the sizes are within their limits and meet the
+// facts, that no product of sizes overflows, that no tensor is missing, and that tensors written by streaming stores
+// are aligned.
 #include "codegen/c/c.h"
 
 enum { WRONG = 2, TOO_LARGE, MISSING, NOT_ALIGNED };

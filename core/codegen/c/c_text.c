@@ -29,8 +29,8 @@ static bool is_argument(const nw_program *p, const char *name) {
   return b && b->role != NW_TEMP;
 }
 
-// Chooses the name of the function. The program often has the same name as its output, for example C. The function is
-// then named C_kernel.
+// Chooses the name of the function. The program often has the same name as its output, for example C. In this example,
+// the function is named C_kernel.
 static void name_kernel(nwt *g) {
   nw_str s = {0};
   const char *name = g->p->name ? g->p->name : "kernel";

@@ -1,5 +1,5 @@
-// Declares the state and the functions that codegen/llvm uses while it makes an LLVM module. Only codegen/llvm includes
-// this header.
+// Declares the state and the functions that codegen/llvm uses while it makes an LLVM module. This header is private to
+// codegen/llvm and run/jit.
 #pragma once
 #include "codegen/codegen.h"
 #include <llvm-c/Core.h>

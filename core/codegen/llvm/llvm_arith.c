@@ -7,7 +7,7 @@ static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }
 static bool real(nw_type t) { return nw_dtype_is_float(t.dtype); }
 
 // Replaces the divisor 0 by 1, and for signed numbers also the divisor -1. Inactive lanes may have the divisor 0, and a
-// division by 0 traps. A division of the least number by -1 also traps, although it must wrap around.
+// division by 0 traps. A division of the least number by -1 also traps, although the result must wrap around.
 static LLVMValueRef safe_divisor(nwc *g, LLVMValueRef d, bool sign) {
   LLVMTypeRef t = LLVMTypeOf(d);
   LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntEQ, d, nwc_const_int(t, 0), "");

@@ -83,8 +83,8 @@ LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index) {
   return address(g, base_of(g, buffer), nwc_memory_type(g, (nw_type){(uint8_t)b->dtype, 1}), index, 0);
 }
 
-// The elements that an access touches: one element of a scalar access; consecutive elements, in ascending or in
-// descending order; the same element in every lane; any elements.
+// The kinds of accesses. A scalar access touches ONE element. The lanes of a vector access touch consecutive elements
+// in ascending order (LINE) or in descending order (BACKWARDS), the same element (SAME), or any elements (SCATTERED).
 typedef enum shape { ONE, LINE, BACKWARDS, SAME, SCATTERED } shape;
 
 static shape shape_of(const nw_expr *index, bool masked) {
@@ -169,8 +169,8 @@ static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int alig
 }
 
 // Loads one element for all active lanes. A gather is not used, because LLVM 19 may emit an invalid gather, whose index
-// and result are the same register. This happens if all lanes gather from one address, and if the number of lanes is
-// not a power of two.
+// and result are the same register. This happens for a gather of all lanes from one address, and for a gather whose
+// number of lanes is not a power of two.
 static LLVMValueRef load_same(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, int lanes, LLVMValueRef mask) {
   if (!mask) return nwc_splat(g, aligned_load(g, elem, ptr, align), lanes);
   LLVMValueRef any = nwc_intrinsic1(g, "llvm.vector.reduce.or", mask);
@@ -322,7 +322,7 @@ bool nwc_streams(const nw_stmt *s) {
   return any;
 }
 
-// Makes earlier streaming stores visible to other threads before any later store.
+// Emits a fence that makes earlier streaming stores visible to other threads before any later store.
 void nwc_stream_fence(nwc *g) {
   const char *fence = nwc_isa_of(g->p->target)->fence;
   if (fence)

@@ -1,9 +1,10 @@
 // Emits the functions of a module: the kernel, and the bodies of parallel loops. Also emits the code that passes data
 // to them.
 //
-// The kernel and each body is a private function. Its parameters are the data pointers, the sizes and the captured
-// values. A wrapper with the signature that the caller expects reads these values from memory and calls the private
-// function. The pointers are parameters because only parameters can be declared noalias, that is, not to overlap.
+// The kernel and the bodies are private functions. The parameters of a private function are the data pointers, the
+// sizes and the captured values. A wrapper with the signature that the caller expects reads these values from memory
+// and calls the private function. The pointers are parameters because only parameters can be declared noalias, that is,
+// not to overlap.
 #include "codegen/llvm/llvm.h"
 #include "ir/program/tags.h"
 #include <stddef.h>
@@ -65,8 +66,8 @@ static bool mentions(void *env, nw_stmt *s) {
   }
 }
 
-// True if the body of a parallel loop uses buffer i of the enclosing function. A buffer that no body uses can be kept
-// in registers, so only used buffers are captured.
+// True if the body of a parallel loop uses buffer i of the enclosing function. A captured buffer cannot be kept in
+// registers, so a buffer that the body does not use is not captured.
 static bool captures(nwc *g, const nwc_function *outer, const nw_stmt *body, int i) {
   if (!outer || !outer->buffer[i] || g->exec->storage[i].kind == NW_STORE_PER_THREAD) return false;
   return !nw_walk_from(body, mentions, (void *)g->p->buffer[i]->name);

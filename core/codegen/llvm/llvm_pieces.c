@@ -1,7 +1,7 @@
 // Emits stores of vectors whose number of lanes is not a power of two.
 //
 // If such a vector is used in another basic block, LLVM usually splits the vector into single elements. LLVM does not
-// split it if a register can hold the next greater power of two of lanes. Vectors of masks and indices are split in the
+// split it if a register can hold as many lanes as the next power of two. Vectors of masks and indices are split in the
 // same way. So the store of such a vector is emitted as several stores, the pieces. A piece has as many lanes as a
 // register, or a smaller power of two.
 #include "codegen/llvm/llvm.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define STEPS 80 // approximate number of progress steps of two passes
-#define LIMIT_SECONDS 8.0 // limit on the seconds after which a third or later pass begins
+#define LIMIT_SECONDS 8.0 // a third or later pass does not begin after this time
 
 #if defined __x86_64__
 

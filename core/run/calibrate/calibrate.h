@@ -1,4 +1,4 @@
-// Declares the micro-benchmarks that measure this machine. Only run/ includes this header.
+// Declares the micro-benchmarks that measure this machine. This header is private to run/.
 //
 // A loop is compared with a chain of dependent additions, because an addition takes one cycle. The loop and the chain
 // are run in turn, in short runs. The time of an iteration of the loop, divided by the time of an addition, is the

@@ -91,7 +91,7 @@ static bool measure_latencies(nw_calibration *k, char *base, int64_t room) {
     if (last) {
       int64_t most = m->cache[i].bytes < room ? m->cache[i].bytes : room;
       int64_t held = effective(k, base, bytes, most, cycles + idle - first, memory + idle - first);
-      nw_bounds bounds = {1, 1e15, true, 1}; // each size that is tried is twice the previous size
+      nw_bounds bounds = {1, 1e15, true, 1}; // a size that is tried is twice the previous one, so the interval is wide
       nw_found(k, bounds, (double)(held * 2 > most ? m->cache[i].bytes : held), "caches[%d].effective_bytes", i + 1);
     }
   }
@@ -169,8 +169,8 @@ static double of_columns(nw_calibration *k, nw_bench_loop loop, char *base, int6
   return nw_cycles_of(k, loop, &c) / (double)(bytes / step);
 }
 
-// Measures accesses by columns. Rows whose length is an odd multiple of four lines use many sets; rows of whole pages
-// use only a few.
+// Measures accesses by columns. If the length of a row is an odd multiple of four lines, a column uses many cache sets.
+// If the length is a whole page, a column uses only a few sets.
 static void measure_columns(nw_calibration *k, int level, bool last, char *base, int64_t bytes) {
   nw_bounds bounds = last ? NW_SHARED_CYCLES(0.1, 1000) : NW_CYCLES(0.1, 400);
   int64_t step = PAGE - 4 * LINE;

@@ -1,4 +1,4 @@
-// Measures the math functions (exp, log, ...) that generated code calls, for each width.
+// Measures the math functions (exp, log, ...) that generated code calls, for each width of vectors.
 #include "run/calibrate/calibrate.h"
 #include "interp/interp.h"
 #include "ir/ops.h"

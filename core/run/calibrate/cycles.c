@@ -11,7 +11,7 @@
 #define PROBE_ROUNDS 1000
 #define PROBE_INSTRUCTIONS 65 // instructions in an iteration of clear_registers
 #define MOMENTS 100 // number of moments that determine the dispatch rate
-#define TURNS 8 // number of undisturbed runs after which a loop is measured
+#define TURNS 8 // the measurement of a loop ends after this number of undisturbed runs
 #define MOST_TURNS 24
 #define CHAINS_DIFFER 0.03 // a greater relative difference of the chains before and after a run shows a disturbance
 #define LEAST_DISPATCH 3.9 // every x86-64 core of the last ten years can dispatch four instructions per cycle

@@ -1,4 +1,4 @@
-// Declares the parts of the JIT. Only run/jit includes this header. A session has one LLJIT, each kernel has a resource
+// Declares the parts of the JIT. This header is private to run/jit. A session has one LLJIT, each kernel has a resource
 // tracker, and a cache has the objects of the programs that were compiled before.
 #pragma once
 #include "run/run.h"
@@ -22,7 +22,7 @@ typedef struct nwo_object {
 typedef struct nwo_disk {
   size_t bytes; // estimated bytes of the objects in the directory
   bool counted, refused; // counted: true if `bytes` is known; refused: true if the directory caused an error
-  int told; // number of messages printed
+  int told; // number of problems so far; only the first problems are printed
 } nwo_disk;
 typedef struct nwo_cache {
   nwo_object *first;
@@ -59,7 +59,7 @@ struct nw_machine_code {
   nw_machine_code *next;
   int refs, opt;
   nwo_key key;
-  nw_exec *exec; // holds a reference, to print the code again
+  nw_exec *exec; // the compiled program; holds a reference
   LLVMOrcResourceTrackerRef tracker;
   nw_entry entry;
   size_t bytes; // size of the instructions

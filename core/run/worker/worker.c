@@ -236,7 +236,7 @@ static bool send_job(int fd, const nw_job *j) {
   return good;
 }
 
-// ---- what went wrong
+// ---- errors of jobs
 
 static bool crashed(nw_ctx *c, const nw_job *j, const nw_wire_reply *r) {
   const char *what = strsignal(r->signal);
