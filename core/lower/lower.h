@@ -26,8 +26,8 @@ typedef struct nw_storage {
 #define NW_SIZE_BITS 40 // a symbolic size is less than 2^40
 
 // A lowered program consists of loops, guards, stores with linear indices, stack allocations, prefetches, calls and
-// barriers. Unrolled loops are already expanded. Vectors are explicit. f16 and bf16 are computed in f32, with casts at
-// loads and stores. The interpreter and the code generators use exactly this program.
+// barriers. Unrolled loops are expanded. Vectors are explicit. f16 and bf16 are computed in f32, with casts at loads
+// and stores. The interpreter and the code generators use exactly this program.
 //
 // Semantics of the expressions of a lowered program:
 // * The operands and the result of an operation have the same number of lanes, with these exceptions: RAMP and
@@ -50,7 +50,7 @@ typedef struct nw_exec {
   int refs;
   nw_program *p; // holds a reference; its first buffers are the parameters, in order
   // The same program for display, with workspaces allocated where they are used; holds a reference. Only nw_lower with
-  // `until` NULL makes it; otherwise NULL.
+  // `until` NULL makes this program. Otherwise it is NULL.
   nw_program *shown;
   int nstorage; // one for each buffer of p, in the same order
   nw_storage *storage;

@@ -25,8 +25,8 @@ typedef struct team {
 static team pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
 
-// The function of thread t of the pool. The thread takes part in every later call of nw_team_run with more than t
-// threads.
+// The function of thread t of the pool. From its creation on, the thread takes part in each call of nw_team_run with
+// more than t threads.
 static void *work(void *number) {
   int t = (int)(intptr_t)number;
   pthread_mutex_lock(&pool.lock);

@@ -1,4 +1,4 @@
-// Writes several versions of a function, and a function that selects one of them by conditions on the sizes.
+// Writes several versions of a function, and a function that selects one of the versions by conditions on the sizes.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 

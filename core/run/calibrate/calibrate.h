@@ -4,10 +4,10 @@
 // are run in turn, in short runs. The time of an iteration of the loop, divided by the time of an addition, is the
 // number of cycles of the iteration. So a changing clock frequency does not affect the result.
 //
-// A run is discarded if other work disturbed it. There are two signs of this: the chains before and after the run take
-// different times, or the core dispatches fewer instructions than it can, because another thread uses the core too.
-// Each figure is measured in several passes, until two passes agree. A figure is not used if no two passes agree, or if
-// it is outside plausible bounds.
+// A run is discarded if other work disturbed it. There are two signs of a disturbance. The chains before and after the
+// run take different times. Or the core dispatches fewer instructions than it can, because another thread uses the core
+// too. Each figure is measured in several passes, until two passes agree. A figure is not used if no two passes agree,
+// or if it is outside plausible bounds.
 #pragma once
 #include "run/session.h"
 

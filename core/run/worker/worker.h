@@ -43,9 +43,10 @@ typedef struct nw_job {
   double timeout; // seconds, after which the job is killed
 } nw_job;
 
-// Runs a job and waits for its end. Returns false with a diagnostic on failure: NW_ECRASH if the job crashed, exited or
-// did not end in time; NW_EINTERRUPT if it was interrupted; NW_EIO if the worker did not start or was killed; NW_EINVAL
-// if there is no such library or function. Data that the job wrote before it failed stays in memory.
+// Runs a job and waits for its end. Returns false, with a diagnostic, on failure. The error is NW_ECRASH if the job
+// crashed, exited or did not end in time, NW_EINTERRUPT if it was interrupted, NW_EIO if the worker did not start or
+// was killed, and NW_EINVAL if there is no such library or function. Data that the job wrote before it failed stays in
+// memory.
 bool nw_worker_run(nw_ctx *c, const nw_job *job);
 int nw_worker_pid(nw_ctx *c); // returns 0 if there is no worker
 void nw_worker_close(nw_ctx *c); // ends the worker and waits for its end
