@@ -120,11 +120,11 @@ static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) 
     nw_storage_kind kind = kind_of(p, s, in);
     if (b->scope == NW_LOCAL && kind != NW_STORE_STACK && kind != NW_STORE_GRID) b->scope = NW_GLOBAL;
     if (kind == NW_STORE_STACK) {
-      int64_t n;
+      int64_t n, bytes;
       if (!nw_is_int(s->alloc.extent[0], &n)) return fail_size(p, s);
-      if (n > stack_of(p)) return fail_limit(p, s, n);
-      int64_t bytes = (n * nw_dtype_bytes(b->dtype) + NW_STACK_ALIGN - 1) / NW_STACK_ALIGN * NW_STACK_ALIGN;
-      alive += bytes;
+      if (__builtin_mul_overflow(n, (int64_t)nw_dtype_bytes(b->dtype), &bytes) || bytes > INT64_MAX / 2)
+        return fail_limit(p, s, INT64_MAX);
+      alive += (bytes + NW_STACK_ALIGN - 1) / NW_STACK_ALIGN * NW_STACK_ALIGN;
       if (alive > stack_of(p)) return fail_limit(p, s, alive);
     }
   }
