@@ -1,4 +1,4 @@
-// Enumerates the executions and the memory accesses of a program, in program order.
+// Enumerates the executions of a program's blocks and its memory accesses, in program order.
 #pragma once
 #include "nestwright/array.h"
 #include "nestwright/program.h"
@@ -34,13 +34,13 @@ typedef struct nw_visit_block {
   // the buffer of the block's first output, which has nindex indices; NULL if an index depends on data
   const char *buffer;
 } nw_visit_block;
-typedef struct nw_visited { // an execution
+typedef struct nw_visited { // an execution of a block
   int block;
   const int64_t *axis, *loop; // values of the axes and loops
-  const int64_t *index; // indices of the element that it writes
+  const int64_t *index; // indices of the element that the execution writes
 } nw_visited;
 typedef struct nw_visits nw_visits;
-// Prepares a query for executions. NULL if the order of execution depends on data.
+// Prepares a query for executions. Returns NULL if the order of execution depends on data.
 NW_API nw_visits *nw_visits_new(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_visits_free(nw_visits *v);
 NW_API int nw_visits_blocks(const nw_visits *v);
@@ -50,8 +50,8 @@ NW_API const nw_visit_block *nw_visits_block(const nw_visits *v, int block);
 NW_API void nw_visits_ask(nw_visits *v, int block);
 NW_API void nw_visits_only(nw_visits *v, int block, int axis, int n, const int64_t *values);
 // Finds the executions of the query in program order. The iterations of a vectorized loop run together; all other
-// loops, even parallel ones, run sequentially. False if there are more than `most` executions (NW_ELIMIT), or after an
-// interrupt.
+// loops, even parallel ones, run sequentially. Returns false if there are more than `most` executions (error code
+// NW_ELIMIT), or after an interrupt.
 NW_API bool nw_visits_walk(nw_visits *v, int64_t most);
 NW_API int64_t nw_visits_count(const nw_visits *v);
 NW_API const nw_visited *nw_visits_at(const nw_visits *v, int64_t i);
@@ -61,7 +61,7 @@ NW_API const nw_visited *nw_visits_there(nw_visits *v, int block, const int64_t 
 // A loop around a load or store, and how the address of the access changes with this loop.
 typedef struct nw_moved {
   const char *loop;
-  int64_t extent; // -1: not constant
+  int64_t extent; // trip count of the loop; -1 if it is not constant
   int64_t bytes; // change of the address per iteration
   bool parallel;
 } nw_moved;

@@ -1,4 +1,4 @@
-// Simulates caches for the accesses of a program.
+// Simulates the caches that a program accesses, and makes data for pictures of the accesses.
 #pragma once
 #include "nestwright/access.h"
 
@@ -22,8 +22,8 @@ typedef struct nw_sim_opts {
   bool misses; // true: each level sees only the misses of the previous level; false: each level sees all accesses
   // true: distinguish conflict from capacity misses, by a second, fully associative simulation of each level
   bool conflicts;
-  // sampling: of every `part` lines, simulate only one, and make fully associative caches smaller by the same factor;
-  // 0: simulate all lines
+  // to sample: simulate only one of every `part` lines, and divide the sizes of fully associative caches by `part`; 0:
+  // simulate all lines
   int part;
 } nw_sim_opts;
 
@@ -33,40 +33,42 @@ typedef struct nw_sim_counts {
   int64_t read_misses, write_misses;
   int64_t written_back; // number of evicted dirty lines; lines that are still dirty at the end are not counted
 } nw_sim_counts;
-typedef struct nw_touched {
+typedef struct nw_touched { // an access
   const char *tensor;
   int64_t index; // linear index of the first element
   int lanes; // number of adjacent elements
   bool write;
   uint64_t address;
-  uint8_t outcome[NW_MAX_LEVELS]; // for each level: the worst nw_outcome of the lines of the access
+  uint8_t outcome[NW_MAX_LEVELS]; // for each level: the greatest nw_outcome of the lines of the access
 } nw_touched;
 typedef struct nw_iteration { // an iteration of a loop
   const char *loop;
   int depth; // number of enclosing loops
   int64_t index; // number of the iteration, counted from 0
-  int64_t from, to; // from: number of its first access; to: number of the first access after it
+  int64_t from, to; // from: number of the first access of the iteration; to: number of the first access after it
 } nw_iteration;
 typedef struct nw_trace nw_trace;
-// Computes the accesses of the lowered program, in order, without running it. NULL if the accesses depend on data, or
-// if there are more than `most` of them (NW_ELIMIT). o: the caches to simulate; may be NULL.
+// Computes the accesses of the lowered program, in order, without running the program. Returns NULL if the accesses
+// depend on data, or if there are more than `most` accesses (error code NW_ELIMIT). `o` describes the caches to
+// simulate; if `o` is NULL, no caches are simulated.
 NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int64_t most,
                                const nw_sim_opts *o);
-// Records the accesses while the interpreter runs the program, with arguments as for nw_interpret.
+// Records the accesses while the interpreter runs the program. The arguments n and `args` are those of nw_interpret.
 NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *args, int64_t most);
 NW_API void nw_trace_free(nw_trace *t);
 NW_API int64_t nw_trace_count(const nw_trace *t);
 NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
-// Returns the number of recorded iterations. The iterations are sorted by their ends. Only nw_trace_walk records
-// iterations.
+// Returns the number of recorded iterations. The iterations are sorted by the ends of their ranges of accesses. Only
+// nw_trace_walk records iterations.
 NW_API int64_t nw_trace_iterations(const nw_trace *t);
 NW_API const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i);
 // Returns the index of the first access in which the traces differ, or -1 if they are equal.
 NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b);
-// A raster shows all accesses of a program as pixels. A pixel shows the worst outcome of its accesses, so that every
-// miss is visible. Its value is 0 for no access, 1 for a read hit, 2 for a write hit, 3 for a cold miss, 4 for a
-// capacity miss, and 5 for a conflict miss. If `level` is -1, a pixel shows which level served the access: 1 for the
-// first level, 2 for the second, and so on; the number of levels plus 1 stands for memory.
+// A raster shows all accesses of a program as pixels. The value of a pixel is 0 for no access, 1 for a read hit, 2 for
+// a write hit, 3 for a cold miss, 4 for a capacity miss, and 5 for a conflict miss. If a pixel has several accesses, it
+// gets the greatest of their values, so that every miss is visible. If `level` is -1, the value is instead the number
+// of the level that served the access: 1 for the first level, 2 for the second, and so on. The number after the last
+// level stands for memory.
 typedef enum nw_raster_y { NW_Y_INDEX, NW_Y_ADDRESS, NW_Y_LINE, NW_Y_SET } nw_raster_y;
 typedef struct nw_lane { // the pixels of one tensor
   const char *tensor;
@@ -76,7 +78,7 @@ typedef struct nw_lane { // the pixels of one tensor
   uint8_t *pixel; // rows of `width` pixels, the lowest row first
 } nw_lane;
 typedef struct nw_raster nw_raster;
-// Reduces the pixels of one tensor to to_width * to_height pixels. Each new pixel gets the worst outcome of the pixels
+// Reduces the pixels of one tensor to to_width * to_height pixels. Each new pixel gets the greatest value of the pixels
 // that it replaces.
 NW_API void nw_raster_shrink(const uint8_t *pixel, int width, int height, int to_width, int to_height, uint8_t *out);
 NW_API nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
@@ -86,9 +88,9 @@ NW_API int64_t nw_raster_time(const nw_raster *r); // number of accesses
 NW_API int nw_raster_lanes(const nw_raster *r); // number of accessed tensors, in the order of their addresses
 NW_API const nw_lane *nw_raster_lane(const nw_raster *r, int i);
 NW_API int64_t nw_raster_touched(const nw_raster *r,
-                                 int column); // bytes of all distinct lines accessed up to the end of that column
-// Returns the number of recorded iterations. The iterations of a loop are recorded only if there are at most 300 of
-// them in the whole program.
+                                 int column); // bytes of all distinct lines accessed up to the end of this column
+// Returns the number of recorded iterations. The iterations of a loop are recorded only if the loop has at most 300
+// iterations in the whole program.
 NW_API int64_t nw_raster_iterations(const nw_raster *r);
 NW_API const nw_iteration *nw_raster_iteration(const nw_raster *r, int64_t i);
 typedef struct nw_missed { // misses of one load or store of the program in one level
@@ -103,24 +105,24 @@ NW_API void nw_misses_free(nw_misses *m);
 NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
-// Reuse distances, also called stack distances. A distance is the number of distinct lines requested between two
-// requests of the same line. In a fully associative cache, the second request hits if the cache has more lines than
-// this distance. Each tensor has its own histogram. It has one bin for each distance below 64. Above 64, it has 64 bins
-// between each power of two and the next.
+// Histograms of reuse distances, also called stack distances. A distance is the number of distinct lines requested
+// between two requests of the same line. In a fully associative cache, the second request hits if the cache has more
+// lines than this distance. Each tensor has its own histogram. The histogram has one bin for each distance below 64.
+// From 64 on, it has 64 bins between each power of two and the next.
 typedef struct nw_reuse nw_reuse;
 NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);
 NW_API void nw_reuse_free(nw_reuse *r);
 NW_API int nw_reuse_tensors(const nw_reuse *r); // in the order of their addresses
 NW_API const char *nw_reuse_tensor(const nw_reuse *r, int i);
-NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of requests for a line that was not requested before
+NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of requests for lines that were not requested before
 NW_API int nw_reuse_bins(const nw_reuse *r);
 // Returns the least distance in the bin. The bin ends where the next bin begins.
 NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin);
 NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
 
-// How full the sets of a cache level are over time. Time is the number of accesses so far, and it is divided into equal
-// intervals, the columns. For each set and column, the functions below return the number of lines in the set, and the
-// number of distinct lines that are requested from it.
+// The functions below say how full the sets of a cache level are over time. Time is the number of accesses so far. Time
+// is divided into equal intervals, called columns. For each set and column, the functions return the number of lines in
+// the set and the number of distinct lines that are requested from the set.
 typedef struct nw_filling nw_filling;
 NW_API nw_filling *nw_filling_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
                                  int level, int columns);

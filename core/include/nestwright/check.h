@@ -6,19 +6,19 @@
 extern "C" {
 #endif
 
-// Compares the results of a schedule with the definition on small shapes. Constant shapes are also checked at their own
-// size (see check/check.h).
+// Compares the results of a schedule with those of the definition on small shapes. If a shape is constant, the schedule
+// is also checked at this shape (see check/check.h).
 NW_API bool nw_check(nw_ctx *c, nw_sched *s, char **report);
 // The explanation of the last step if it was refused. To show the conflict, the refused program is run on small
 // integers.
 typedef struct nw_lesson {
-  // The kind of conflict that the interpreter observed: "order", "place", "iterations", "race", "twice", "outside",
-  // "domain", "unwritten", "incomplete" or "value"; NULL if it observed none.
+  // the kind of conflict that the interpreter observed: "order", "place", "iterations", "race", "twice", "outside",
+  // "domain", "unwritten", "incomplete" or "value"; NULL if it observed no conflict
   const char *how;
   bool visible; // false if there is nothing to run, because the step was refused for its structure or for a capacity
   char *text; // text for users; heap
 } nw_lesson;
-NW_API bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out); // false if the last step was not refused
+NW_API bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out); // returns false if the last step was not refused
 
 #ifdef __cplusplus
 }

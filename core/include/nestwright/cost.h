@@ -28,15 +28,14 @@ typedef struct nw_cost_total {
 typedef struct nw_cost_loop {
   const char *name; // name of a loop; NULL for the whole program and for a guard
   int id; // id of the statement
-  int depth; // number of enclosing loops, including this one
+  int depth; // number of enclosing loops; a loop counts itself
   int64_t entered, times; // entered: how many times the loop begins; times: total number of its iterations
   double cycles; // of the loop and everything inside it
-  double carried; // cycles from an iteration to the next one through the longest dependence chain; 0 if there is none
+  double carried; // cycles per iteration of the longest loop-carried dependence chain; 0 if there is no such chain
   bool parallel; // true if threads share its iterations
   const char *bound;
 } nw_cost_loop;
-// A limit on speed, such as the bandwidth of memory. `cycles` is the time of the first thread if there were no other
-// limit.
+// A limit on speed, such as the bandwidth of memory. `cycles` is the time of the first thread under this limit alone.
 typedef struct nw_cost_term {
   const char *name;
   double cycles;
@@ -44,16 +43,16 @@ typedef struct nw_cost_term {
 typedef struct nw_energy_row {
   char name[24];
   const char *unit; // unit of `count`
-  double count, pj, joules;
+  double count, pj, joules; // pj: energy of one unit in pJ; joules: energy of all units
 } nw_energy_row;
 typedef struct nw_cost_buffer {
-  const char *name, *where; // where: parameter, workspace, workspace of each thread, stack, registers
+  const char *name, *where; // where: the kind of storage, such as "parameter", "workspace", "stack" or "registers"
   int64_t bytes;
 } nw_cost_buffer;
 typedef nw_missed nw_cost_missed;
 typedef struct nw_cost nw_cost;
-// Returns the caches as the cost model assumes them for one of `threads` threads: without the part of each shared cache
-// that the other threads use.
+// Returns the caches that the cost model assumes for one of `threads` threads. They do not include the part of a shared
+// cache that the other threads use.
 NW_API nw_sim_opts nw_cost_caches(const nw_machine *m, int threads);
 NW_API nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
 NW_API void nw_cost_free(nw_cost *k);
@@ -66,8 +65,8 @@ NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
 // Returns the number of rows. The rows describe the first thread, and are sorted by level, then by load or store.
 NW_API int nw_cost_misses(const nw_cost *k);
 NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
-// True if the counts of a level equal those of the reference simulator. If not, *error is the relative error of the
-// misses.
+// True if the counts of a level are exact, and thus equal those of the reference simulator. Otherwise *error is the
+// estimated relative error of the misses.
 NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
 NW_API int nw_cost_levels(const nw_cost *k); // number of cache levels, plus memory
 NW_API void nw_cost_moved(const nw_cost *k, int level, double *read,
@@ -83,8 +82,8 @@ typedef struct nw_code_time { // all members are 0 if the code is for an unknown
   double mispredicted; // number of mispredicted branches
   double waits; // number of loads that wait for the cache
 } nw_code_time;
-// Simulates the assembly that nw_kernel_text returns. expected: the estimated number of executed instructions. False
-// after an interrupt.
+// Simulates the assembly that nw_kernel_text returns. `expected` is the estimated number of executed instructions.
+// Returns false after an interrupt.
 NW_API bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, double expected, nw_code_time *out);
 
 #ifdef __cplusplus

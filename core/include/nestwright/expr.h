@@ -1,4 +1,4 @@
-// Types and expressions.
+// Declares types and expressions.
 #pragma once
 #include "nestwright/session.h"
 
@@ -28,8 +28,8 @@ NW_API bool nw_dtype_is_signed(nw_dtype t); // floats and signed integers
 // Returns the dtype in which a binary operation on a and b is computed; see docs/language.md for the table.
 NW_API nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b);
 
-// Constructors of expressions fold constants and put integer operands in canonical order. Operands from another pool
-// are imported.
+// Functions that make expressions fold constants and put integer operands in canonical order. They import operands from
+// other pools.
 
 NW_API nw_pool *nw_pool_new(nw_ctx *c);
 NW_API nw_pool *nw_pool_retain(nw_pool *p);
@@ -52,10 +52,10 @@ NW_API const nw_expr *nw_int(nw_pool *p, nw_dtype t, int64_t value);
 NW_API const nw_expr *nw_float(nw_pool *p, nw_dtype t, double value);
 NW_API const nw_expr *nw_var(nw_pool *p, const char *name); // an index variable or a symbolic size
 // True if the user may give this name to an object; `what` describes the object ("a tensor"). A name is not allowed if
-// a program text that contains it could not be parsed. The diagnostic then gives the reason.
+// a program text that contains the name cannot be parsed. Then the diagnostic gives the reason.
 NW_API bool nw_name_given(nw_ctx *c, const char *what, const char *name);
-// Applies any unary or binary op and promotes its operands. A literal (a constant of type i64 or f64) takes the dtype
-// of the other operand.
+// Applies a unary or binary op to its operands, after it promotes them to a common dtype. A literal (a constant of type
+// i64 or f64) takes the dtype of the other operand.
 NW_API const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args);
 NW_API const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e);
 NW_API const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b);

@@ -1,4 +1,4 @@
-// Intrinsics: external code for small computations.
+// Declares intrinsics, which are external code for small computations.
 #pragma once
 #include "nestwright/te.h"
 
@@ -6,10 +6,10 @@
 extern "C" {
 #endif
 
-// An intrinsic is a small computation that external code implements; ir/program/intrinsic.h describes how this code is
-// called. When an intrinsic is registered, a worker process compares it with the compute that describes it. s:tensorize
-// takes the names of registered intrinsics.
-#define NW_ANY_STRIDE INT64_MIN // any stride is allowed; the call passes the actual one
+// An intrinsic is a small computation that external code implements. ir/program/intrinsic.h describes how this code is
+// called. When an intrinsic is registered, a worker process runs the code and compares its results with those of the
+// compute that describes the intrinsic. The step s:tensorize takes the names of registered intrinsics.
+#define NW_ANY_STRIDE INT64_MIN // any stride is allowed; the call passes the actual stride
 typedef struct nw_intrinsic nw_intrinsic; // lives as long as the session
 typedef struct nw_intrinsic_spec {
   const char *name;
@@ -18,18 +18,20 @@ typedef struct nw_intrinsic_spec {
   // stride[i][d] is the required stride, in elements, of dimension d of argument i, or NW_ANY_STRIDE. If stride[i] is
   // NULL, argument i may have any strides.
   const int64_t *const *stride;
-  bool init; // true: a reduction starts from its init; false: it continues from the values in the output
-  const char *source; // C text that the system's compiler compiles; NULL if there is a library
-  const char *library; // path of a shared library; NULL if there is a source
+  bool init; // true: a reduction starts from its init; false: a reduction continues from the values in the output
+  const char *source; // C text that the system's compiler compiles; NULL if `library` is given
+  const char *library; // path of a shared library; NULL if `source` is given
   const char *symbol; // name of the function; NULL if it is the name of the intrinsic
   const char *special; // name of a function that generates versions for constant strides, or NULL
   int nconstants;
   const int64_t *constant; // passed after the strides
-  bool jump_safe; // for libraries: the function holds no lock and owns no memory, and calls no function that does
+  // for libraries: true if the function and the functions that it calls hold no locks and own no memory
+  bool jump_safe;
   double timeout; // time limit of one test run in seconds; 0 means 5 seconds
 } nw_intrinsic_spec;
 NW_API const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s); // borrowed; NULL on failure
-// Finds a file that belongs to Nestwright: at the path in the environment variable, or else next to the core's library.
+// Finds a file that belongs to Nestwright. Its path is in the environment variable; if that is not set, the file is
+// next to the core's library or in a neighbouring folder. Returns false if there is no such file.
 NW_API bool nw_find_library(const char *variable, const char *name, char *path, size_t n);
 NW_API const char *nw_intrinsic_id(const nw_intrinsic *in); // "mm16:1c9a2f07"
 NW_API bool nw_intrinsic_is_jump_safe(const nw_intrinsic *in);

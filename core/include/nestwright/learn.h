@@ -1,4 +1,4 @@
-// Models that predict measured values or rank candidates. They are trained on measurements.
+// Declares learned models, which predict measured values or rank candidates. They are trained on measurements.
 #pragma once
 #include "nestwright/session.h"
 
@@ -10,7 +10,7 @@ extern "C" {
 typedef struct nw_learn_rows {
   int rows, features;
   const float *feature; // the features of all rows, one row after the other
-  const float *margin; // initial score of each row; NULL means 0
+  const float *margin; // initial score of each row; NULL: all are 0
   const float *label; // the measured value of each row; larger is better; not used for prediction
   int ngroups;
   const int *group; // number of rows of each group; only rows of the same group are compared
@@ -19,8 +19,8 @@ typedef struct nw_learn_rows {
 typedef struct nw_learn_opts {
   int rounds, depth, seed;
   double rate; // learning rate
-  double columns, sample; // fractions of the features and rows that each tree uses
-  int forest; // number of trees per boosting round; their scores are averaged; 0 means 1
+  double columns, sample; // columns: fraction of the features that a tree uses; sample: fraction of the rows
+  int forest; // number of trees per boosting round, whose scores are averaged; 0 means 1
   double least; // least number of rows (or sum of weights) in a leaf; 0 means 1
   bool squares; // true: regression on the labels; false: ranking within each group
 } nw_learn_opts;

@@ -1,5 +1,5 @@
-// Functions that the front ends and the LLVM module call in addition to the public ones. They are exported, but are not
-// a stable interface. Each one is declared with NW_API in a header of its folder.
+// Lists the functions that the front ends and the LLVM module call in addition to the public functions. They are
+// exported, but are not a stable interface. Each function is declared with NW_API in a header of its folder.
 #pragma once
 
 // clang-format off

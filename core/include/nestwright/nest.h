@@ -1,12 +1,10 @@
-// Loop nests without a schedule.
+// Declares loop nests that have no schedule. They are parsed from a text or made from a program.
 #pragma once
 #include "nestwright/cache.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// ---- loop nests, parsed from a text or made from a program
 
 typedef struct nw_loopnest nw_loopnest;
 // Parses a nest; docs/cost.md has the grammar. If `set` is not NULL, the parameters first get their values from the set
@@ -24,12 +22,12 @@ NW_API const char *nw_loopnest_array(const nw_loopnest *n, int i, uint64_t *addr
 
 typedef struct nw_count_opts {
   nw_sim_opts caches;
-  // threads > 0: count for thread number `thread` of `threads`, with its own caches; threads = 0: one thread does all
-  // the work
+  // threads > 0: count for thread number `thread` of `threads`, which has its own caches; threads = 0: count for one
+  // thread that does all the work
   int thread, threads;
   bool simulate; // simulate every access instead of using the model
-  bool exact; // fail (NW_ELIMIT) instead of estimating
-  int64_t budget; // limit on the lines that the model requests; 0: a few seconds of work
+  bool exact; // true: fail with NW_ELIMIT instead of estimating the counts
+  int64_t budget; // limit on the number of lines that the model requests; 0: enough for a few seconds of work
 } nw_count_opts;
 
 typedef struct nw_counted {
@@ -39,15 +37,15 @@ typedef struct nw_counted {
   double error[NW_MAX_LEVELS];
 } nw_counted;
 
-// Returns the misses, one row for each level and each reference to an array. The loop of a row is the innermost loop
-// around the reference.
+// Returns the misses, with one row for each level and each reference to an array. The `loop` of a row is the innermost
+// loop around the reference.
 NW_API nw_misses *nw_loopnest_misses(nw_ctx *c, const nw_loopnest *n, const nw_count_opts *o, nw_counted *how);
 
-// The work of a nest: its operations, calls and bytes, as the statements are written. The operations are unknown for a
-// nest that was made from a program.
+// The work of a nest consists of its operations, calls and bytes. They are counted in the text of the statements. The
+// operations are unknown for a nest that was made from a program.
 enum { NW_NEST_OPERATIONS = 64 };
 typedef struct nw_nest_operation {
-  const char *name; // a class of operations: hw/machine.h
+  const char *name; // name of a class of operations (hw/machine.h)
   int bits; // width of the numbers; 0: unknown
   double count;
 } nw_nest_operation;

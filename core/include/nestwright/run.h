@@ -18,36 +18,36 @@ NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts
 // of the call. The facts of the last kernel must be among the facts of every other kernel.
 NW_API nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one);
 NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n,
-                                         nw_array *const *args); // time to choose the kernel; below 0 on failure
+                                         nw_array *const *args); // seconds to choose the kernel; below 0 on failure
 NW_API int64_t nw_kernel_code_bytes(const nw_kernel *k); // bytes of machine code
 NW_API nw_kernel *nw_kernel_retain(nw_kernel *k);
 NW_API void nw_kernel_release(nw_kernel *k);
-// The parameters of a kernel: first the inputs, then the outputs, in the order of the computation. Sizes are inferred
-// from the shapes of the arrays.
+// Returns the number of parameters of a kernel. First come the inputs, then the outputs, in the order of the
+// computation. Sizes are not parameters, because they are inferred from the shapes of the arrays.
 NW_API int nw_kernel_params(const nw_kernel *k);
 NW_API const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output);
 // Makes the output arrays of a call from the shapes of the inputs.
 NW_API bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs);
 NW_API bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args); // checks shapes, dtypes, facts and overlap
-// How caches are emptied before each measured call. NW_WARM: not at all. NW_FLUSHED: by flushing the lines of the
-// arrays, which only x86 can do. NW_SWEPT: by reading a large buffer.
+// How caches are emptied before each measured call. With NW_WARM, they are not emptied. With NW_FLUSHED, the lines of
+// the arrays are flushed, which only x86 can do. With NW_SWEPT, a large buffer is read.
 typedef enum nw_chill { NW_WARM, NW_FLUSHED, NW_SWEPT } nw_chill;
 NW_API bool nw_can_flush(void);
 typedef struct nw_conditions { // the conditions of a measurement
   nw_chill chill;
   int64_t offset; // the address of each array, minus this offset, is a multiple of nw_time.align
-  int ncpus; // 0, or as many as there are threads; a kernel with fewer threads uses the first CPUs
-  const int *cpu; // the CPU of each thread
+  int ncpus; // number of CPUs: 0, or the number of threads; a kernel with fewer threads uses the first CPUs
+  const int *cpu; // the CPU on which each thread runs
 } nw_conditions;
 typedef struct nw_time {
-  // seconds of wall-clock time; `spread` is a ratio. The samples are taken in batches. `spread` is the interquartile
-  // range of the samples, or the distance between the medians of the batches if that is larger, divided by the median.
+  // `min` and `median` are seconds of wall-clock time. The samples are taken in batches. `spread` is the interquartile
+  // range of the samples or the distance between the medians of the batches (the larger one), divided by the median.
   double min, median, spread;
   int reps, threads;
-  int retaken; // number of samples that were disturbed by other work and were taken again
-  // other work disturbed most of the samples, even when they were taken again, so the times are not reliable
+  int retaken; // number of samples that were taken again because other work disturbed them
+  // true if other work disturbed most of the samples, even when they were taken again; then the times are not reliable
   bool disturbed;
-  int64_t align; // the largest power of two that divides the addresses of all arrays, less the offset
+  int64_t align; // the largest power of two that divides the address of every array, minus the offset
   double clock; // seconds that reading the clock takes; subtracted from each call if the caches were emptied
   double *sample; // reps values in the order of the runs; heap, the caller frees it
 } nw_time;
@@ -57,7 +57,7 @@ NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps,
 // Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure.
 // The code of the diagnostic is NW_ELIMIT if the call was stopped.
 NW_API double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit);
-// Runs the kernels in turn: A B C A B C ... `out` has n entries.
+// Measures n kernels in turn: A B C A B C ... `out` has n entries.
 NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                               const nw_conditions *how, nw_time *out);
 // The measured time of a loop. All fields are per call of the kernel.
@@ -68,7 +68,7 @@ typedef struct nw_loop_time {
   bool timed; // false if the executions of the loop are too short for a clock; then only the enclosing loop is timed
   bool parallel;
   double seconds; // time of all executions of the loop; for a loop inside a parallel loop, the mean over the threads
-  double most; // the same for the slowest thread
+  double most; // like `seconds`, but for the slowest thread
   double work; // for a parallel loop, the mean time in which a thread runs its parts; otherwise `seconds`
   double times; // number of executions, of all threads together
 } nw_loop_time;
@@ -77,23 +77,25 @@ typedef struct nw_event_count { // how often an event happened, such as a branch
   const char *name;
   double value;
 } nw_event_count;
-// The times of all loops, in the order of the program. They are measured in code with a clock around each loop that is
-// timed. The cost of the clocks is measured too, and subtracted.
+// The times of all loops, in the order of the program. The measured code reads a clock before and after each loop that
+// is timed. The cost of the clock readings is measured too, and subtracted.
 typedef struct nw_loop_times {
   int n, threads, reps;
   nw_loop_time *at; // heap, the caller frees it
-  double seconds; // median time of a call without clocks, measured in turn with the other calls
-  double clocked; // time of a call with clocks; the times of the loops are parts of it
-  double clocks; // estimated time that the clocks take in such a call
+  // seconds: median time of a call without clock readings; such calls alternate with calls that have clock readings
+  double seconds;
+  double clocked; // seconds of a call with clock readings; the times of the loops are parts of this time
+  double clocks; // estimated seconds that the clock readings take in a call
   double least; // a loop is timed if its executions take at least this number of seconds on average
-  bool disturbed; // other work disturbed most of the samples
-  int ncounts; // events per call without clocks, of all threads; only those that the system counts
+  bool disturbed; // true if other work disturbed most of the samples
+  // number of kinds of events that the system counts; a count is per call without clock readings, over all threads
+  int ncounts;
   nw_event_count count[NW_MOST_COUNTS];
 } nw_loop_times;
 NW_API bool nw_measure_loops(nw_ctx *c, const nw_program *p, const nw_build_opts *o, int n, nw_array *const *args,
                              int reps, nw_loop_times *out);
-// An entry in the log of one call: consecutive iterations of a parallel loop that one thread ran. `begin` and `end` are
-// wall-clock times in seconds since the call began. `cpu` is the CPU time that the thread used.
+// An entry in the log of one call. It describes consecutive iterations of a parallel loop that one thread ran. `begin`
+// and `end` are wall-clock times in seconds since the call began. `cpu` is the thread's CPU time in seconds.
 typedef struct nw_span {
   int loop; // number of the loop in the program, counted from 0
   int64_t region; // number of the nw_region in the call, counted from 0
@@ -101,8 +103,8 @@ typedef struct nw_span {
   int64_t from, to; // range of iterations of the loop
   double begin, end, cpu;
 } nw_span;
-// One execution of a parallel loop: from the start of its first thread to the end of its last one, including the
-// barrier.
+// One execution of a parallel loop. `begin` is the start of its first thread, and `end` is the end of its last thread,
+// including the barrier. Both are in seconds since the call began.
 typedef struct nw_region {
   int loop;
   double begin, end;
@@ -128,11 +130,12 @@ NW_API const char *nw_kernel_notes(const nw_kernel *k); // remarks on the code, 
 NW_API const char *nw_kernel_cpu(nw_kernel *k); // LLVM's name of the CPU that the code is made for; NULL on failure
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
-NW_API int nw_kernel_unsafe(const nw_kernel *k); // number of steps of its schedule that were not judged
+NW_API int nw_kernel_unsafe(const nw_kernel *k); // number of steps of the kernel's schedule that were not judged
 // Returns the text of the lowered program after the pass with the name `pass`, or after the last pass if `pass` is
 // NULL.
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
-// Returns, on the heap, the statement id or 0 for each line of the text after the last pass.
+// Returns an array on the heap. For each line of the text after the last pass, the array has the id of the line's
+// statement, or 0 if the line does not belong to a statement.
 NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n);
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // the program as C99 with OpenMP
 // Runs a program in the interpreter. The run stops with NW_ELIMIT after `most` steps; 0 means no limit.
@@ -140,8 +143,8 @@ NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t m
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
                         nw_array *const *args); // evaluates the definition; `args` are those of a kernel
 
-// An external program, which is found on PATH and run to its end without a shell. Its input is a file in memory, which
-// it may also open as /dev/stdin. The program and its children are killed if the session is interrupted, or if
+// An external program. It is searched for on PATH, and runs without a shell. Its standard input is a file in memory, so
+// the program may also open /dev/stdin. The program and its children are killed if the session is interrupted, or if
 // `stopped` returns true. `stopped` may be NULL.
 typedef struct nw_child {
   const char *what; // description for progress messages: "gnuplot draws"
@@ -149,7 +152,7 @@ typedef struct nw_child {
   size_t ninput;
   bool (*stopped)(void *env);
   void *env;
-  bool absent; // true if it was not started because there is no such program
+  bool absent; // true if the program was not started because it was not found
   int status; // exit status; if a signal ended the program, minus the number of the signal
   char *out, *said; // heap: standard output, and the beginning of standard error
   size_t nout;

@@ -1,4 +1,4 @@
-// Declares the target of a program. A target consists of a machine, its limits, its back end and its cost model.
+// Declares the target of a program. A target consists of a machine record, limits, a back end and a cost model.
 #pragma once
 #include "nestwright/session.h"
 

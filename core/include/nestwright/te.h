@@ -1,4 +1,4 @@
-// Tensor expressions.
+// Declares tensor expressions.
 #pragma once
 #include "nestwright/expr.h"
 
@@ -13,9 +13,9 @@ NW_API const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo);
 NW_API bool nw_size_fact(const nw_expr *size, const nw_expr *fact);
 
 NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
-// Returns a placeholder for the state of a scan (see nw_scan). Whether reads of the state are in bounds is checked
-// later, by nw_scan, which knows the range of the time. The state may also be a plain placeholder. Then nw_scan also
-// checks that reads of earlier times stay in bounds at the first times.
+// Returns a placeholder for the state of a scan. The function nw_scan checks later that reads of the state are in
+// bounds, because only nw_scan knows the range of the time. A plain placeholder can also be the state of a scan. Then
+// nw_scan also checks that reads of earlier times stay in bounds at the first times.
 NW_API nw_tensor *nw_scan_state(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
 NW_API nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent);
 NW_API const nw_expr *nw_axis_var(const nw_axis *a); // the axis as an index expression; borrowed
