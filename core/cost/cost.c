@@ -1,5 +1,5 @@
-// Computes the cost of a program from the core model (cpu/core.h), the bytes that the caches move, the threads and the
-// energy.
+// Computes the cost of a program. The cost follows from the model of a core (cpu/core.h), the bytes that the caches
+// move, the number of threads and the energy.
 #include "cost/energy.h"
 #include "cost/traffic.h"
 #include "poly/poly.h"
@@ -11,7 +11,7 @@ enum { MOST_THREADS = 64 };
 struct nw_cost {
   nw_core *core;
   nw_traffic *traffic; // misses of the first thread
-  nw_machine machine; // the machine as one thread can use it
+  nw_machine machine; // the machine's record, with the memory bandwidth that one thread can use
   nw_core_cost whole;
   nw_core_ops all; // operations of all threads
   nw_moved_bytes moved;
@@ -35,7 +35,7 @@ static bool has_region(const nw_core_node *at) {
   return has;
 }
 
-// Clears the counts of code outside of parallel loops, which only the first thread runs.
+// Clears the counts of the code outside of parallel loops, because only the first thread runs this code.
 static void clear_outside(nw_core_node *at) {
   if (is_region(at)) return;
   at->times = 0;
@@ -49,8 +49,8 @@ static double cycles_in_regions(const nw_core_node *at, int *entered) {
   return all;
 }
 
-// Adds the bytes that move between levels. A line that misses in a level is loaded from the next level, and a dirty
-// line is written back to the next level.
+// Adds the bytes that move between levels. A line that misses in a level is loaded from the next level. An evicted
+// dirty line is written back to the next level.
 static void add_moved(nw_cost *k, const nw_traffic *t) {
   for (int i = 0; i < t->n; i++) {
     const nw_traffic_row *r = &t->row[i];
@@ -77,8 +77,8 @@ static int count_bodies(const nw_core_node *at) {
   return n;
 }
 
-// Computes the cost of a thread. If the thread runs every body as many times as the previous thread, its misses are
-// assumed to be the same.
+// Computes the cost of a thread. If the thread runs every body as many times as the previously handled thread, its
+// misses are assumed to be the same.
 static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread, int64_t *before,
                        nw_traffic **traffic) {
   int n = 0, entered = 0, threads = k->threads > 1 ? k->threads : 0;
@@ -101,7 +101,7 @@ static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread,
   return true;
 }
 
-// Computes the cost of each thread. The first thread is handled last: its results stay in k and are shown.
+// Computes the cost of each thread. The first thread is handled last, so that its results stay in k; they are shown.
 static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
   int64_t *before = NW_NEW_N(k->core->arena, int64_t, count_bodies(k->core->root));
   bool ok = true;
@@ -111,8 +111,8 @@ static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
 
 // ---- together
 
-// Returns the machine as one thread can use it. Threads share the memory bandwidth. All other numbers of the record are
-// for one thread already.
+// Returns the machine's record, with the memory bandwidth that one of the threads can use. All other numbers of the
+// record already are for one thread.
 static nw_machine shared_machine(const nw_machine *m, int threads) {
   nw_machine one = *m;
   if (one.memory.bandwidth * threads > one.memory.bandwidth_all)

@@ -1,5 +1,5 @@
-// Estimates energy: for each kind of event, the number of events times the energy of one event in pJ. If the machine's
-// record has no energy for a kind of event, its energy counts as 0, and it gets no row.
+// Estimates energy. For each kind of event, the energy is the number of events times the energy of one event in pJ. If
+// the machine's record has no energy for a kind of event, this kind counts as 0 and gets no row.
 #include "cost/energy.h"
 #include <stdio.h>
 

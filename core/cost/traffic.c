@@ -8,14 +8,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Limits on the number of accesses. In both cases, the simulation takes a few seconds.
+// Limits on the number of simulated accesses. A simulation that reaches its limit takes a few seconds.
 enum {
   MOST_SIMULATED = 20000000, // limit if all cache sets are simulated
   MOST_SAMPLED = 100000000 // limit if an eighth of the cache sets is simulated
 };
 
-// Returns the part of a level that one thread can use: the effective ways of the level, divided by the number of
-// threads that share it.
+// Returns the part of a level that one thread can use. This part has the effective ways of the level, divided by the
+// number of threads that share the level.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {
   int64_t sharers = threads > x->shared_by ? x->shared_by : threads < 1 ? 1 : threads;
   int64_t left = nw_machine_effective_ways(x), ways = left / sharers > 0 ? left / sharers : 1;
@@ -58,7 +58,7 @@ typedef struct feeding {
   int64_t n;
 } feeding;
 
-// Returns true if more accesses must be simulated.
+// Simulates the next n accesses. Returns false if there have been too many accesses.
 static bool feed(void *env, const nw_ref *ref, int n) {
   feeding *f = env;
   f->n += n;
@@ -140,11 +140,11 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
   return NULL;
 }
 
-// The cycles to move a line between a level and the next level or, for the last level, memory.
+// The cycles to move a line between a cache level and the next level. After the last cache level comes memory.
 typedef struct behind {
-  double in, back; // to load an adjacent line, and to write back an adjacent line
-  double strided; // to load a line that is not adjacent to the previously loaded line
-  double strided_store; // to load and write back such a line, for a store
+  double in, back; // in: load a line that is adjacent to the previous line; back: write back an adjacent line
+  double strided; // load a line that is not adjacent to the previously loaded line
+  double strided_store; // for a store: load and write back a line that is not adjacent to the previous line
   double crowded_store; // like strided_store, if all lines are in one set
 } behind;
 
@@ -162,21 +162,22 @@ static behind behind_of(const nw_machine *m, int level) {
   return b;
 }
 
-typedef struct lines { // lines of one access that miss in a level
-  double in, stored, back; // lines that are fetched for loads, fetched for stores, and written back
+typedef struct lines { // numbers of lines of one access that miss in a level
+  double in, stored, back; // in: fetched for loads; stored: fetched for stores; back: written back
 } lines;
 
-// Returns the lines that miss. A fraction 1 - `warm` of the cold misses is not counted: the previous call of the
-// program loaded these lines, and they are still in the level.
+// Returns the lines that miss. Only the fraction `warm` of the cold misses is counted. The other lines are still in the
+// level, because the previous call of the program loaded them.
 static lines lines_of(const nw_sim_counts *n, double warm) {
   double cold = (double)n->outcome[NW_COLD] * (1 - warm), all = (double)(n->read_misses + n->write_misses);
   double part = all > 0 ? (all - cold) / all : 1;
   return (lines){part * (double)n->read_misses, part * (double)n->write_misses, part * (double)n->written_back};
 }
 
-// Adds the cost of the lines of an access that miss. Adjacent lines are prefetched, and each costs its transfer time.
-// Other lines are requested one by one, and each occupies one of the few buffers for outstanding misses until it
-// arrives. Write-backs of dirty lines take long, but overlap with loads of lines.
+// Adds the cost of the lines `n` of an access that miss in a level. The lines `further` also miss in the next level.
+// Adjacent lines are prefetched, and each line costs its transfer time. Other lines are requested one by one. Each of
+// them occupies one of the few buffers for outstanding misses until it arrives. Write-backs of dirty lines take long,
+// but overlap with loads of lines.
 static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, int level, const lines *n,
                    const lines *further, const nw_line_walk *walk) {
   behind b = behind_of(k->machine, level);
@@ -189,10 +190,10 @@ static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, 
   if (walk->stores_jump) at->under_way[1] += part * fmax(n->stored, n->back) * store;
 }
 
-// Adds the cost of loads that cross into a second line. Such a load is repeated while one of its lines is outstanding.
-// A body may have several similar loads (line_walk.c). A line that is fetched for one of these loads is assumed to
-// delay all of them, since many iterations are in the instruction window at the same time. If lines come from several
-// levels, the level furthest from the core determines the cost.
+// Adds the cost of loads that access two lines. The core repeats such a load until both lines have arrived. A body may
+// have several similar loads (line_walk.c). A line that is fetched for one of them is assumed to delay all of them,
+// since many iterations are in the instruction window at the same time. If the lines come from several levels, the
+// level furthest from the core determines the cost.
 static void charge_across(const nw_core *k) {
   const nw_machine *m = k->machine;
   for (int i = 0; i < k->access.n; i++) {
@@ -209,15 +210,16 @@ static void charge_across(const nw_core *k) {
   }
 }
 
-// Adds the cost of streaming stores. They fetch no lines, and write directly to memory.
+// Adds the cost of streaming stores. Such stores do not fetch lines, and write directly to memory.
 static void charge_streamed(const nw_core *k, nw_core_node *at, int level, const lines *n) {
   int last = k->machine->nlevels - 1;
   if (level == last) at->transfer[last] += n->stored * behind_of(k->machine, last).back;
 }
 
 // Returns the fraction m of the accessed lines that are no longer in a level when the program is called again. It is 0
-// if all lines fit. Otherwise random replacement is assumed: real caches keep more lines than strict LRU would. Then m
-// is the solution of 1 - m = exp(-m F/C), where F is the size of all buffers, and C is the size of the level.
+// if all lines fit. Otherwise random replacement is assumed, because real caches keep more lines than a cache with
+// strict LRU. Then m is the solution of 1 - m = exp(-m F/C), where F is the size of all buffers, and C is the size of
+// the level.
 static double lost_between_calls(const nw_core *k, int level) {
   double f = (double)(k->places.to - k->places.from) / (double)k->machine->level[level].bytes, m = 1;
   if (f <= 1) return 0;
@@ -231,7 +233,8 @@ static void clear(nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) clear(at->kid[i]);
 }
 
-// Returns the lines of the access of row i that miss in the next level. Rows are ordered by level, then by site.
+// Returns the lines that miss in the level after the level of row i, for the same access. There are no such lines if
+// the level of row i is the last level. Rows are ordered by level, then by site.
 static lines lines_behind(const nw_traffic *t, const nw_core *k, int i) {
   int level = t->row[i].level + 1, sites = nw_walker_sites(t->walker);
   if (level == k->machine->nlevels) return (lines){0};

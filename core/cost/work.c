@@ -1,5 +1,5 @@
-// Finds the work of a nest's statements: the operations as written, the number of executions, and the bytes of the
-// accesses.
+// Finds the work of a nest. It consists of the operations in the text of the statements, the number of executed
+// statements, and the bytes of their accesses.
 #include "cost/work.h"
 #include "cache/exact/model.h"
 #include "nest/nest.h"
@@ -7,7 +7,7 @@
 // ---- types of operands
 
 typedef struct number {
-  int bits; // 0 if not known
+  int bits; // width; 0 if it is not known
   bool real;
 } number;
 
@@ -18,8 +18,8 @@ static number number_of(const nw_text *t, int array) {
   return (number){8 * a->elem, nw_dtype_is_float(type)};
 }
 
-// Returns the type of the target's numbers. For a scalar target, it is the type of the widest array that is read, or
-// double if no array is read.
+// Returns the type in which a statement computes. If its target is an array element, this is the type of the array.
+// Otherwise it is the type of the widest elements that are read, or f64 if no array is read.
 static number number_in(const nw_text *t, const nw_text_node *x) {
   number widest = {0};
   if (!x->nrefs) return (number){64, true};
@@ -50,8 +50,8 @@ static void add(nw_nest_work *w, const char *name, int bits, double count) {
 
 // ---- numbers of executions
 
-// Copies the nest and replaces each statement by a single access. The number of these accesses is then the number of
-// executions of the statement.
+// Copies a node and replaces each statement by a single access. The number of times that this access is made is then
+// the number of executions of the statement.
 static nw_text_node *marked(nw_text *to, const nw_text_node *x) {
   if (!x) return NULL;
   nw_text_node *y = nw_text_node_new(to, x->kind);
@@ -81,7 +81,7 @@ static nw_text *marked_text(nw_ctx *c, const nw_text *t) {
 
 typedef struct statements {
   const nw_text *t;
-  const nw_cached *times; // number of executions of each statement
+  const nw_cached *times; // in `asked` of site i: the number of executions of statement i
   int n;
   nw_nest_work *w;
 } statements;

@@ -3,8 +3,8 @@
 // (objective reg:squarederror) predicts a value for each row.
 //
 // XGBoost checks little: it treats rows without groups as one group, ignores misspelt parameters, and reports infinite
-// numbers with an unclear error. So the arguments are checked here. Its results are valid only until the next call, so
-// they are copied. XGBoost runs on one thread, because the number of threads changes the model.
+// numbers with an unclear error. So the arguments are checked here. Results of XGBoost are valid only until the next
+// call, so they are copied. XGBoost runs on one thread, because the number of threads changes the model.
 #include "learn/xgboost.h"
 #include <stdio.h>
 #include <math.h>
@@ -83,7 +83,7 @@ static bool are_options(nw_ctx *c, const nw_learn_opts *o) {
 static bool done(const nw_learner *m, int result) {
   if (result == 0) return true;
   const char *said = m->lib.XGBGetLastError();
-  // After its first line, the message has a stack trace.
+  // only the first line is the message; the other lines are a stack trace
   return nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost: %.*s", (int)strcspn(said, "\n"), said);
 }
 
@@ -114,8 +114,8 @@ static bool set_groups(const nw_learner *m, void *d, const nw_learn_rows *r) {
   return done(m, m->lib.XGDMatrixSetUIntInfo(d, "group", (const unsigned *)r->group, (uint64_t)r->ngroups));
 }
 
-// Returns the rows in XGBoost's format, or NULL on failure. `o` holds the options of training; it is NULL for rows that
-// are not for training.
+// Returns the rows in XGBoost's format, or NULL on failure. `o` has the options of the training; it is NULL if the rows
+// are for prediction.
 static void *matrix(const nw_learner *m, const nw_learn_rows *r, const nw_learn_opts *o) {
   void *d = NULL;
   uint64_t n = (uint64_t)r->rows, width = (uint64_t)r->features;
@@ -138,8 +138,8 @@ static nw_learner *new_learner(nw_ctx *c, int features) {
   return NULL;
 }
 
-// Makes a booster (XGBoost's term for a model). It takes the number of features from `rows`. If `rows` is NULL, the
-// booster takes this number from the model that is loaded later.
+// Makes a booster, which is XGBoost's term for a model. The booster takes the number of features from `rows`. If `rows`
+// is NULL, it takes this number from the model that is loaded later.
 static bool make_booster(nw_learner *m, void *rows) {
   return done(m, m->lib.XGBoosterCreate(&rows, rows ? 1 : 0, &m->booster));
 }

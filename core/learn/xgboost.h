@@ -3,8 +3,9 @@
 #pragma once
 #include "base/base.h"
 
-// The functions of XGBoost that are used. A row has the type of the result, the name and the parameters. A function
-// that returns an int returns 0 on success. On failure it returns -1, and XGBGetLastError returns the reason.
+// Lists the functions of XGBoost that are used. A row has the result type, the name and the parameter types of a
+// function. A function that returns an int returns 0 on success. On failure it returns -1, and XGBGetLastError returns
+// the reason.
 #define NW_XGBOOST_FUNCTIONS(X)                                                                                        \
   X(int, XGDMatrixCreateFromMat_omp, (const float *, uint64_t, uint64_t, float, void **, int))                         \
   X(int, XGDMatrixSetFloatInfo, (void *, const char *, const float *, uint64_t))                                       \

@@ -1,4 +1,4 @@
-// Parses, builds and prints loop nests.
+// Makes loop nests from texts and programs, and prints them.
 #include "nest/nest.h"
 #include "access/affine/affine_program.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Represents a loop nest that is independent of any program. It is made from a text, or by copying the nest of a
+// Represents a loop nest that is independent of any program. The nest is made from a text, or by copying the nest of a
 // program.
 #pragma once
 #include "nest/nest_text.h"

@@ -31,7 +31,7 @@ static bool add_cases(nw_nest_maker *k, nw_affine_node *to, int array, const nw_
   return true;
 }
 
-// Adds a reference. The position of its element within the array is the sum of index * stride over the dimensions.
+// Adds a reference. The position of its element in the array is the sum of index * stride over all dimensions.
 static bool make_ref(nw_nest_maker *k, nw_affine_node *to, const nw_text_ref *r, bool write, int site) {
   nw_pool *pool = k->t->pool;
   const nw_nest_shape *s = &k->shape[r->array];
@@ -74,8 +74,8 @@ static bool make_statement(nw_nest_maker *k, const nw_text_node *x, int site, nw
 
 // ---- Loops and ifs
 
-// Sites are numbered in the order of the text. If a statement is copied for several cases (cases.h), all copies have
-// the same sites.
+// A site is the number of a load or store in the text. Sites are numbered in the order of the text. If a statement is
+// copied for several cases (cases.h), all copies have the same sites.
 
 static int sites_in(const nw_text_node *x) {
   if (!x) return 0;
@@ -114,8 +114,8 @@ static bool make_if(nw_nest_maker *k, const nw_text_node *x, int site, nw_affine
   return true;
 }
 
-// Sets *out to the value of the loop's variable. It is the value in the slot or, in a loop that runs backwards, first +
-// last minus the value in the slot.
+// Sets *out to the value of the loop's variable. In a loop that runs forwards, this is the value in the slot. In a
+// reversed loop, it is first + last - slot, where `first` and `last` are the bounds of the loop.
 static bool value_of(nw_nest_maker *k, const nw_text_node *x, int slot, const nw_bounds *from, const nw_bounds *until,
                      nw_form *out) {
   nw_form s = nw_form_slot(k->m.s.arena, slot);

@@ -1,4 +1,4 @@
-// Writes an affine nest, for example that of a program, as text.
+// Makes the text of an affine nest, for example of the nest of a program.
 #include "nest/nest_text.h"
 #include "ir/program/program.h"
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static const nw_expr *expr_of(const writer *w, const nw_form *f, int64_t by) {
   return e;
 }
 
-// Returns the index of the element at byte offset f. `elem` is the number of bytes of an element; it divides f.
+// Returns the index of the element at byte offset f. `elem` is the size of an element in bytes; all coefficients of f
+// are multiples of it.
 static const nw_expr *element_of(const writer *w, const nw_form *f, int elem) {
   nw_form g = *f;
   g.rest /= elem;
@@ -29,7 +30,8 @@ static const nw_expr *element_of(const writer *w, const nw_form *f, int elem) {
   return expr_of(w, &g, 1);
 }
 
-// Returns max(ceil(form / div)) for a lower bound (`begin`), and min(floor(form / div) + 1) for an upper bound.
+// Combines n bounds. If they are lower bounds (`begin`), returns the maximum of ceil(form / div). If they are upper
+// bounds, returns the minimum of floor(form / div) + 1.
 static const nw_expr *bound_of(const writer *w, int n, const nw_affine_bound *b, bool begin) {
   nw_pool *p = w->t->pool;
   const nw_expr *e = NULL;
@@ -87,7 +89,7 @@ static nw_text_ref ref_of(const writer *w, const nw_affine_ref *r) {
   return x;
 }
 
-// Writes the references `from` to `end` - 1 as a statement. Only the last of them may be a write.
+// Writes the references `from` to `end` - 1 as a statement. Only the last reference may be a write.
 static void write_statement(writer *w, const nw_affine_node *s, int from, int end, nw_text_node *to) {
   nw_text_node *x = nw_text_node_new(w->t, NW_TEXT_STMT);
   nw_str value = {0};

@@ -7,7 +7,8 @@ static void note(nw_text_ops *ops, nw_op op) {
   if (c != NW_CLASS_NONE) ops->of[c]++;
 }
 
-// > and >= are counted as <, because all of these comparisons have the same class.
+// Counts the operation of an infix sign. The signs > and >= are counted as <, because these comparisons have the same
+// class.
 void nw_text_note_sign(nw_text_ops *ops, const nw_token *at) {
   if (nw_token_is(at, ">") || nw_token_is(at, ">=")) return note(ops, NW_OP_LT);
   for (int op = 0; op < NW_OP_COUNT; op++)

@@ -3,7 +3,6 @@
 #include "access/place.h"
 #include <stdlib.h>
 
-// Adds a position in the text to the current diagnostic.
 bool nw_nest_blame(nw_nest_maker *k, int line, int column) {
   char message[400];
   const nw_diag *d = nw_error(k->m.s.ctx);
@@ -54,7 +53,7 @@ static bool of_set(nw_ctx *c, const nw_text *t, const char *name, const nw_text_
                  "params: the nest has no set of sizes \"%s\"", name);
 }
 
-// Finds the value that is given for a parameter by name or by the set. Returns false if none is given.
+// Finds the value that is given for a parameter by name or by the set. Returns false if no value is given.
 static bool given_value(const char *param, int n, const char *const *name, const int64_t *value, const nw_text_set *set,
                         int64_t *out) {
   int at = number_of(param, n, name);
@@ -135,7 +134,7 @@ static bool make_array(nw_nest_maker *k, const nw_text_array *x, nw_nest_shape *
 static int by_address(const void *a, const void *b) {
   const nw_affine_array *x = a, *y = b;
   if (x->address != y->address) return x->address < y->address ? -1 : 1;
-  return (x->bytes > 0) - (y->bytes > 0); // an empty array comes first
+  return (x->bytes > 0) - (y->bytes > 0); // if the addresses are equal, an empty array comes first
 }
 
 // Sorts the arrays by address, and records the new position of each array. Fails if two arrays overlap.

@@ -20,11 +20,12 @@ bool nw_text_is_param(const nw_text *t, const char *name);
 bool nw_text_is_loop(const nw_text_reader *r, const char *name);
 int nw_text_array_of(const nw_text *t, const nw_token *name); // -1 if there is no such array
 const char *nw_text_new_name(nw_text_reader *r, const char *what);
-// Reads an expression of parameters and loops.
+// Reads an expression of parameters and loop variables. `what` describes the expression in error messages.
 const nw_expr *nw_text_number(nw_text_reader *r, nw_dtype t, const char *what);
-bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out); // reads a literal number
+bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out); // reads a constant integer
 const nw_expr **nw_text_kept(nw_text_reader *r, int n, const nw_expr *const *e); // returns a copy in the arena
-// Reads a list of at most `most` items, up to a closing bracket or a colon.
+// Reads a list of expressions, up to a closing bracket or a colon, and appends them to `out`. *n is the length of
+// `out`, and `most` is the limit on this length.
 bool nw_text_indices(nw_text_reader *r, int most, const char *what, int *n, const nw_expr **out);
 void nw_text_note_sign(nw_text_ops *ops, const nw_token *sign); // nest_ops.c
 void nw_text_note_call(nw_text_ops *ops, const nw_token *name);

@@ -34,7 +34,8 @@ void nw_text_free(nw_text *t) {
 
 // ---- references
 
-// Reads a reference with the indices `[i, j]` or `[i][j]`. `[i, j : 8]` accesses eight elements, the first at [i, j].
+// Reads a reference with the indices `[i, j]` or `[i][j]`. The indices `[i, j : 8]` mean eight adjacent elements, which
+// begin at [i, j].
 static bool read_ref(nw_text_reader *r) {
   nw_token at = r->ps.tok;
   const nw_expr *index[NW_TEXT_DIMS];
@@ -62,7 +63,7 @@ static bool read_ref(nw_text_reader *r) {
 
 // ---- Values
 
-// Reads the value of a statement. Only its references are parsed; the text between them is stored as it is.
+// Reads the value of a statement. Only the references in the value are parsed. The tokens between them are copied.
 
 static bool read_value(nw_text_reader *r);
 
@@ -107,7 +108,7 @@ static bool read_term(nw_text_reader *r) {
 static bool at_operator(const nw_parser *ps, bool *tight) {
   static const char *const ops[] = {"*", "/", "//", "%", "+", "-", "<", "<=", ">", ">=", "==", "!=", "and", "or"};
   for (int i = 0; i < NW_COUNT(ops); i++)
-    if (nw_at(ps, ops[i])) return *tight = i < 2, !nw_follows(ps, "="); // not `-=`
+    if (nw_at(ps, ops[i])) return *tight = i < 2, !nw_follows(ps, "="); // `-=` assigns
   return false;
 }
 
@@ -154,7 +155,7 @@ static bool at_assignment(const nw_text_reader *r) {
   return (nw_at(&ahead, "-") || nw_at(&ahead, "/")) && nw_follows(&ahead, "=");
 }
 
-// Reads `s = value` for a scalar, which is in a register.
+// Reads an assignment to a scalar, such as `s = value`. A scalar is in a register, so it is not a reference.
 static bool read_scalar(nw_text_reader *r, nw_text_node *x) {
   nw_token at = r->ps.tok;
   if (!(x->scalar = nw_expect_name(&r->ps, "a name"))) return false;

@@ -1,7 +1,7 @@
-// Executes compiled code instruction by instruction, without running it on the CPU. core/cost/asm/code_core.h then
-// computes its time.
+// Interprets compiled code instruction by instruction, without running it on the CPU. code_core.h computes the time of
+// the interpreted instructions.
 //
-// The input is assembly in AT&T syntax (x86-64), as the compiler prints it. Integers, branches, addresses, integer
+// The input is assembly for x86-64 in AT&T syntax, as the compiler prints it. Integers, branches, addresses, integer
 // vectors and masks are computed as on the CPU. Floating-point numbers are not computed, so values that depend on them
 // are unknown. Only three parts of memory are represented: the stack, the constants, and the frame that contains the
 // kernel's pointers.
@@ -9,10 +9,10 @@
 #include "base/base.h"
 #include "hw/machine.h"
 
-// Each register has a number, to track dependences.
+// The numbers of registers, which are used to track dependences. Integer registers have the numbers 0 to 15.
 enum {
-  NW_CODE_VECTOR = 16,
-  NW_CODE_MASK = 48,
+  NW_CODE_VECTOR = 16, // the first vector register
+  NW_CODE_MASK = 48, // the first mask register
   NW_CODE_FLAGS = 56,
   NW_CODE_REGISTERS = 57,
   NW_CODE_NONE = 255,
@@ -68,7 +68,7 @@ typedef enum nw_code_op {
   NW_CODE_V_MOVE,
   NW_CODE_V_FROM, // moves one element into or out of a vector
   NW_CODE_V_BROADCAST,
-  NW_CODE_V_LANES, // an operation on each lane: see nw_code_lane
+  NW_CODE_V_LANES, // an operation on each lane (nw_code_lane)
   NW_CODE_V_SHIFT,
   NW_CODE_V_COMPARE,
   NW_CODE_V_SIGNS, // moves the sign bits of the lanes into a mask
@@ -81,7 +81,7 @@ typedef enum nw_code_op {
   NW_CODE_SCATTER,
   // masks
   NW_CODE_K_MOVE,
-  NW_CODE_K_BITS, // and, or, ...: see nw_code_lane
+  NW_CODE_K_BITS, // a bitwise operation, or an addition, of masks (nw_code_lane)
   NW_CODE_K_UNPACK,
   NW_CODE_K_SHIFT,
   NW_CODE_K_TEST,
@@ -117,7 +117,7 @@ typedef struct nw_code_operand {
 
 typedef struct nw_code_ins {
   char name[16];
-  nw_code_operand arg[4]; // the last is the destination
+  nw_code_operand arg[4]; // the last operand is the destination
   int nargs;
   uint8_t op, lane;
   uint8_t size; // bytes of an integer, or of a mask
@@ -128,10 +128,10 @@ typedef struct nw_code_ins {
   bool zeroing, broadcast; // {z} {1to16}
   uint8_t width; // bytes of the instruction's widest vector
   int target; // for a jump: the number of the target instruction
-  // The following fields are the resources that the instruction needs: see code_needs.c.
+  // The following fields are the resources that the instruction needs (code_needs.c).
   uint8_t nsrc, src[8], ndst, dst[3], naddress, address[3]; // registers
   uint8_t parts; // number of micro-operations that are dispatched
-  uint8_t more; // number of parts after the first that need a port
+  uint8_t more; // number of micro-operations, in addition to the first, that need one of more_ports
   uint8_t busy; // number of cycles for which the instruction occupies its port
   uint16_t ports, more_ports;
   double latency;
@@ -151,11 +151,12 @@ typedef struct nw_compiled {
   nw_arena *arena;
 } nw_compiled;
 
-// Parses assembly. Returns NULL if the assembly has no entry point or is for another CPU.
+// Parses assembly. Returns NULL if the assembly has no entry point, or has an unknown instruction because it is for
+// another CPU.
 nw_compiled *nw_code_read(const char *assembly);
 void nw_code_free(nw_compiled *k);
-bool nw_code_name(nw_code_ins *x); // sets the fields that x->name determines; false if the name is unknown
-void nw_code_needs(nw_compiled *k, const nw_machine *m);
+bool nw_code_name(nw_code_ins *x); // sets the fields that x->name determines; returns false if the name is unknown
+void nw_code_needs(nw_compiled *k, const nw_machine *m); // sets the resources and the offset of each instruction
 
 // ---- execution
 
@@ -188,23 +189,23 @@ typedef struct nw_code_state {
     uint64_t bits;
   } mask[8];
   uint8_t *stack;
-  bool *known; // for each 4 bytes of the stack: true if their value is known
+  bool *known; // for each group of 4 bytes of the stack: true if their value is known
   uint8_t frame[NW_CODE_FRAME_BYTES];
-  int back[NW_CODE_CALLS], ncalls;
-  // the last step
+  int back[NW_CODE_CALLS], ncalls; // back: return addresses of the current calls
+  // The following fields describe the last instruction that was executed.
   uint64_t address[NW_CODE_LANES]; // addresses of its accesses
   int naddress;
-  bool taken;
-  bool partial; // true if the last step was a masked access with inactive or unknown lanes
+  bool taken; // true if the instruction was a taken branch
+  bool partial; // true if the instruction was a masked access with inactive or unknown lanes
 } nw_code_state;
 
 nw_code_state *nw_code_begin(const nw_compiled *k);
 void nw_code_end(nw_code_state *s);
-bool nw_code_step(nw_code_state *s); // executes an instruction; returns false if it was the last one
+bool nw_code_step(nw_code_state *s); // executes an instruction; returns false if it was the last instruction
 
-// Shared by code_step.c and code_vectors.c.
+// code_step.c and code_vectors.c share the following functions.
 uint64_t nw_code_address(const nw_code_state *s, const nw_code_operand *o);
-uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL if there is no copy of this memory
+uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL if this memory is not represented
 bool nw_code_on_stack(uint64_t address, int bytes);
 void nw_code_touch(nw_code_state *s, uint64_t address);
 void nw_code_know(nw_code_state *s, uint64_t address, int bytes, bool known);

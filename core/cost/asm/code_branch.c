@@ -1,5 +1,6 @@
-// Predicts branches as CPUs do, with tables for histories of increasing length (TAGE: Seznec and Michaud, JILP 8,
-// 2006). The longest history has 194 taken branches (Yavarzadeh and others, IEEE S&P 2023, for Golden Cove).
+// Predicts branches as CPUs do, with tables for histories of increasing length. The algorithm is TAGE (Seznec and
+// Michaud, JILP 8, 2006). The longest history has 194 taken branches, as in Golden Cove (Yavarzadeh and others, IEEE
+// S&P 2023).
 #include "cost/asm/code_core.h"
 #include <stdlib.h>
 
@@ -9,14 +10,14 @@ static const int length[TABLES] = {3, 8, 20, 48, 100, 194};
 
 typedef struct guess {
   uint16_t tag;
-  int8_t sure; // >= 0: the prediction is that the branch is taken
+  int8_t sure; // if it is >= 0, the branch is predicted to be taken
   uint8_t useful;
 } guess;
 
 struct nw_code_guesses {
   guess table[TABLES][ENTRIES];
-  int8_t *first; // for each instruction: the prediction used if no table has an entry
-  uint64_t sum[TABLES]; // hash of the history of each length: a polynomial in FACTOR
+  int8_t *first; // for each instruction: the prediction that is used if no table has an entry
+  uint64_t sum[TABLES]; // for each length: the hash of the history, which is a polynomial in FACTOR
   uint64_t oldest[TABLES]; // FACTOR to the power of the history's length
   uint64_t path[PATH];
   unsigned at;
@@ -38,8 +39,8 @@ void nw_code_guesses_free(nw_code_guesses *g) {
   free(g);
 }
 
-// Adds a taken branch to the history. The hash of the history is a polynomial. An exclusive or of rotated words would
-// not do: it cancels out for a repeating history, such as that of a loop.
+// Adds a taken branch to the history. The hash of the history is a polynomial. It is not an exclusive or of rotated
+// words, because the words cancel out if the history repeats, as in a loop.
 void nw_code_path(nw_code_guesses *g, int from, int to) {
   uint64_t v = ((uint64_t)from << 32 | (uint32_t)to) * UINT64_C(0x9e3779b97f4a7c15);
   for (int t = 0; t < TABLES; t++)
@@ -57,7 +58,8 @@ static place place_in(nw_code_guesses *g, int t, int at) {
   return (place){&g->table[t][h >> 52], (uint16_t)(h >> 36 | 1)};
 }
 
-// Called after a misprediction. Adds an entry to one of the tables from number `from` on, which have longer histories.
+// Adds an entry after a misprediction. It goes to the first table from number `from` on in which the old entry is not
+// useful; these tables have longer histories. If all old entries are useful, reduces their usefulness instead.
 static void learn(const place *at, int from, bool taken) {
   for (int t = from; t < TABLES; t++)
     if (!at[t].entry->useful) {

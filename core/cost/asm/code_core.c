@@ -1,8 +1,9 @@
 // Computes when a core fetches, dispatches, issues, completes and retires each instruction.
 //
-// Instructions are processed in program order. Each occupies a port in the first cycle in which its operands are ready
-// and the port is free. This cycle may be earlier than that of a preceding instruction. Ring buffers, indexed by cycle
-// and by instruction, store which ports are in use.
+// Instructions are processed in program order. An instruction occupies a port in the first cycle in which its operands
+// are ready and the port is free. This cycle may be earlier than the cycle of a preceding instruction. A ring buffer,
+// indexed by cycle, stores which ports are occupied. Another ring buffer, indexed by instruction, stores when
+// instructions retire.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
@@ -13,23 +14,23 @@ enum {
   INSTRUCTIONS = 1 << 10,
   STORES = 1 << 7,
   STORE_BUFFER = 112,
-  FETCHED = 8, // limit on the instructions fetched per cycle; all must be in one window
+  FETCHED = 8, // limit on the micro-operations fetched per cycle; all must be in one window
   WINDOW_BYTES = 64, // bytes of a window, which is an aligned block of code
   AHEAD = 24, // limit on the cycles between the fetch of an instruction and its dispatch
-  RETIRED = 8, // limit on the instructions retired per cycle
+  RETIRED = 8, // limit on the number of instructions retired per cycle
   CODE_SETS = 64,
   CODE_WAYS = 8, // ways of the micro-op cache, and of the instruction cache
-  DECODED = 16, // bytes of code that are decoded per cycle if they are not in the micro-op cache
+  DECODED = 16, // bytes of code that are decoded per cycle if the code is not in the micro-op cache
   CODE_MISS = 6, // cycles to fetch a window from the second level of cache
 };
 static const double vector_load = 2; // extra cycles of a vector load
-static const double commit = 3; // cycles from a store's retirement until it may go to the cache
-static const double masked_forward = 1.8; // extra forwarding cycles after a masked store with all lanes active
-static const double lanes_joined = 8; // cycles from a gather's last load to its result
+static const double commit = 3; // cycles from the retirement of a store until the store may write to the cache
+static const double masked_forward = 1.8; // extra cycles to forward the data of a masked store with all lanes active
+static const double lanes_joined = 8; // cycles from the last load of a gather to the gather's result
 
 typedef struct stored {
   uint64_t from, to; // the range of addresses
-  double data, commit; // the cycles in which the data is ready, and in which it is in the cache
+  double data, commit; // data: the cycle in which the data is ready; commit: the cycle in which it is in the cache
   bool partial, masked;
 } stored;
 
@@ -46,13 +47,11 @@ struct nw_code_core {
   int fetched;
   uint64_t window; // the last window that was fetched
   uint64_t decoded[CODE_SETS][CODE_WAYS], cached[CODE_SETS][CODE_WAYS];
-  // for each cycle
-  uint16_t ports[CYCLES], issued[CYCLES];
+  uint16_t ports[CYCLES], issued[CYCLES]; // for each cycle: the occupied ports, and the number of issued instructions
   int64_t waiting; // number of instructions in the scheduler
-  // for each register, and for each instruction
-  double ready[NW_CODE_REGISTERS];
-  double retired[INSTRUCTIONS], last;
-  int64_t n;
+  double ready[NW_CODE_REGISTERS]; // for each register: the cycle in which its value is ready
+  double retired[INSTRUCTIONS], last; // for each micro-operation: the cycle in which it retires; `last`: the last cycle
+  int64_t n; // number of micro-operations so far
   int retired_now;
   // stores
   stored store[STORES];
@@ -89,8 +88,8 @@ static void pass(nw_code_core *c, int64_t to) {
   }
 }
 
-// Chooses one of the free ports. An integer instruction that can use all ports gets, if possible, a port that vector
-// instructions cannot use.
+// Chooses one of the free ports. An integer instruction that can use all ports gets a port that vector instructions
+// cannot use, if such a port is free.
 static int chosen(int free_ports, int wanted) {
   static const int order[] = {NW_PORT_10, NW_PORT_6, NW_PORT_1, NW_PORT_0};
   bool whole = wanted & NW_PORT_10;
@@ -99,7 +98,7 @@ static int chosen(int free_ports, int wanted) {
   return free_ports & -free_ports;
 }
 
-// Finds the first cycle after `from` in which one of the ports is free, and occupies the port for `busy` cycles.
+// Finds the first cycle, from cycle `from` on, in which one of the ports is free. Occupies the port for `busy` cycles.
 static int64_t issue(nw_code_core *c, double from, int ports, int busy) {
   int64_t at = (int64_t)ceil(from - 1e-9), most = c->now + CYCLES - 256;
   if (at <= c->now) at = c->now + 1;
@@ -122,8 +121,8 @@ static bool touch_code(uint64_t sets[CODE_SETS][CODE_WAYS], uint64_t window) {
   return there;
 }
 
-// Fetches instruction x. One cycle fetches up to FETCHED instructions from one window, up to a taken branch. Code that
-// is not in the micro-op cache takes longer.
+// Fetches instruction x. In one cycle, up to FETCHED micro-operations are fetched from one window, up to a taken
+// branch. Code that is not in the micro-op cache takes longer.
 static void fetch(nw_code_core *c, const nw_code_ins *x) {
   uint64_t window = x->at / WINDOW_BYTES;
   c->fetched_at = fmax(c->fetched_at, (double)c->now - AHEAD);
@@ -147,8 +146,7 @@ static void end_fetch(nw_code_core *c) {
 
 // ---- dispatch
 
-// Instructions are dispatched in order, when there is space in all buffers.
-
+// Dispatches instruction x. Instructions are dispatched in order, when there is space in all buffers.
 static void dispatch(nw_code_core *c, const nw_code_ins *x) {
   const nw_machine *m = c->machine;
   int64_t window = (int64_t)fmin(m->window, INSTRUCTIONS - 64);
@@ -174,8 +172,9 @@ static double ready(const nw_code_core *c, const uint8_t *reg, int n) {
 
 // ---- loads
 
-// Finds the youngest store to these bytes, and returns the cycle in which its data can be forwarded. If forwarding is
-// impossible, returns the cycle in which the data is in the cache.
+// Returns the cycle in which a load of the bytes `from` to `to` - 1 gets its data. `there` is the cycle in which data
+// from the cache arrives. If an earlier store to these bytes is not in the cache yet, the data of the youngest such
+// store is forwarded. If forwarding is impossible, the load waits until the store is in the cache.
 static double forwarded(nw_code_core *c, double at, double there, uint64_t from, uint64_t to) {
   const nw_machine *m = c->machine;
   for (int64_t i = c->nstores - 1; i >= 0 && i >= c->nstores - STORE_BUFFER; i--) {
@@ -221,7 +220,8 @@ static double store(nw_code_core *c, const nw_code_state *s, const nw_code_ins *
   return done;
 }
 
-// Stores go to the cache in order, after they retire: two per cycle if they are in the same line.
+// Records when the stores of an instruction write to the cache. Stores do this in order, after they retire. Two stores
+// per cycle are possible if they are in the same line.
 static void leave(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, double data) {
   uint64_t line = (uint64_t)c->machine->level[0].line;
   for (int i = 0; i < s->naddress; i++) {
@@ -254,7 +254,7 @@ static void wait_in_scheduler(nw_code_core *c, double until) {
 }
 
 static void branch(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, int at, double done) {
-  enum { FRONT = 4 }; // cycles of a misprediction between fetch and dispatch
+  enum { FRONT = 4 }; // cycles of the misprediction penalty that pass between fetch and dispatch
   bool missed = x->op == NW_CODE_BRANCH && !nw_code_foretold(c->guesses, at, s->taken);
   if (missed) c->events.missed++, c->fetch_from = fmax(c->fetch_from, done + c->machine->branch_miss - FRONT);
   if (!s->taken) return;

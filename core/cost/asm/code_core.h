@@ -21,15 +21,16 @@ typedef struct nw_code_core nw_code_core;
 
 nw_code_core *nw_code_core_new(const nw_compiled *k, const nw_machine *m);
 void nw_code_core_free(nw_code_core *c);
-// Simulates the timing of instruction `at`. Called after the instruction was executed.
+// Simulates the timing of instruction `at`. It must be called after nw_code_step has executed the instruction.
 void nw_code_core_run(nw_code_core *c, const nw_code_state *s, int at);
-// Updates the branch predictor for instruction `at`, and nothing else. Called after the instruction was executed.
+// Updates only the branch predictor for instruction `at`. It must be called after nw_code_step has executed the
+// instruction.
 void nw_code_core_skip(nw_code_core *c, const nw_code_state *s, int at);
 double nw_code_core_now(const nw_code_core *c); // the cycle in which the last instruction was retired
 
 typedef struct nw_code_events { // events of the instructions that were simulated
   double missed; // number of mispredicted branches
-  double waits; // number of loads that waited until their data was in the cache
+  double waits; // number of loads that waited until an earlier store had written to the cache
 } nw_code_events;
 nw_code_events nw_code_core_events(const nw_code_core *c);
 
@@ -38,6 +39,6 @@ nw_code_events nw_code_core_events(const nw_code_core *c);
 typedef struct nw_code_guesses nw_code_guesses;
 nw_code_guesses *nw_code_guesses_new(int instructions);
 void nw_code_guesses_free(nw_code_guesses *g);
-// Predicts the branch at `at`, and updates the predictor. True if the prediction was right.
+// Predicts whether the branch at `at` is taken, and updates the predictor. Returns true if the prediction was right.
 bool nw_code_foretold(nw_code_guesses *g, int at, bool taken);
 void nw_code_path(nw_code_guesses *g, int from, int to); // records a taken branch

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// An instruction name, or its first letters, with the operation. `elem` is the number of bytes of a lane.
+// The name of an instruction, or the first letters of a name, and the operation. `elem` is the number of bytes of a
+// lane.
 typedef struct row {
   const char *name;
   uint8_t op, lane, elem;
@@ -26,7 +27,8 @@ static const row integers[] = {
     {"cltd", NW_CODE_SIGN, 0, 4, false},   {"jmp", NW_CODE_JUMP, 0, 0, false},   {NULL, 0, 0, 0, false},
 };
 
-// The first row whose name is a prefix of the instruction's name is used. So a more general row comes later.
+// The first row whose name is a prefix of the instruction's name is used. So a row with a longer prefix must come
+// first.
 static const row vectors[] = {
     {"vmovdqa", NW_CODE_V_MOVE, 0, 8, false},
     {"vmovdqu", NW_CODE_V_MOVE, 0, 8, false},
@@ -128,7 +130,7 @@ static void compare(nw_code_ins *x) {
   for (int i = 0; i < 7; i++)
     if (begins(x->name, "vpcmp") && begins(x->name + 5, how[i]) && (type == 'q' || type == 'd')) {
       x->op = NW_CODE_V_COMPARE;
-      x->condition = (uint8_t)(i == 3 ? 6 : i); // gt: not le
+      x->condition = (uint8_t)(i == 3 ? 6 : i); // gt has the same meaning as nle
     }
   x->elem = type == 'q' ? 8 : 4;
   x->is_signed = x->name[n - 2] != 'u';
@@ -153,11 +155,12 @@ static void mask(nw_code_ins *x) {
       take(x, r);
       break;
     }
-  char last = x->name[strlen(x->name) - (x->op == NW_CODE_K_UNPACK ? 2 : 1)]; // kunpckbw: the size of a half
+  char last = x->name[strlen(x->name) - (x->op == NW_CODE_K_UNPACK ? 2 : 1)]; // kunpckbw joins two halves of size b
   x->size = (uint8_t)letter_bytes(last);
 }
 
-// Reads names that contain a condition, such as cmovlq, setb and jae. A name such as cmovlq also ends with a size.
+// Reads names that contain a condition, such as cmovlq, setb and jae. If `sized` is true, the last letter is a size, as
+// the q in cmovlq.
 static bool conditional(nw_code_ins *x, const char *stem, int op, bool sized) {
   size_t stem_n = strlen(stem), n = strlen(x->name);
   char c[16];

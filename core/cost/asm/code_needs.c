@@ -1,4 +1,4 @@
-// Finds the resources that an instruction needs: registers, ports and cycles.
+// Finds the registers, ports and cycles that each instruction needs.
 //
 // The ports are those of Intel's server cores since 2021 (Intel 64 and IA-32 Architectures Optimization Reference
 // Manual, Golden Cove):
@@ -6,8 +6,8 @@
 // * Ports 0, 1 and 5 also execute vector instructions. Vectors of 64 bytes need port 0 or 5.
 // * Three ports execute loads. Two of them can load 64 bytes at once.
 // * Two ports compute the addresses of stores, and two ports move the data of stores.
-// The ports of an instruction, and latencies that are not in the machine's record, are from uops.info (Abel and
-// Reineke, ASPLOS 2019). For other cores, they are estimates.
+// The ports of each instruction are from uops.info (Abel and Reineke, ASPLOS 2019). So are the latencies that are not
+// in the machine's record. For other cores, these numbers are estimates.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <string.h>
@@ -189,7 +189,8 @@ static void in_memory(nw_code_ins *x, const nw_code_operand *o, bool is_last) {
 
 // ---- registers
 
-// True if the instruction sets a register to zero, by an operation on equal operands. It needs no execution unit.
+// True if the instruction sets a register to zero by an operation on equal operands. Such an instruction needs no
+// execution unit.
 static bool clears(const nw_code_ins *x) {
   bool itself = x->nargs >= 2 && x->arg[0].kind == NW_OPERAND_REGISTER && x->arg[1].kind == NW_OPERAND_REGISTER &&
                 x->arg[0].reg == x->arg[1].reg;
@@ -238,7 +239,7 @@ static void registers(nw_code_ins *x) {
   if (reads_flags(x)) reads(x, NW_CODE_FLAGS);
   bool borrow =
       x->op == NW_CODE_SBB && x->nargs == 2 && x->arg[0].kind == NW_OPERAND_REGISTER && x->arg[0].reg == x->arg[1].reg;
-  if (borrow) x->nsrc = 1, x->src[0] = NW_CODE_FLAGS; // for a register minus itself, only the carry flag matters
+  if (borrow) x->nsrc = 1, x->src[0] = NW_CODE_FLAGS; // a register minus itself depends only on the carry flag
 }
 
 // ---- ports and cycles
@@ -253,8 +254,8 @@ static void by_class(nw_code_ins *x, const need *n, const nw_machine *m) {
   if (division && rate > 0) x->busy = (uint8_t)(1 / rate < 200 ? 1 / rate + 0.5 : 200);
 }
 
-// True for a move that needs no execution unit: a move between registers is only renaming, and any other move is only a
-// memory access.
+// True for a move that needs no execution unit. A move between registers only renames a register. Other such moves only
+// access memory.
 static bool moves_alone(const nw_code_ins *x) {
   bool memory = x->load || x->store,
        scalar = begins(x->name, "vmovs") || begins(x->name, "vmovd") || begins(x->name, "vmovl");
@@ -330,7 +331,7 @@ static void integer(nw_code_ins *x) {
   }
 }
 
-// Sets the resources of a gather or scatter: one access for each lane, and a few more micro-operations.
+// Sets the resources of a gather or scatter, which needs one access for each lane and a few more micro-operations.
 static void each_lane(nw_code_ins *x) {
   bool gather = x->op == NW_CODE_GATHER;
   const nw_code_operand *o = gather ? &x->arg[0] : last(x), *v = gather ? last(x) : &x->arg[0];
@@ -357,7 +358,7 @@ static int length(const nw_code_ins *x) {
   int n = x->name[0] == 'v'   ? (x->width == 64 || x->mask != NW_CODE_NONE || x->broadcast ? 6 : 4)
           : x->name[0] == 'k' ? 4
                               : 3;
-  int unit = n == 6 && x->bytes ? x->bytes : 1; // the scale of a one-byte offset
+  int unit = n == 6 && x->bytes ? x->bytes : 1; // a one-byte offset is a multiple of this number of bytes
   if (x->target >= 0) return x->op == NW_CODE_CALL ? 5 : 3;
   if (!strcmp(x->name, "movabsq")) return 10;
   for (int i = 0; i < x->nargs; i++) {

@@ -162,7 +162,7 @@ static uint8_t mask_named(span s) {
   return reg >= NW_CODE_MASK && reg < NW_CODE_FLAGS ? reg : NW_CODE_NONE;
 }
 
-// Reads the decorations of an instruction: {%k1}, {z}, {1to16}.
+// Reads the suffixes of an operand in braces: {%k1}, {z} and {1to16}. Returns the operand without them.
 static span decorations(nw_code_ins *x, span s) {
   const char *first = memchr(s.from, '{', (size_t)(s.to - s.from));
   for (const char *at = first; at && at + 1 < s.to; at++) {
@@ -246,7 +246,7 @@ static line_kind kind_of(span s) {
   return colon && (!space || colon < space) ? LABEL : OTHER_LINE;
 }
 
-// Reads the lines. The first pass finds the positions of symbols (`places` is true). The second pass reads the
+// Reads the lines. The first pass, with `places` set, finds the positions of symbols. The second pass reads the
 // instructions.
 static bool read_lines(nw_compiled *k, const char *text, bool places) {
   bool in_text = true;

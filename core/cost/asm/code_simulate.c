@@ -1,8 +1,8 @@
 // Computes the time of compiled code on a core, with all data in the first cache level.
 //
 // All instructions are executed, but only samples are timed. The samples are spread over the execution (Wunderlich and
-// others, SMARTS, ISCA 2003). Before each sample, some instructions train the branch predictor, and then some more warm
-// up the simulated core.
+// others, SMARTS, ISCA 2003). Before each sample, LEARNT instructions train the branch predictor. Then WARM
+// instructions warm up the simulated core.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void run(simulation *k, double expected) {
   }
 }
 
-// Computes the result. If the code ended before a sample was timed, uses the time of the whole execution.
+// Computes the result. If the code ended before a sample was timed, the result is the time of the whole execution.
 static void finish(const simulation *k, double expected, nw_code_time *out) {
   double followed = (double)k->followed, timed = k->timed ? (double)k->timed : followed;
   double cycles = k->timed ? k->cycles : nw_code_core_now(k->core);

@@ -83,7 +83,8 @@ uint64_t nw_code_get(nw_code_state *s, const nw_code_operand *o, int bytes) {
 
 static void put_register(uint64_t *r, const nw_code_operand *o, int bytes, uint64_t v) {
   int by = o->high ? 8 : 0;
-  uint64_t kept = bytes >= 4 ? 0 : ~(((UINT64_C(1) << (8 * bytes)) - 1) << by); // 4 bytes clear the upper half
+  // a write of 4 bytes clears the upper half of the register
+  uint64_t kept = bytes >= 4 ? 0 : ~(((UINT64_C(1) << (8 * bytes)) - 1) << by);
   *r = (*r & kept) | cut(v, bytes) << by;
 }
 
@@ -194,7 +195,7 @@ static void divide(nw_code_state *s, const nw_code_ins *x) {
   int n = x->size;
   int64_t by = extended(nw_code_get(s, &x->arg[0], n), n), of = extended(s->reg[0], n);
   uint64_t uby = cut((uint64_t)by, n), uof = cut((uint64_t)of, n);
-  if (by == 0 || by == -1) by = 1, uby = uby ? uby : 1; // 0 would trap, and -1 may overflow
+  if (by == 0 || by == -1) by = 1, uby = uby ? uby : 1; // a division by 0 traps, and a division by -1 may overflow
   bool is_signed = x->op == NW_CODE_IDIV;
   s->reg[0] = cut(is_signed ? (uint64_t)(of / by) : uof / uby, n);
   s->reg[2] = cut(is_signed ? (uint64_t)(of % by) : uof % uby, n);
@@ -231,11 +232,11 @@ static int target_of(nw_code_state *s, const nw_code_ins *x) {
   return x->target >= 0 || !x->nargs ? x->target : place_of(s, nw_code_get(s, &x->arg[0], 8));
 }
 
-// Executes a parallel loop on one thread: prepares a single call of the loop's body for all iterations. The arguments
-// of the body are (frame, captured, begin, end, thread). Returns the body's first instruction.
+// Prepares a single call of a parallel loop's body that runs all iterations, because the code is executed on one
+// thread. The arguments of the body are (frame, captured, begin, end, thread). Returns the body's first instruction.
 static int parallel_body(nw_code_state *s) {
   int body = place_of(s, s->reg[6]);
-  s->reg[6] = s->reg[2], s->reg[2] = 0, s->reg[8] = 0; // rcx is the number of iterations, which is the end of the range
+  s->reg[6] = s->reg[2], s->reg[2] = 0, s->reg[8] = 0; // rcx already is the number of iterations, which is `end`
   return body;
 }
 
@@ -246,7 +247,7 @@ static bool calls_parallel(const nw_code_state *s, const nw_code_ins *x) {
          nw_code_address(s, &x->arg[0]) == (uint64_t)NW_CODE_PARALLEL;
 }
 
-// Executes a call. Calls of external functions are skipped.
+// Executes a call and returns the next instruction. Calls of external functions are skipped.
 static int call(nw_code_state *s, const nw_code_ins *x) {
   bool parallel = calls_parallel(s, x);
   int to = parallel ? parallel_body(s) : target_of(s, x);
@@ -344,8 +345,8 @@ enum { FRAME_PARAMS = 0, FRAME_SIZES = 8, FRAME_WORK = 16, FRAME_STRIDES = 24, T
 
 static void put_frame(nw_code_state *s, int at, int64_t v) { memcpy(s->frame + at, &v, 8); }
 
-// Makes the frame. The arrays get addresses like those of large arrays in a session (run/mem.c): each starts a few
-// lines further in its page than the previous array.
+// Makes the frame. As for large arrays in a session (run/mem.c), each array begins a few lines further in its page than
+// the previous array.
 static void make_frame(nw_code_state *s) {
   static const int fields[] = {FRAME_PARAMS, FRAME_SIZES, FRAME_WORK, FRAME_STRIDES};
   for (int i = 0; i < 4; i++) put_frame(s, fields[i], NW_CODE_FRAME + (i + 1) * TABLE_BYTES);

@@ -1,4 +1,5 @@
-// Executes instructions on integer vectors and masks, from which the addresses and masks of accesses are computed.
+// Executes instructions on integer vectors and masks. The addresses and masks of memory accesses depend on their
+// results.
 #include "cost/asm/code.h"
 #include <string.h>
 
@@ -37,8 +38,8 @@ static uint64_t shifted(int how, uint64_t v, uint64_t by, int bytes) {
   return by >= bits ? 0 : how == NW_LANE_LEFT ? v << by : v >> by;
 }
 
-// Combines two lanes. As in the assembly, b is the first operand: a subtraction gives the second operand minus the
-// first.
+// Combines two lanes. As in the assembly, b is the first operand and a is the second operand. So a subtraction gives
+// a - b.
 static uint64_t combined(const nw_code_ins *x, uint64_t b, uint64_t a) {
   switch (x->lane) {
   case NW_LANE_ADD: return a + b;
@@ -85,7 +86,7 @@ static bool mask_of(const nw_code_state *s, const nw_code_ins *x, uint64_t *bits
   return s->mask[x->mask - NW_CODE_MASK].known;
 }
 
-// Writes a vector register. Inactive lanes keep their value or become zero; lanes beyond the width become zero.
+// Writes a vector register. Inactive lanes keep their value or become zero. Bytes from number `bytes` on become zero.
 static void put(nw_code_state *s, const nw_code_ins *x, const nw_code_operand *o, value v, int bytes) {
   if (!is_vector(o)) return;
   value *to = &s->vector[o->reg - NW_CODE_VECTOR];
@@ -104,7 +105,7 @@ static void put_mask(nw_code_state *s, const nw_code_operand *o, uint64_t bits, 
   s->mask[o->reg - NW_CODE_MASK].known = known;
 }
 
-// Stores a vector. If its value is unknown, or only some lanes are stored, the memory becomes unknown.
+// Stores a vector. If v is NULL, or if its value is unknown, the stored memory becomes unknown.
 static void put_memory(nw_code_state *s, const nw_code_operand *o, const value *v, int bytes) {
   uint64_t at = nw_code_address(s, o);
   bool known = v && v->known && nw_code_on_stack(at, bytes);
@@ -148,7 +149,7 @@ static void lanes(nw_code_state *s, const nw_code_ins *x) {
   put(s, x, last(x), v, x->width);
 }
 
-// Shifts by an immediate. Shifts by the lanes of another vector are not simulated.
+// Shifts all lanes by an immediate. The results of other shifts are unknown.
 static void shift(nw_code_state *s, const nw_code_ins *x) {
   value a = get(s, x, &x->arg[1], x->width), v = {.known = a.known && x->arg[0].kind == NW_OPERAND_NUMBER};
   for (int i = 0; v.known && i * x->elem < 64; i++)
@@ -228,7 +229,7 @@ static void widen(nw_code_state *s, const nw_code_ins *x) {
   put(s, x, last(x), v, x->width);
 }
 
-// Only the ternary operation that sets all bits is simulated.
+// Only the ternary operation that sets all bits is computed. The results of other ternary operations are unknown.
 static void ternary(nw_code_state *s, const nw_code_ins *x) {
   value v = {.known = x->arg[0].kind == NW_OPERAND_NUMBER && (x->arg[0].value & 255) == 255};
   memset(v.b, 255, sizeof v.b);
@@ -241,7 +242,7 @@ static void pick(nw_code_state *s, const nw_code_ins *x) {
   nw_code_put(s, last(x), 8, v.known ? v.q[x->arg[0].value & 1] : 0);
 }
 
-// ---- an address for each lane
+// ---- gathers and scatters
 
 static void each_lane(nw_code_state *s, const nw_code_ins *x) {
   const nw_code_operand *o = x->op == NW_CODE_GATHER ? &x->arg[0] : last(x);

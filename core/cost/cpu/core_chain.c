@@ -6,8 +6,8 @@
 
 static bool is_loop(const nw_core_node *at) { return at->stmt->kind == NW_LOOP; }
 
-// Returns the number of elements between the first accesses of two consecutive iterations of a loop. A loop inside it may
-// begin later in each iteration, as after a skew.
+// Returns the number of elements between the first accesses of two consecutive iterations of a loop. A loop inside it
+// may begin later in each iteration, as after a skew.
 static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
   int64_t step = nw_form_coef(&a->at, loop->slot);
   for (const nw_core_node *at = a->body; at != loop; at = at->up) {

@@ -39,8 +39,8 @@ NW_API void nw_array_set_int(nw_array *a, int64_t flat, int64_t v);
 // Fills the array with random numbers. Integers are drawn from lo to hi, including both. Returns false after an
 // interrupt; then only a part of the array is filled.
 NW_API bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi);
-// For loops over elements: returns true and leaves a diagnostic if the session was interrupted. `i` is the number of the
-// element. To save time, the function tests for an interrupt only at every 65,536th element.
+// For loops over elements, where `i` is the number of an element. Returns true and leaves a diagnostic if the session
+// was interrupted. To save time, the function tests for an interrupt only at every 65,536th element.
 static inline bool nw_elements_stopped(nw_ctx *c, int64_t i) { return !(i & 65535) && nw_stopped(c); }
 // Loads a .npy file of version 1.0 or 2.0. The data may be in C or Fortran order, and little or big endian.
 NW_API nw_array *nw_array_load(nw_ctx *c, const char *path);

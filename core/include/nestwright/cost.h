@@ -77,10 +77,10 @@ NW_API int nw_cost_buffers(const nw_cost *k);
 NW_API nw_cost_buffer nw_cost_buffer_at(const nw_cost *k, int i);
 
 // ---- simulation of compiled code, without running it
-typedef struct nw_code_time { // all members are 0 if the code is for an unknown CPU
+typedef struct nw_code_time { // all fields are 0 if the code cannot be simulated, for example if it is for another CPU
   double instructions, cycles; // cycles: the time if all data is in the first cache level
   double mispredicted; // number of mispredicted branches
-  double waits; // number of loads that wait for the cache
+  double waits; // number of loads that wait until an earlier store has written to the cache
 } nw_code_time;
 // Simulates the assembly that nw_kernel_text returns. `expected` is the estimated number of executed instructions.
 // Returns false after an interrupt.

@@ -154,7 +154,7 @@ NW_API void nw_say_limit(char *out, size_t n); // writes a description of the ti
 // may use any allocator.
 NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // Writes the path of the state directory, $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, and creates the
-// directory if it is missing. Returns false if there is no home directory.
+// directory if it is missing. Returns false on failure, for example if there is no home directory.
 NW_API bool nw_state_dir(char *out, size_t n);
 // True if a text of n bytes is UTF-8 without control characters. Line breaks are allowed only if `lines` is set. If the
 // result is false, the diagnostic names the offending byte; `what` describes the text.
