@@ -12,25 +12,25 @@
 
 // Events that are counted for every body, in addition to the classes of instructions.
 typedef enum nw_core_unit {
-  NW_CORE_LOAD_CROSSING, // loads that reach into a second line
-  NW_CORE_STORE_CROSSING,
+  NW_CORE_LOAD_CROSSING, // loads that cross into a second line
+  NW_CORE_STORE_CROSSING, // stores that cross into a second line
   NW_CORE_STORE_LINE, // stores that go to a different line than the preceding store
   NW_CORE_GATHER, // lanes that are loaded one by one
   NW_CORE_SCATTER, // lanes that are stored one by one
   NW_CORE_BRANCH, // taken branches of loops, guards and selects
-  NW_CORE_SPILL, // register spills: stores and reloads
+  NW_CORE_SPILL, // stores and reloads of spilled registers
   NW_CORE_FOLDED, // loads that are folded into the instruction that uses them
   NW_CORE_UNITS
 } nw_core_unit;
 
 typedef struct nw_core_ops { // averages per execution of a body
   double op[NW_CLASS_COUNT][NW_WIDTHS]; // number of instructions of each width
-  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements of each size on which they operate
+  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements of each size on which the instructions operate
   double unit[NW_CORE_UNITS];
   double waiting; // number of instructions in dependence chains (nw_core_chain)
 } nw_core_ops;
 
-typedef struct nw_core_access { // a load or store: the row of access/lowered.h, and how the core executes it
+typedef struct nw_core_access { // a load or store: first the fields of nw_lowered_access, then how the core executes it
   const nw_stmt *stmt; // the store that the access belongs to
   const nw_expr *load; // NULL if the access is the store itself
   int buffer; // number of the buffer in the program
@@ -41,13 +41,12 @@ typedef struct nw_core_access { // a load or store: the row of access/lowered.h,
   bool write, masked, scattered;
   struct nw_core_node *body; // the innermost loop or guard around it
   int64_t span; // number of adjacent bytes that similar accesses (line_walk.c) of its body touch
-  struct nw_core_access *lead; // the first of the similar accesses of its body; distant ones are included
-  bool issued; // true for a load that its body executes, as a separate instruction or folded into another one
-  // For a lead: the number of loads, of all similar accesses in one execution of the body, that cross into a second
-  // line.
+  struct nw_core_access *lead; // the first of the similar accesses of its body, including those that are not adjacent
+  bool issued; // true for a load that its body executes, as a separate instruction or folded into another instruction
+  // for a lead: the number of loads by similar accesses that cross into a second line, in one execution of the body
   double crossings;
   double came[NW_MACHINE_LEVELS]; // for a lead: lines that similar accesses load from L2, L3, ..., memory
-  int held; // depth of the outermost loop during which the element stays in a register; 0 if there is none
+  int held; // depth of the outermost loop during which the element stays in a register; 0 if there is no such loop
 } nw_core_access;
 
 typedef struct nw_core_chain { // a store whose value depends on the value that it overwrites
@@ -57,10 +56,10 @@ typedef struct nw_core_chain { // a store whose value depends on the value that 
 } nw_core_chain;
 
 typedef struct nw_core_node nw_core_node;
-struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the root
+struct nw_core_node { // a loop, a guard or the root, with its body
   const nw_stmt *stmt;
   nw_core_node *up;
-  int depth; // number of enclosing loops, including the node itself
+  int depth; // number of enclosing loops; a loop counts itself
   int nkids;
   nw_core_node **kid;
   int slot; // LOOP
@@ -72,8 +71,8 @@ struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the ro
   int64_t entered; // number of times that control reaches the node
   int64_t times; // number of times that its body runs
   nw_core_ops ops; // for one run of the body, without its children
-  int blocked; // per execution: number of waits of loads for stores (core_blocked.c)
-  double streams; // number of interleaved sequences of adjacent lines in an iteration: line_walk.c
+  int blocked; // per execution: how many times loads wait for stores (core_blocked.c)
+  double streams; // number of interleaved sequences of adjacent lines in an iteration (line_walk.c)
   int strides; // number of different address steps, each of which needs an induction register
   int live; // number of floating-point and vector registers that contain live-in values
   int held; // number of floating-point and vector registers that contain held elements (core_held.c)
@@ -81,11 +80,11 @@ struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the ro
   nw_vec chain; // nw_core_chain *: the chains of its own stores
   double transfer[NW_MACHINE_LEVELS]; // total cycles of line transfers to and from L2, L3, ..., memory
   // Total cycles during which misses of lines that are not prefetched are outstanding: [0] for loads, [1] for stores,
-  // [2] for loads across two lines. The three overlap in time.
+  // [2] for loads that cross into a second line. These three kinds of cycles overlap in time.
   double under_way[3];
   // The following fields are set by core_time.c.
-  double carried; // LOOP: cycles from an iteration to the next one through the longest chain; 0 if there is none
-  double cycles; // total cycles of the node and everything inside
+  double carried; // LOOP: cycles per iteration of the longest chain that it carries (core_chain.c); 0 without a chain
+  double cycles; // total cycles of the node and everything inside it
   int bound; // the nw_core_bound that limits the node
 };
 
@@ -106,17 +105,17 @@ typedef struct nw_core {
   bool exact; // true if all counts of executions are exact
 } nw_core;
 
-// Returns NULL if control flow depends on data.
+// Builds the model of a program. Returns NULL on failure, for example if control flow depends on data.
 nw_core *nw_core_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m);
 void nw_core_free(nw_core *k);
 // Counts the executions of each body in thread `thread` of `threads`, or in the whole program if `threads` is 0.
-// Returns false if interrupted, or if there are too many iterations to count.
+// Returns false after an interrupt, or if there are too many iterations to count.
 bool nw_core_count(nw_core *k, int thread, int threads);
 bool nw_core_shape(nw_core *k); // finds the instructions of each body
 void nw_core_hold(nw_core *k); // finds the elements that stay in registers (core_held.c); called by nw_core_shape
 
-// What may limit the speed of a body: a resource, or latency. NW_BOUND_LEVEL + i stands for the transfers into cache
-// level i (counted from 0) from the next level or memory.
+// The possible limits on the speed of a body. A limit is either a resource or latency. NW_BOUND_LEVEL + i stands for
+// the transfers into cache level i (counted from 0) from the next level or from memory.
 typedef enum nw_core_bound {
   NW_BOUND_DISPATCH,
   NW_BOUND_LOAD,
@@ -125,9 +124,9 @@ typedef enum nw_core_bound {
   NW_BOUND_DIVIDE,
   NW_BOUND_INTEGER,
   NW_BOUND_BRANCH,
-  NW_BOUND_FORWARD, // loads that wait until their data is in the cache
+  NW_BOUND_FORWARD, // loads that wait until earlier stores are in the cache
   NW_BOUND_LINES, // outstanding cache misses of lines that were not prefetched
   NW_BOUND_LEVEL,
   NW_CORE_BOUNDS = NW_BOUND_LEVEL + NW_MACHINE_LEVELS,
-  NW_BOUND_LATENCY = NW_CORE_BOUNDS, // each result needs the previous one
+  NW_BOUND_LATENCY = NW_CORE_BOUNDS, // chains, in which each result needs the previous result
 } nw_core_bound;

@@ -72,8 +72,8 @@ static double crossing(const nw_core *k, const nw_core_access *a, int64_t bytes,
   return (double)over * (double)step / (double)line;
 }
 
-// Adds gathers or scatters. Each has a power of two of lanes, at most the number of 64-bit addresses in a vector. A
-// single lane is an ordinary load or store.
+// Adds gathers or scatters. The number of lanes of each instruction is a power of two, and at most the number of 64-bit
+// addresses in a vector. A single lane is an ordinary load or store.
 static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_access *a) {
   int most = (int)m->vector_bytes / 8;
   nw_core_unit unit = a->write ? NW_CORE_SCATTER : NW_CORE_GATHER;
@@ -88,8 +88,8 @@ static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_ac
   }
 }
 
-// Returns the number of bytes of the next piece of an access, of which `left` bytes remain. A piece is accessed by one
-// instruction.
+// Returns the number of bytes of the next piece of an access. `left` is the number of bytes of the access that remain.
+// One instruction accesses a piece.
 static int64_t piece_of(const nw_core *k, const nw_core_access *a, int64_t left) {
   int64_t piece = k->machine->vector_bytes;
   while (piece > left && piece > a->elem) piece /= 2;

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BACK = 256 }; // limit on the accesses before a load that are considered: older stores are already in the cache
+enum { BACK = 256 }; // number of accesses before a load that are considered; older stores are already in the cache
 
 typedef struct reach { // the bytes that an access touches in one execution of a body
   int64_t from, to;
-  int64_t grid; // the positions of the access differ by multiples of this; 0 if there is only one
+  int64_t grid; // the positions of the access differ by multiples of this number of bytes; 0 for a single position
   int64_t width; // number of bytes that one instruction accesses
 } reach;
 
@@ -45,7 +45,7 @@ static bool together(const nw_core_access *a, const nw_core_access *b, const nw_
 
 static bool meets(const reach *load, const reach *store) { return load->from < store->to && store->from < load->to; }
 
-// True if one store writes all bytes that the load reads, at any position in the grid.
+// True if, at every position in the grid, a single store writes all bytes that the load reads.
 static bool whole(const reach *load, const reach *store) {
   int64_t grid = nw_gcd(load->grid, store->grid), at = load->from - store->from;
   if (load->width > store->width) return false;
@@ -79,7 +79,7 @@ static void clear(nw_core_node *at) {
 }
 
 void nw_core_block(nw_core *k) {
-  int first = 0; // the first access after the last load that waited
+  int first = 0; // the last load that waited; stores before this load are in the cache
   clear(k->root);
   for (int i = 0; i < k->access.n; i++) {
     nw_core_node *in = waits_in(k, i, first > i - BACK ? first : i - BACK);

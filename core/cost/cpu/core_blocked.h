@@ -2,4 +2,4 @@
 #pragma once
 #include "cost/cpu/core.h"
 
-void nw_core_block(nw_core *k); // sets nw_core_node.blocked; called when all loads are known
+void nw_core_block(nw_core *k); // sets nw_core_node.blocked; must be called when all loads are known

@@ -1,13 +1,13 @@
-// Finds chains. A chain is a sequence of updates of one element in which each update needs the result of the previous
-// one. A loop *carries* a chain if the update in an iteration continues the chain of the iteration before it.
+// Finds chains. A chain is a sequence of updates of one element, in which each update needs the result of the previous
+// update. A loop *carries* a chain if the update in an iteration continues the chain of the previous iteration.
 #include "cost/cpu/core_chain.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
 
 static bool is_loop(const nw_core_node *at) { return at->stmt->kind == NW_LOOP; }
 
-// Returns the number of elements between the first accesses of two consecutive iterations of a loop. A loop inside it
-// may begin later in each iteration, as after a skew.
+// Returns the number of elements between the first accesses of two consecutive iterations of a loop. In each iteration,
+// an inner loop may begin at a later value, as after a skew.
 static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
   int64_t step = nw_form_coef(&a->at, loop->slot);
   for (const nw_core_node *at = a->body; at != loop; at = at->up) {
@@ -17,8 +17,8 @@ static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
   return step;
 }
 
-// True if the iterations of a loop access different elements. If a loop inside it begins later in each iteration, the
-// elements may be the same although the index contains the loop's variable.
+// True if the iterations of a loop access different elements. If an inner loop begins at a later value in each
+// iteration, the elements may be the same although the index contains the loop's variable.
 static bool moves_in(const nw_core_access *a, const nw_core_node *loop) {
   return !a->affine || (nw_form_coef(&a->at, loop->slot) && step_of(a, loop));
 }
@@ -31,7 +31,7 @@ static bool is_chained(const nw_core_access *a) {
 
 static bool uses(const nw_expr *e, const nw_core_node *loop) { return nw_uses_var(e, loop->stmt->loop.var->name); }
 
-// True if the iterations of a loop may differ in whether the condition of a guard inside it ever holds.
+// True if the condition of a guard may hold in some iterations of a loop but not in others.
 static bool differs_in(const nw_core_node *guard, const nw_core_node *loop) {
   const nw_expr *cond = guard->stmt->guard.cond;
   if (uses(cond, loop)) return true;
@@ -48,8 +48,9 @@ static bool runs_with(const nw_core_access *b, const nw_core_access *a, const nw
   return true;
 }
 
-// True if each iteration of the loop also stores values to the buffer that do not depend on its old content. Then an
-// iteration is assumed not to depend on the previous one. An init that only the first iteration runs does not count.
+// True if each iteration of the loop also stores values that do not depend on the old content of the buffer. Then an
+// iteration is assumed not to depend on the previous iteration. An init that only the first iteration runs does not
+// count.
 static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];
@@ -59,9 +60,9 @@ static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_n
   return false;
 }
 
-// Returns the cycles of the chain through one element in an iteration of a loop around the store. The loops in between
-// update the element in every iteration, unless they move to another element or store a new value first. The chain goes
-// through memory if no loop holds the element in a register.
+// Returns the cycles of the chain through one element in an iteration of a loop around the store. Each iteration of a
+// loop in between adds an update to the chain. But if its iterations use different elements or first store a new value,
+// such a loop adds only one update. The chain goes through memory if no loop holds the element in a register.
 static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_node *loop) {
   const nw_core_access *a = c->store;
   bool apart = k->apart[a->buffer];

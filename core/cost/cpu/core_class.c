@@ -18,7 +18,7 @@ static nw_class class_of_division(const nw_expr *e) {
   return by > 0 && (by & (by - 1)) == 0 ? NW_CLASS_INT : NW_CLASS_INTMUL;
 }
 
-static bool folds_into_load(const nw_expr *e) { // e is a broadcast
+static bool folds_into_load(const nw_expr *e) { // for a broadcast e
   return e->arg[0]->op == NW_OP_LOAD || e->arg[0]->op == NW_OP_INT || e->arg[0]->op == NW_OP_FLOAT;
 }
 
@@ -38,8 +38,8 @@ int nw_core_width(const nw_machine *m, nw_type t) {
   return nw_width_of(bytes < m->vector_bytes ? bytes : m->vector_bytes);
 }
 
-// Counts the pieces into which codegen/llvm/llvm_pieces.c splits a vector: whole registers, and powers of two for the
-// remaining lanes.
+// Counts the pieces into which codegen/llvm/llvm_pieces.c splits a vector. The pieces are whole registers, and then
+// powers of two for the remaining lanes.
 int nw_core_pieces(const nw_machine *m, nw_type t) {
   int most = (int)m->vector_bytes / nw_dtype_bytes((nw_dtype)t.dtype);
   return t.lanes / most + __builtin_popcount((unsigned)(t.lanes % most));
@@ -50,8 +50,8 @@ double nw_core_latency(const nw_machine *m, const nw_expr *e) {
   return c == NW_CLASS_COUNT ? 0 : m->op[c].latency;
 }
 
-// Returns the type that determines the width of the instructions: for a comparison, the type of the operands;
-// otherwise, the type of the result.
+// Returns the type that determines the width of the instructions. This is the type of the operands if they are wider
+// than the result, as in a comparison. Otherwise it is the type of the result.
 static nw_type type_of_work(const nw_expr *e) {
   bool wide = e->n && bytes_of(e->arg[0]->type) > bytes_of(e->type) && e->arg[0]->type.lanes == e->type.lanes;
   return wide ? e->arg[0]->type : e->type;
@@ -68,7 +68,7 @@ static void add_calls(const nw_machine *m, nw_core_ops *to, const nw_expr *e, nw
   }
 }
 
-// True if the machine has no vector instructions, of any width, for this class.
+// True if the machine has no vector instructions for this class, of this width or of a smaller width.
 static bool one_by_one(const nw_machine *m, nw_class c, int width) {
   while (width > 0 && !(m->op[c].per_cycle[width] > 0)) width--;
   return width == 0;

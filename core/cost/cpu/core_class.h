@@ -2,10 +2,10 @@
 #pragma once
 #include "cost/cpu/core.h"
 
-// Returns the class of an operation on data. Returns NW_CLASS_COUNT if e needs no instruction of its own, because it is
-// a leaf, a load, or a part of another operation.
+// Returns the class of an operation on data. Returns NW_CLASS_COUNT if e needs no separate instruction, because it is a
+// leaf, a load, or a part of another operation.
 nw_class nw_core_class(const nw_expr *e);
-// Returns the index into `per_cycle` for a full-width instruction on this type.
+// Returns the index into nw_op_cost.per_cycle for the widest instruction on this type.
 int nw_core_width(const nw_machine *m, nw_type t);
 int nw_core_pieces(const nw_machine *m, nw_type t); // returns the number of instructions for one operation on this type
 double nw_core_latency(const nw_machine *m, const nw_expr *e); // 0 if e is not an operation

@@ -1,4 +1,4 @@
-// Finds the elements that stay in registers, and the loops during which they stay there.
+// Finds the elements that stay in registers, and the loops during which these elements stay in registers.
 //
 // LLVM keeps a local array in registers if all its indices are constant (LLVM's pass SROA). An element that a loop
 // reads and writes at an invariant address is kept in a register during the loop (LLVM's pass LICM) if both conditions
@@ -67,8 +67,8 @@ static bool keeps(const nw_core *k, const nw_core_access *a, const nw_core_node 
 
 enum { MOST_PROMOTED = 250 }; // LICM's limit on the loads and stores of a loop (licm-mssa-max-acc-promotion)
 
-// True if the loop exceeds the limit MOST_PROMOTED. Several loads of one element are counted separately: LLVM cannot
-// merge loads with stores between them.
+// True if the loop exceeds the limit MOST_PROMOTED. Several loads of one element are counted separately, because LLVM
+// cannot merge loads if there are stores between them.
 static bool too_many(const nw_core *k, const nw_core_node *loop) {
   int n = 0;
   for (int i = 0; i < k->access.n && n <= MOST_PROMOTED; i++) {
@@ -79,7 +79,7 @@ static bool too_many(const nw_core *k, const nw_core_node *loop) {
 }
 
 // Returns the depth of the outermost loop during which the element stays in a register. Checks the loops from the
-// innermost outwards, up to a parallel loop, because the body of a parallel loop is a function of its own.
+// innermost loop outwards, up to a parallel loop, because the body of a parallel loop is a separate function.
 static int held_through(const nw_core *k, const nw_core_access *a) {
   int depth = 0;
   for (const nw_core_node *at = a->body; at && at->stmt->kind == NW_LOOP; at = at->up) {
@@ -90,7 +90,7 @@ static int held_through(const nw_core *k, const nw_core_access *a) {
   return depth;
 }
 
-// Like held_through, for a load. The loaded element is in a register if an enclosing loop holds it for a store.
+// Returns the same depth for a load. The loaded element is in a register if an enclosing loop holds it for a store.
 static int held_around(const nw_core *k, const nw_core_access *a) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];

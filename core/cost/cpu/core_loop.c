@@ -11,7 +11,7 @@ static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
 }
 
 // Returns the number of different steps by which the loop moves addresses. Steps of 1, 2, 4 and 8 bytes are not
-// counted: such addresses use the loop counter with a scale.
+// counted, because such addresses use the loop counter with a scale.
 static int strides_of(const nw_core *k, const nw_core_node *loop) {
   int64_t found[64];
   int n = 0;
@@ -26,8 +26,8 @@ static int strides_of(const nw_core *k, const nw_core_node *loop) {
   return n;
 }
 
-// Adds one increment for each address step, a comparison, and a branch back. The instructions that initialize the
-// loop's registers are added to the body around the loop.
+// Adds one increment for each address step, a comparison and a branch. The instructions that initialize the loop's
+// registers are added to the body around the loop.
 void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
   loop->strides = strides_of(k, loop);
   loop->ops.op[NW_CLASS_INT][0] += 1 + loop->strides;
@@ -37,7 +37,7 @@ void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
 
 // ---- lines
 
-// True if access b begins less than a line away from access a: most often, both are then on the same line. `moved` is
+// True if access b begins less than a line away from access a, since both are then usually in the same line. `moved` is
 // the number of elements by which b moves between the two accesses.
 static bool same_line(const nw_core *k, const nw_core_access *a, const nw_core_access *b, int64_t moved) {
   if (a->buffer != b->buffer || !a->affine || !b->affine || a->scattered || b->scattered) return false;
@@ -60,7 +60,7 @@ void nw_core_close_lines(const nw_core *k, nw_core_node *body) {
 
 // ---- registers
 
-// Adds register spills. A spilled live-in value is reloaded. A spilled element is reloaded and stored.
+// Adds register spills. A spilled live-in value is reloaded. A spilled held element is reloaded and stored.
 static void spill(const nw_core *k, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) spill(k, at->kid[i]);
   if (at->stmt->kind != NW_LOOP) return;

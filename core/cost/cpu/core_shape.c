@@ -11,12 +11,12 @@
 
 typedef struct seen { // a value that was computed
   const nw_expr *e;
-  const nw_core_node *loop, *guard; // the loop whose body computes the value; the guard around it there, or NULL
-  int home, generation;
-  bool loads, folded;
-  bool stored; // true if the value was just stored, in the same execution of the same body
+  const nw_core_node *loop, *guard; // loop: whose body computes the value; guard: around the computation, or NULL
+  int home, generation; // home: depth of `loop`; generation: of the loaded values (struct shaping)
+  bool loads, folded; // loads: true if the value depends on a load; folded: true for a load that was folded
+  bool stored; // true if the body that computes the value also stored it
   nw_core_node *body; // the body in which the value was counted
-  const nw_core_node *used; // the last body that counts it as a live-in value
+  const nw_core_node *used; // the last body that counted the value as a live-in value
 } seen;
 
 typedef struct shaping {
@@ -26,7 +26,7 @@ typedef struct shaping {
   const nw_stmt *stmt;
   int first; // index of the statement's first access
   int generation; // incremented at every store to memory
-  bool loaded; // true if the statement loads the element that it stores, from memory
+  bool loaded; // true if the statement loads from memory the element that it stores
   int cap, n;
   seen *seen;
 } shaping;
@@ -91,7 +91,7 @@ static nw_core_access *access_of(shaping *s, const nw_expr *load) {
 static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop);
 
 // Returns the depth of the innermost enclosing loop that may store to the loaded element. The load cannot be hoisted
-// out of this loop.
+// out of this loop. If there is no such loop deeper than `least`, returns `least`.
 static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   for (int d = s->at->depth; d > least; d--)
     for (int i = 0; i < s->k->access.n; i++) {
@@ -101,8 +101,8 @@ static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   return least;
 }
 
-// Returns the least depth to which a load can be hoisted. It is not hoisted out of a guard, nor out of a loop that may
-// have no iterations.
+// Returns the least depth to which a load can be hoisted. A load is not hoisted out of a guard. If a loop may have no
+// iterations, a load is hoisted out of this loop, but not out of the next loop.
 static int guarded_in(const shaping *s, int least) {
   int64_t n;
   for (const nw_core_node *at = s->at; at && at->depth > least; at = at->up) {
@@ -153,7 +153,7 @@ static bool is_indexed(const nw_core_access *a, const nw_core_node *at) {
   return step == 1 || step == 2 || step == 4 || step == 8;
 }
 
-// Folds a load into the operation that uses its value, if no other operation uses it.
+// Folds a load into the operation that uses its value, if no other operation uses this value.
 static void fold_load(shaping *s, const nw_expr *e, int home) {
   if (nw_core_class(e) == NW_CLASS_COUNT) return;
   for (int i = 0; i < e->n; i++) {
@@ -201,8 +201,8 @@ static int operation(shaping *s, const nw_expr *e) {
   return home;
 }
 
-// Adds the operations of an address that is not affine. Addressing modes and induction registers compute affine
-// addresses.
+// Adds the operations of an address that is not affine. Affine addresses need no operations here, because addressing
+// modes and induction registers compute them.
 static int address(shaping *s, const nw_expr *e) {
   nw_form f;
   int home = 0;
@@ -266,8 +266,9 @@ static void add_chain(shaping *s, const nw_core_access *a) {
   s->at->ops.waiting += nw_core_pieces(s->k->machine, s->stmt->store.value->type);
 }
 
-// A held element (core_held.c) is loaded once before the loop that holds it, and stored once after that loop, even if
-// several statements use it. The load is left out if the body around the loop stores to the buffer before the loop.
+// Adds the load and the store of a held element (core_held.c). The element is loaded once before the loop that holds it
+// and stored once after that loop, even if several statements use the element. The load is not needed if the body
+// around the loop stores to the buffer before the loop.
 static void add_held(shaping *s, const nw_core_access *a) {
   const nw_core_node *loop = s->loop[a->held];
   bool stored = false;
@@ -288,7 +289,8 @@ static void add_held(shaping *s, const nw_core_access *a) {
   nw_core_add_memory(s->k, &loop->up->ops, &load);
 }
 
-// Adds an instruction that inserts some lanes into a register whose lanes are later read all together.
+// If a store writes only some of the lanes of a local array in a register, adds an instruction that inserts these
+// lanes.
 static void add_insertion(const shaping *s, const nw_core_access *a) {
   if (a->lanes < s->k->widest[a->buffer]) s->at->ops.op[NW_CLASS_SHUFFLE][1]++;
 }

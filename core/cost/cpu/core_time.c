@@ -1,16 +1,17 @@
 // Computes the cycles of bodies.
 //
-// A body takes as long as its busiest resource: dispatch, load and store ports, execution units, or transfers from
-// other levels. A *chain* is a sequence of operations each of which needs the result of the previous one, as in a
-// reduction. A core executes independent instructions at the same time if they are in its instruction window. So if
-// several bodies fit in the window, their uses of each resource are added up before the busiest resource is determined.
-// A chain that ends with its loop overlaps the next chain.
+// A body takes as long as its busiest resource. The resources are dispatch, load and store ports, execution units, and
+// transfers from other levels. A *chain* is a sequence of operations in which each operation needs the result of the
+// previous operation, as in a reduction. A core executes independent instructions at the same time if they are in its
+// instruction window. So if several bodies fit in the window, their uses of each resource are added up before the
+// busiest resource is determined. A chain that ends with its loop overlaps the chain of the loop's next execution.
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/core_access.h"
 #include "cost/cpu/core_chain.h"
 #include <math.h>
 
-// A bound after the last cache level stands for memory.
+// Returns the name of a bound. Transfers into the last cache level come from memory, so the name of their bound is
+// "memory".
 const char *nw_core_bound_name(const nw_machine *m, int bound) {
   static const char *const names[] = {"dispatch",
                                       "loads",
@@ -49,8 +50,8 @@ static int unit_of(int class, int width) {
 
 enum { PAGE = 4096 };
 
-// Returns the cost of an access that crosses into the next line, averaged over the lines of a page. A crossing from the
-// last line of a page leads into another page and costs more.
+// Returns the cycles of an access that crosses into the next line, averaged over the lines of a page. A crossing from
+// the last line of a page leads into another page and costs more.
 static double crossing(const nw_machine *m) {
   return m->line_crossing + (m->page_crossing - m->line_crossing) * (double)m->level[0].line / PAGE;
 }
@@ -91,8 +92,8 @@ static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
   to->waiting += times * c->waiting;
 }
 
-// Finds the busiest resource, and returns its cycles. Transfers that cannot overlap other work are added to the cycles
-// of loads and stores.
+// Finds the busiest resource, and returns its cycles. In the ECM model, transfers do not overlap loads and stores, so
+// their cycles are added.
 static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = 0, apart = 0;
   for (int i = 0; i < NW_CORE_BOUNDS; i++)
@@ -103,9 +104,9 @@ static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *boun
   return fmax(most, apart);
 }
 
-// Like busiest_unit, but also considers loads that wait until stores are in the cache (core_blocked.c). This wait
-// overlaps little with other work, because the stores wait for earlier stores, and later instructions wait for the
-// loads.
+// Does the same as busiest_unit, but also considers loads that wait until stores are in the cache (core_blocked.c).
+// This wait overlaps little with other work, because the stores wait for earlier stores, and later instructions wait
+// for the loads.
 static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = busiest_unit(m, c, bound), blocked = c->busy[NW_BOUND_FORWARD];
   if (!blocked) return most;
@@ -114,8 +115,8 @@ static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   return sqrt(hypot(most * most, blocked * blocked));
 }
 
-// Adds the cycles in which loads wait until stores are in the cache. There is no wait if more instructions than the
-// window contains are between the stores and the loads: the stores are then already in the cache.
+// Adds the cycles in which loads wait until stores are in the cache. There is no wait if the instructions between the
+// stores and the loads fill the window, because the stores are then already in the cache.
 static void add_blocked(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
   if (!at->blocked || c->instructions > m->window * at->blocked) return;
   c->busy[NW_BOUND_FORWARD] += at->blocked * m->forward_masked;
@@ -138,8 +139,8 @@ static double beside(const nw_machine *m, const nw_core_cost *c) {
   return windows < 2 ? wait / 2 : wait * (1 - 1 / windows);
 }
 
-// Adds the time of the bodies inside this one to `all`. Returns the sum of the times that they and the body's own
-// instructions (`own`) take one after the other. *bound: what limits the longest of these parts.
+// Adds the resources of the child bodies to `all`. Returns the time of the children and of the body's own instructions
+// (`own`) if they run one after the other. Sets *bound to the limit of the part that takes longest.
 static double one_by_one(nw_core *k, nw_core_node *at, const nw_core_cost *own, nw_core_cost *all, int *bound) {
   double longest = busiest(k->machine, own, bound), sum = longest;
   for (int i = 0; i < at->nkids; i++) {
@@ -200,8 +201,8 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
   return all;
 }
 
-// Limits the cycles of inner loops: a loop takes at most as long as the loop around it. This matters for a loop with a
-// long chain that overlaps other chains.
+// Limits the cycles of each loop to those of the loop around it. This matters for a loop with a long chain that
+// overlaps other chains.
 static void limit(nw_core_node *at, double most) {
   at->cycles = fmin(at->cycles, most);
   for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);

@@ -1,6 +1,6 @@
 // Builds the tree of bodies, and counts the executions of each body. The counts are exact, because bounds and
-// conditions are evaluated in each iteration. There is a shortcut for a loop on whose variable no bound or condition
-// inside depends: the counts of one iteration are multiplied by the number of iterations.
+// conditions are evaluated in each iteration. If no bound or condition inside a loop depends on the loop's variable,
+// the counts of one iteration are multiplied by the number of iterations instead.
 #include "cost/cpu/core.h"
 #include "base/share.h"
 #include "ir/program/tags.h"
@@ -8,7 +8,7 @@
 
 enum {
   TICKS = 1 << 22, // number of iterations between checks for interrupts
-  MOST = 1 << 26 // limit on the number of iterations
+  MOST = 1 << 26 // limit on the number of iterations that are evaluated one by one
 };
 
 // ---- making
@@ -27,7 +27,8 @@ static nw_calc *number(nw_core *k, const nw_expr *e, const char *what) {
   return c;
 }
 
-// Sequences and allocations are not bodies: their children are children of the body around them.
+// Adds the bodies inside a statement to a node. Sequences and allocations are not bodies, so their children become
+// children of the body around them.
 static bool make_kids(nw_core *k, const nw_stmt *s, nw_core_node *node) {
   for (int i = 0; i < s->nkids; i++) {
     const nw_stmt *kid = s->kid[i];
@@ -156,7 +157,7 @@ static void tick(counting *c) {
   c->stop = true;
 }
 
-// Counts the executions in the iterations `from` to `to` - 1.
+// Counts the executions in the iterations `from` to `to` - 1 of a loop. The loop begins `times` times.
 static void count_part(counting *c, nw_core_node *at, int64_t begin, int64_t from, int64_t to, int64_t times) {
   if (to <= from) return;
   add(&at->times, product(times, to - from));

@@ -1,9 +1,9 @@
 // Finds how an access moves from line to line.
 //
 // Two accesses of a body are *similar* if they use the same buffer and move by the same steps in all loops. In this
-// file, a *run* is a contiguous range of bytes: the elements of an access, and adjacent elements of similar accesses.
-// The enclosing loops extend the run, from the innermost loop outwards. But a loop *jumps* if its step is longer than
-// both the run and a line: then each of its iterations has a run of its own.
+// file, a *run* is a contiguous range of bytes. It has the elements of an access, and adjacent elements of similar
+// accesses. The enclosing loops extend the run, from the innermost loop outwards. A loop *jumps* if its step is longer
+// than both the run and a line. Then each iteration of the loop has a separate run.
 #include "cost/cpu/line_walk.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -21,12 +21,12 @@ static int by_begin(const void *a, const void *b) {
   return (x->at.rest > y->at.rest) - (x->at.rest < y->at.rest);
 }
 
-// Makes the accesses `first` to `last` - 1 one run.
+// Joins the accesses `first` to `last` - 1 into one run, which ends before element `end`.
 static void set_span(nw_core_access **run, int first, int last, int64_t end) {
   for (int i = first; i < last; i++) run[i]->span = (end - run[first]->at.rest) * run[i]->elem;
 }
 
-// Sorts similar accesses, and joins those that are less than a line apart into one run.
+// Sorts similar accesses, and joins accesses that are less than a line apart into one run.
 static void set_spans(int n, nw_core_access **like, int64_t line) {
   qsort(like, (size_t)n, sizeof *like, by_begin);
   int first = 0;
@@ -45,8 +45,8 @@ static void clear(nw_core_access *a) {
   for (int i = 0; i < NW_MACHINE_LEVELS; i++) a->came[i] = 0;
 }
 
-// Finds the *lead* of each access: the first of the similar accesses. The lead stores the data that similar accesses
-// have in common.
+// Finds the *lead* of each access, which is the first of the similar accesses. The lead stores the data that similar
+// accesses have in common.
 static void lead(const nw_core *k, int n, nw_core_access **like) {
   like[0]->crossings = 0;
   for (int i = 0; i < n; i++) {
@@ -101,9 +101,9 @@ typedef struct spread { // the distribution of runs over sets
   double lines;
 } spread;
 
-// Returns a number from 0 to 1 that says how few cache sets the lines use: 0 if they use at least a quarter of all
-// sets, and 1 if they use only one set. Returns -1 if they use fewer than a quarter, but are not too many for these
-// sets.
+// Adds a loop that jumps `count` times by `step` bytes to the distribution x. Returns a number from 0 to 1 that says
+// how few cache sets the lines use. The number is 0 if the lines use at least a quarter of all sets, and 1 if they use
+// only one set. Returns -1 if the lines use less than a quarter of the sets, but fit in these sets.
 static double widen(spread *x, double run_lines, int64_t step, double count, const nw_machine_level *level) {
   int64_t way = level->bytes / level->ways;
   x->apart = nw_gcd(x->apart ? x->apart : way, step);
@@ -116,7 +116,7 @@ static double widen(spread *x, double run_lines, int64_t step, double count, con
 
 // Stores that jump cost more if their runs have fewer than LINES_STORED lines. Loads that jump cost more only if a run
 // is a single line, since hardware fetches the adjacent line, too.
-enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: limit on the runs that prefetchers can follow at the same time
+enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: number of runs that prefetchers can follow at the same time
 static const double lines_loaded = 1.5,
                     lines_unforeseen = 2; // lines of a run that are loaded before a prefetcher detects the run
 
@@ -140,7 +140,7 @@ nw_line_walk nw_line_walk_of(const nw_core *k, const nw_core_access *a) {
     jumps = true;
     if (few < 0) few = widen(&x, fmax(1, run / line), (int64_t)step, times, level);
   }
-  double lines = 1 + (run - 1) / line; // lines touched, on average over start positions
+  double lines = 1 + (run - 1) / line; // number of lines in a run, on average over all start positions
   if (jumps && run <= line && !(a->lanes > 1 && !a->scattered)) lines = 1;
   w.loads_jump = jumps && lines < lines_loaded;
   w.stores_jump = jumps && lines < LINES_STORED;
