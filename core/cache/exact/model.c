@@ -1,10 +1,10 @@
 // Chooses the method that counts the misses of each cache level.
 //
 // A *fold* is a summary of the accesses of a part of the nest (model_fold.h). First, a fold of the whole nest finds the
-// cache lines that are accessed, and the first access to each. These first accesses are the cold misses of all levels.
-// A level that can hold all these lines has no other misses. For any other level, a second fold of the nest counts the
-// misses. If making a fold would take longer than simulating all accesses, the accesses are simulated. If both would
-// exceed the budget, the misses are estimated.
+// cache lines that are accessed, and the first access to each line. These first accesses are the cold misses of all
+// levels. A level that can hold all these lines has no other misses. For any other level, a second fold of the nest
+// counts the misses. If it takes longer to make a fold than to simulate all accesses, the accesses are simulated. If
+// both methods exceed the budget, the misses are estimated.
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
@@ -36,9 +36,9 @@ static double misses_of(const nw_asking *q, int level) {
 
 // An estimate ignores which cache sets the arrays use, and runs only a sample of the iterations. So two estimates are
 // made. They differ in the positions of the arrays and in the samples. The first estimate has too few misses, and the
-// second has too many (model_nodes.c). The second is the result. Its error bound is DIFFERENCE times the difference of
-// the two estimates, plus SLACK (a fraction of the misses). This bound held for 186 of 194 random nests that were also
-// counted exactly.
+// second estimate has too many misses (model_nodes.c). The second estimate is the result. Its error bound is DIFFERENCE
+// times the difference of the two estimates, plus SLACK. All of these are fractions of the misses. This bound held for
+// 186 of 194 random nests that were also counted exactly.
 enum { DIFFERENCE = 3 };
 static const double SLACK = 0.02;
 
@@ -46,7 +46,7 @@ static nw_answered estimate_once(nw_asking *q, int level, bool last) {
   nw_level_of of = nw_level_asked(q, level);
   nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .rough = last ? 1 : 2};
   q->shape.jitter = last ? 0 : (of.sets / 3 + 1) * q->o->caches.line;
-  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last method: it may take as long as a simulation
+  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // no other method is left, so it may take as long as PLAIN
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
   nw_fold_run_free(&r);
   q->shape.jitter = 0;
@@ -127,7 +127,7 @@ static nw_answered count_known(nw_asking *q) {
 }
 
 // Finds the accessed lines with a fold, and then counts the misses. Sets *known if the lines were found. Sets *astray
-// if a reference leaves its array; then this method does not work.
+// if a reference leaves its array, because this method does not work then.
 static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray) {
   nw_patterns patterns;
   nw_patterns_open(&patterns);
@@ -146,7 +146,7 @@ static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray)
 }
 
 // Finds the accessed lines with model_first.c, and then counts the misses. This method cannot count the accesses of a
-// single thread. Sets *known and *astray like by_lines. Sets *many if there are too many accesses to simulate.
+// single thread. Sets *known and *astray as by_lines does. Sets *many if there are too many accesses to simulate.
 static nw_answered by_firsts(nw_asking *q, bool *known, bool *many, bool *astray) {
   nw_firsts f = {0};
   *known = !q->o->share.threads && nw_firsts_find(&f, q->ctx, q->nest, q->o->caches.line, 2 * q->most);
@@ -169,9 +169,9 @@ static nw_answered count_full(nw_asking *q) {
   return a == NW_TOO_MANY && !astray ? by_lines(q, true, &known, &astray) : a;
 }
 
-// Counts in mode MISSES (sim.h), if possible by simulation. Otherwise it uses the misses of mode FULL, which are exact
-// for the first level. For the other levels, the error is estimated by the difference of the two modes over the first
-// FIRST accesses.
+// Counts the misses in mode MISSES (sim.h), by simulation if there are few enough accesses. Otherwise uses the misses
+// of mode FULL, which are exact for the first level. For the other levels, the error is estimated by the difference of
+// the two modes over the first FIRST accesses.
 static nw_answered count_misses(nw_asking *q) {
   enum { FIRST = 2000000 };
   nw_answered a = nw_plain_all(q, PLAIN * q->most);

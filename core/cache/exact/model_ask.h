@@ -12,7 +12,7 @@ struct nw_cached {
   int64_t accesses, touched;
 };
 
-typedef enum nw_answered { NW_FAILED, NW_ANSWERED, NW_TOO_MANY } nw_answered; // TOO_MANY leaves no diagnostic
+typedef enum nw_answered { NW_FAILED, NW_ANSWERED, NW_TOO_MANY } nw_answered; // NW_TOO_MANY leaves no diagnostic
 
 typedef struct nw_asking {
   nw_ctx *ctx;
@@ -23,7 +23,7 @@ typedef struct nw_asking {
   nw_shaped shape;
   nw_spares *spares;
   struct nw_run *roomy; // the run with one set (nw_run_open_roomy); NULL if it is not open
-  // The accessed lines and the first access to each. Only one of these two fields is set.
+  // The accessed lines and the first access to each line. Only one of these two fields is set.
   const nw_fold_run *lines;
   const nw_firsts *firsts;
   nw_cached *m;
@@ -41,11 +41,11 @@ nw_answered nw_plain_all(nw_asking *q, int64_t most);
 nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
 // Estimates the counts of one level from a sample of its sets.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
-// Estimates the counts of all levels from samples of their sets. Used if the accessed lines are unknown.
+// Estimates the counts of all levels from samples of their sets. This method is used if the accessed lines are unknown.
 nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
 
 // Finds, for each level, the relative difference between the misses in mode FULL and in mode MISSES (sim.h), over the
-// first `first` accesses.
+// first `first` accesses. Returns false on failure.
 bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
 
 // ---- model_count.c

@@ -24,7 +24,7 @@ typedef struct nw_firsts {
   int64_t ticks, polled, most;
   int64_t *slot, *lo, *hi; // the value of each slot, and the range of its values
   int64_t first[64]; // first values of the enclosing loops
-  bool stop, astray;
+  bool stop, astray; // stop: true if the search must end; astray: true if a reference leaves its array
 } nw_firsts;
 
 // Runs the search. Returns false if it is interrupted, or if it takes more than `most` ticks. A *tick* is the cost of a

@@ -1,15 +1,16 @@
 // A *fold* is the summary of the accesses of a part of a nest. Folds can be concatenated and repeated. A fold can also
-// be moved: the same accesses at other addresses. The addresses of a fold are relative to its *regions*, which are sets
-// of references that move together (model_shape.h). A *folder* builds a fold. There are two kinds of folders. One keeps
-// the lines in a cache level (model_level.c), the other keeps all accessed lines (model_lines.c). Private to the model.
+// be moved, so that it summarizes the same accesses at other addresses. The addresses of a fold are relative to its
+// *regions*, which are sets of references that move together (model_shape.h). A *folder* builds a fold. There are two
+// kinds of folders. The first kind keeps the lines in a cache level (model_level.c), and the second kind keeps all
+// accessed lines (model_lines.c). Private to the model.
 #pragma once
 #include "cache/exact/model_pattern.h"
 #include "cache/exact/model_stack.h"
 
 typedef struct nw_profile nw_profile; // see model_profile.c
 typedef struct nw_fold {
-  nw_tally *tally; // its counts
-  int64_t weight; // the cost of appending the fold to another one
+  nw_tally *tally; // the counts of the fold
+  int64_t weight; // the cost of appending the fold to another fold
   int64_t lines; // number of accessed lines, in a fold of kind nw_lines_kind
   // The next three fields are for a fold that was made by the run with one set (nw_run_open_roomy).
   int64_t peak; // upper bound of the lines in a set of the level, for any positions of the regions
@@ -28,11 +29,11 @@ typedef struct nw_fold_kind {
   void (*clear)(nw_folder *f);
   void (*ask)(nw_folder *f, int64_t line, int region, int site, bool write);
   void (*apply)(nw_folder *f, const nw_fold *x, const int64_t *origin); // `origin`: the first line of each region
-  // Builds the fold of all accesses in the folder, with lines relative to the origins. The caller sets its tally. The
-  // folder does not change.
+  // Builds the fold of all accesses in the folder, with lines relative to the origins. The caller sets the tally of the
+  // fold. The folder does not change.
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
-  // Fold x, at `origin`, was the first fold in f, and other folds followed. True if the final state of f is that of x,
-  // moved by `by`.
+  // Must be called after fold x was applied to f, at `origin` and as the first fold, and then other folds. True if the
+  // final state of f is the final state of x, moved by `by`.
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
   nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // returns x with its final state moved
   void (*drop)(const void *of, nw_fold *x);
@@ -56,7 +57,7 @@ nw_stack *nw_level_stack(const nw_folder *f);
 void nw_level_miss_first(nw_folder *f, int64_t from, int64_t times);
 int64_t nw_level_lines(const nw_folder *f); // number of different lines, at most the number that the level can hold
 
-typedef struct nw_lines_of { // the parameter of a folder of all lines ever touched
+typedef struct nw_lines_of { // the parameter of a folder that keeps all accessed lines
   int nsites; // for each site, a cell counts the requested lines; the last cell counts accesses
   int nregions, ngrounds;
   const int *ground; // the ground of each region (model_shape.h); grounds are ordered by number

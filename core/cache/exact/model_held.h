@@ -45,9 +45,9 @@ typedef struct nw_held_slot { // a slot of the hash table
 typedef struct nw_held {
   nw_spares *spares;
   int64_t sets, mask; // mask: sets - 1 if sets is a power of two
-  bool odd; // sets is not a power of two
+  bool odd; // true if `sets` is not a power of two
   uint32_t ways, last; // `last`: bit position of the least recent place in the order of a full row
-  uint64_t upwards; // the order of a full row in which each place is more recent than the previous one
+  uint64_t upwards; // the order of a full row in which each place is more recent than the place before it
   uint32_t era; // the number of times that all sets were emptied; a row, list or slot with another era is empty
   uint32_t live; // number of lines in all sets
   nw_held_line *at;
@@ -58,7 +58,7 @@ typedef struct nw_held {
   nw_held_link *link;
   uint32_t n, cap; // number of used and allocated places of lists
   nw_held_slot *slot;
-  uint32_t slots, taken; // slots: number of slots - 1, a mask; taken: slots used in this era
+  uint32_t slots, taken; // slots: number of slots minus 1, used as a mask; taken: number of slots used in this era
   int shift;
 } nw_held;
 
@@ -66,7 +66,7 @@ void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways);
 void nw_held_close(nw_held *h);
 void nw_held_clear(nw_held *h);
 
-// The operations below, for sets that are lists.
+// These functions implement the operations below for sets that are lists.
 uint32_t nw_held_list_find(const nw_held *h, int64_t line);
 void nw_held_list_refresh(nw_held *h, uint32_t set, uint32_t e);
 void nw_held_list_age(nw_held *h, uint32_t set, uint32_t e);
@@ -138,9 +138,9 @@ static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line,
 
 // ---- operations of a stack
 
-// In these functions, `rows` is a compile-time constant: true if the sets are rows, false if they are lists.
+// In these functions, `rows` is a compile-time constant. It is true if the sets are rows, and false if they are lists.
 
-// Returns the place of a line in its set, or 0 if the line is not there.
+// Returns the place of a line in its set, or 0 if the line is not in the set.
 static inline uint32_t nw_held_find(const nw_held *h, bool rows, uint32_t set, int64_t line) {
   return rows ? nw_held_row_find(h, set, line) : nw_held_list_find(h, line);
 }
@@ -168,20 +168,20 @@ static inline void nw_held_age(nw_held *h, bool rows, uint32_t set, uint32_t e) 
     nw_held_list_age(h, set, e);
 }
 
-// Allocates a place for a new line. In a full set, it takes the place of the least recent line. The data in the place
-// is not cleared.
+// Returns a place for a new line. In a full set, this is the place of the least recent line. The data in the place is
+// not cleared.
 static inline uint32_t nw_held_enter(nw_held *h, bool rows, uint32_t set, int64_t line, bool full) {
   return rows ? nw_held_row_enter(h, set, line, full) : nw_held_list_enter(h, set, line);
 }
 
-// Sets the order of a full set: place 0 of the set is the least recent, place 1 is the next, and so on.
+// Sets the order of a full set, so that place 0 of the set is the least recent, place 1 is the next, and so on.
 static inline void nw_held_reorder(nw_held *h, uint32_t set) { h->row[set].order = h->upwards; }
 static inline void nw_held_put(nw_held *h, uint32_t set, uint32_t place, int64_t line) {
   h->row[set].mark[place] = (uint8_t)nw_held_mark(line);
 }
 
-// Iterates over a set from the least recent line to the most recent. Returns the next more recent place after e, or 0
-// if there is none. `step` is the number of previous calls.
+// Iterates over a set from the least recent line to the most recent line. Returns the next more recent place after e,
+// or 0 if e is the most recent place. `step` is the number of previous calls.
 static inline uint32_t nw_held_next(const nw_held *h, uint32_t set, uint32_t e, uint32_t step) {
   if (!h->row) return step ? h->link[e].prev : h->list[set].tail;
   const nw_held_row *r = &h->row[set];

@@ -2,7 +2,7 @@
 #pragma once
 #include "cache/exact/model_shape.h"
 
-enum { NW_FAR = 62 }; // 2^62 in a range means unbounded
+enum { NW_FAR = 62 }; // a range that ends at 2^62 or -2^62 is unbounded
 
 typedef struct nw_making {
   nw_arena *a;
@@ -32,14 +32,14 @@ void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, i
 // ---- model_regions.c
 
 void nw_making_grounds(nw_making *m);
-int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth); // the region of a reference
-void nw_making_number_regions(nw_making *m); // called after all references have regions
+int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth); // returns the region of a reference
+void nw_making_number_regions(nw_making *m); // must be called after all references have regions
 // Finds the range of the offsets of a reference from its anchor (nw_anchor), in one iteration of the loop. `depth` is
 // the depth of the reference's statement. If `wide` is not 0, it is the width of a row in bytes, and offsets are taken
 // within a row.
 void nw_making_reach(const nw_making *m, const nw_shape *loop, const nw_anchor *at, const nw_access_form *r, int depth,
                      int64_t wide, int64_t *lo, int64_t *hi);
-void nw_making_rivals(nw_making *m, nw_shape *loop); // called after all references in the loop are known
+void nw_making_rivals(nw_making *m, nw_shape *loop); // must be called after all references in the loop are known
 
 // ---- model_phase.c
 

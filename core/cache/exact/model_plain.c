@@ -72,7 +72,7 @@ static bool feed_some(void *env, const nw_ref *ref, int n) {
   return p->accesses <= p->most;
 }
 
-// Simulates a sample of the sets. If it stops early, the accesses up to then are counted nevertheless.
+// Simulates a sample of the sets. If the simulation stops early, its line requests are still counted as touches.
 static nw_answered sample(nw_asking *q, const nw_sim_opts *o, sampling *p) {
   uint64_t from, to;
   if (!nw_sampled_can(o)) return NW_TOO_MANY;

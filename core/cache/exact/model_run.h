@@ -15,8 +15,8 @@ typedef struct nw_fold_run {
   int64_t most; // limit of touches
   int64_t plain; // number of accesses, if there are few enough to simulate; otherwise 0
   // If not 0, the result is an estimate. It ignores the positions of regions within the sets, and runs only samples of
-  // the iterations. With 1, a request whose outcome is unknown counts as a miss. With 2, it counts as a hit, and the
-  // samples are others.
+  // the iterations. With 1, a request with an unknown outcome counts as a miss. With 2, such a request counts as a hit,
+  // and different samples are used.
   int rough;
   struct nw_run *roomy; // for a level with several sets: the run with one set (nw_run_open_roomy), or NULL
   const struct nw_fold_run *lines; // for a level: the run that found the accessed lines, or NULL
@@ -33,5 +33,5 @@ typedef struct nw_fold_run {
 struct nw_run *nw_run_open_roomy(const nw_fold_run *r);
 void nw_run_close_roomy(struct nw_run *e);
 
-bool nw_fold_nest(nw_fold_run *r); // false if interrupted, or if there are too many touches
+bool nw_fold_nest(nw_fold_run *r); // returns false if it is interrupted, or if there are too many touches
 void nw_fold_run_free(nw_fold_run *r); // must be called after nw_fold_nest, even if that failed

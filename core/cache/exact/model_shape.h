@@ -2,9 +2,9 @@
 // finds the values on which its accesses depend. Private to the model. Terms:
 //
 //   ground  a set of arrays that share lines
-//   region  a set of references to the same ground; an iteration of a loop around several of them moves these by the
-//           same number of bytes
-//   apart   two regions on a ground are apart if no line is accessed by both
+//   region  a set of references to the same ground; each iteration of a loop moves all references of the set inside the
+//           loop by the same number of bytes
+//   apart   two regions on a ground are apart if they do not access the same line
 #pragma once
 #include "access/affine/affine.h"
 
@@ -14,17 +14,18 @@ typedef struct nw_linear {
   int64_t *coef;
 } nw_linear;
 
-// A bound or condition. Its *inner part* consists of the terms of inner loops (see watch in model_depend.c).
+// A bound or condition. Its *inner part* consists of the terms of inner loops (see `watch` in model_depend.c).
 typedef struct nw_watched {
   const nw_linear *f;
   int64_t div;
   int64_t lo, hi; // the range of the inner part
-  bool inner; // true if it has an inner part
-  bool outer; // true if it has other terms
+  bool inner; // true if there is an inner part
+  bool outer; // true if there are other terms
   int64_t own; // the coefficient of the loop whose dependences are found
 } nw_watched;
 
-// A *control*: the conditions of a guard or the bounds of a loop. They determine which statements inside run.
+// A *control* consists of the conditions of a guard or of the bounds of a loop. It determines which statements inside
+// run.
 typedef struct nw_control {
   bool loop; // false for a guard
   bool absolute; // true for a loop that was not changed to start at 0
@@ -34,13 +35,13 @@ typedef struct nw_control {
   int under; // for a control in `classed` (nw_shape): the index of the enclosing guard in `classed`, or -1
 } nw_control;
 
-// The position of a region in one iteration of a loop: the address of its first reference, in the first iteration of
-// all inner loops.
+// The *anchor* of a region gives its position in one iteration of a loop. It is the address of the region's first
+// reference, in the first iteration of all inner loops.
 typedef struct nw_anchor {
   int region;
-  nw_linear at; // its address, as a function of the values of the enclosing loops
-  int64_t move; // bytes by which an iteration of the loop moves every reference to the region
-  int64_t lo, hi; // in an iteration: the range of the offsets of the references from `at`
+  nw_linear at; // the address, as a function of the values of the enclosing loops
+  int64_t move; // bytes by which an iteration of the loop moves every reference of the region
+  int64_t lo, hi; // in an iteration: the range of the offsets of the references from `at`, in bytes
   // Bit b is set if the region accesses other lines when it begins at byte b of a line than when it begins at byte b -
   // 1.
   uint64_t turns;
@@ -48,8 +49,8 @@ typedef struct nw_anchor {
 
 typedef struct nw_rivals { // two regions on the same ground, in a loop
   int a, b; // indices of their anchors
-  bool drift; // true if an iteration moves them by different numbers of bytes
-  nw_linear apart; // distance from a to b, as a function of the values of the enclosing loops
+  bool drift; // true if an iteration moves the two regions by different numbers of bytes
+  nw_linear apart; // distance from a to b in bytes, as a function of the values of the enclosing loops
   bool known; // true if the distance is constant
   int64_t wide; // bytes of a row (model_apart.c); 0 if there are no rows
   int64_t lo[2], hi[2]; // for a and for b: the range, within a row, of the references' offsets from the anchor
@@ -72,15 +73,15 @@ struct nw_shape {
   int id, depth; // `id`: the number of a loop; `depth`: the number of enclosing loops
   int nkids;
   nw_shape **kid;
-  // LOOP: runs from 0 to the least of its upper bounds. An *absolute* loop was not changed: it begins at the greatest
-  // of its lower bounds.
+  // LOOP: it runs from 0 to the least of its upper bounds. An *absolute* loop was not changed, so it begins at the
+  // greatest of its lower bounds.
   bool absolute, parallel, flat; // `flat`: true if there are no loops inside
   int chunk;
   int64_t step; // 1 unless the loop is absolute
   int nbegin, nend;
   nw_bound *begin, *end;
   int64_t lo, hi; // range of its values
-  bool uniform; // true if, for each region, all references move by the same number of bytes
+  bool uniform; // true if an iteration moves all references of each region by the same number of bytes
   int nanchors;
   nw_anchor *anchor;
   bool drifts; // true if some rivals drift
@@ -119,11 +120,11 @@ void nw_shape_bounds(const nw_shape *loop, const int64_t *val, int64_t *first, i
 bool nw_shape_holds(const nw_shape *guard, const int64_t *val);
 
 int64_t nw_shape_rest(int64_t bytes, int64_t wide); // returns the remainder of bytes / wide that is nearest to 0
-// True if any two regions that the loop moves by different numbers of bytes are apart in the iterations `from` to `to`
-// - 1. `first` is the value of the loop in iteration 0.
+// True if all pairs of regions that the loop moves by different numbers of bytes are apart in the iterations `from` to
+// `to` - 1. `first` is the value of the loop in iteration 0.
 bool nw_shape_apart(const nw_shape *loop, const int64_t *val, int line, int64_t first, int64_t from, int64_t to);
-// Returns the distance between two regions. Returns INT64_MIN if the regions are apart in all iterations; then the
-// distance does not matter.
+// Returns the distance between two regions in bytes. Returns INT64_MIN if the regions are apart in all iterations,
+// because the distance then does not matter.
 int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t *val, int line, int64_t first,
                          int64_t rounds);
 
@@ -132,11 +133,11 @@ int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t
 int nw_shape_phase(const nw_anchor *a, int byte);
 
 // Writes to `key` the numbers that determine which iterations an execution of the loop runs, in this loop and in the
-// loops inside it. `key` must have room for nw_shape_key_room numbers.
+// loops inside it. Returns the number of these numbers. `key` must have room for nw_shape_key_room numbers.
 int nw_shape_key(const nw_shape *loop, const int64_t *val, int64_t *key);
 int nw_shape_key_room(const nw_shape *loop);
-// Computes *facts* about an iteration of the loop: numbers that classify the iterations. Each fact changes at most once
-// from the first iteration to the last. So if two iterations agree in all facts, all iterations between them agree,
-// too. Returns true if all iterations with these facts run the same inner iterations.
+// Computes *facts* about an iteration of the loop, which are numbers that classify the iterations. Each fact changes at
+// most once from the first iteration to the last. So if two iterations have the same facts, all iterations between them
+// have these facts, too. Returns true if all iterations with these facts run the same inner iterations.
 bool nw_shape_class(const nw_shape *loop, const int64_t *val, uint8_t *fact);
 int nw_shape_facts(const nw_shape *loop);

@@ -1,5 +1,5 @@
-// Keeps freed memory, which later runs of the model in the same session reuse. Without this, page faults would take
-// longer than the writes to the memory. Private to the model.
+// Keeps freed blocks of memory, so that later runs of the model in the same session reuse them. Page faults in new
+// memory take longer than the writes to it. Private to the model.
 #pragma once
 #include "base/base.h"
 
@@ -8,7 +8,7 @@ typedef struct nw_spares {
   size_t bytes; // total size of all blocks
 } nw_spares;
 nw_spares *nw_spares_of(nw_ctx *c);
-void nw_spares_trim(nw_spares *s); // called between runs: frees the blocks beyond a limit of bytes
+void nw_spares_trim(nw_spares *s); // called between runs; frees blocks if their total size is above a limit
 void *nw_spare_get(nw_spares *s, size_t bytes); // the block is not zeroed
 void nw_spare_give(nw_spares *s, void *block); // `block` may be NULL
 size_t nw_spare_room(const void *block); // size of the block in bytes

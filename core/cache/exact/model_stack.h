@@ -16,7 +16,7 @@
 // the line had before the part.
 enum { NW_CLEAN = -1, NW_AS_BEFORE = -2 };
 
-// What happened to a line after its first request.
+// Says what happened to a line after its first request.
 typedef enum nw_stay {
   NW_STAYS, // it is still in its set
   NW_LEFT_DIRTY, // it was evicted and written back
@@ -55,11 +55,12 @@ int64_t nw_stacked_weight(const nw_stacked *s); // returns the number of lines t
 // NULL if this is unknown.
 void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *of_whole);
 void nw_stacked_free(nw_spares *spares, nw_stacked *s);
-// Returns a copy in which the last lines are moved: those of region r by `by[r]` lines.
+// Returns a copy in which the last lines of each region r are moved by `by[r]` lines.
 nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_t *by);
 
 typedef struct nw_stack nw_stack;
-// The outcome of a request. Any other value is the index of a first line: its outcome is unknown.
+// The known outcomes of a request. Any other value means that the outcome is unknown. The value is then the index of
+// the requested first line.
 enum { NW_STACK_HIT = -2, NW_STACK_MISS = -1 };
 
 typedef struct nw_stack_counts { // where a stack counts: the cells of a site
@@ -87,9 +88,9 @@ bool nw_stack_full(const nw_stack *k);
 // True if no line of a moving region has stayed since its first request.
 bool nw_stack_settled(const nw_stack *k, const int64_t *by);
 void nw_stack_stamp(nw_stack *k, uint32_t now); // lines that are entered later get the stamp `now`
-// True if all lines of moving regions have the stamp `since` or a later one.
+// True if all lines of moving regions have the stamp `since` or a later stamp.
 bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since);
 void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds to lines[s] the number of lines that site s wrote last
-// Summary s, at `origin`, was the first to be applied to k. True if k now has the content that it had after s, with the
-// lines of each region r moved by `by[r]`.
+// Must be called after summary s was applied to k, at `origin` and as the first summary. True if k now has the content
+// that it had after s, with the lines of each region r moved by `by[r]`.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by);

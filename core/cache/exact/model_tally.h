@@ -1,12 +1,12 @@
-// Represents the counts of a part of a nest as a graph of tallies. A *tally* consists of its own counts and of other
-// tallies, each with a multiplicity. So a loop of 10^18 iterations needs only a few dozen tallies. The counts are added
-// up once, at the end of a run. Private to the model.
+// Represents the counts of a part of a nest as a graph of tallies. A *tally* consists of counts and of other tallies,
+// its *parts*. Each part has a multiplicity. So a loop of 10^18 iterations needs only a few dozen tallies. The counts
+// are added up once, at the end of a run. Private to the model.
 #pragma once
 #include "base/base.h"
 
 typedef struct nw_tally nw_tally;
 
-typedef struct nw_tallies { // the tallies of a run, in order of creation; so the parts of a tally come before it
+typedef struct nw_tallies { // the tallies of a run, in order of creation; the parts of a tally come before the tally
   nw_arena *arena;
   nw_vec made;
 } nw_tallies;

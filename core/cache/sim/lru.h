@@ -6,11 +6,11 @@
 typedef struct nw_lru_answer {
   bool hit;
   bool dirty; // true if the evicted line was dirty
-  uint32_t gone; // the evicted line, or 0 if there is none
+  uint32_t gone; // the evicted line; 0 if no line was evicted
 } nw_lru_answer;
 
-// Sets of a few ways. The row of a set contains its lines, the most recent first. A word of a row is 2 * (number of the
-// line) + (1 if the line is dirty).
+// Sets with a few ways. Each set has a row of words in `way`, one for each line, from the most recent line to the least
+// recent line. A word is 2 * (number of the line), plus 1 if the line is dirty.
 typedef struct nw_sets {
   uint32_t *way;
   int ways;
@@ -43,8 +43,8 @@ static inline nw_lru_answer nw_sets_ask(nw_sets *s, uint32_t line, bool write) {
 
 // A single set of any size, as a linked list of lines.
 typedef struct nw_list {
-  // The neighbours of each line, or 0 at the end of the list. next[0] is the most recent line, and prev[0] is the least
-  // recent line.
+  // For each line: the next less recent line (`next`) and the next more recent line (`prev`), or 0 at an end of the
+  // list. next[0] is the most recent line, and prev[0] is the least recent line.
   uint32_t *next, *prev;
   uint8_t *state; // for each line: 1 if it is in the list, plus 2 if it is dirty
   int64_t held, room;

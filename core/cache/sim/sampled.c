@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The class of a line is its number modulo CLASSES. PICKED of the classes are simulated. No two of these differ by a
-// power of two, because the distances between rows of matrices are often powers of two.
+// The class of a line is its number modulo CLASSES. PICKED of the classes are simulated. The numbers of two picked
+// classes never differ by a power of two, because the distances between rows of matrices are often powers of two.
 enum { CLASSES = 64, PICKED = 8, PART = CLASSES / PICKED };
 
 struct nw_sampled {
@@ -26,8 +26,8 @@ bool nw_sampled_can(const nw_sim_opts *o) {
   return true;
 }
 
-// Returns the caches to simulate. A fully associative level gets only a fraction of the lines, so its size is reduced
-// by the same fraction.
+// Returns the caches to simulate. A fully associative level gets only one of PART lines, so its size is divided by
+// PART.
 static nw_sim_opts part_of(const nw_sim_opts *o) {
   nw_sim_opts part = *o;
   part.part = PART;
@@ -55,7 +55,7 @@ void nw_sampled_free(nw_sampled *k) {
 
 static int pick_of(const nw_sampled *k, uint64_t address) { return k->pick[(address >> k->shift) % CLASSES]; }
 
-// Returns the part of the access in one line.
+// Returns the part of an access that is in one line.
 static nw_ref within(const nw_ref *r, uint64_t line, int shift) {
   uint64_t from = line << shift, to = (line + 1) << shift, end = r->address + r->bytes;
   nw_ref part = *r;

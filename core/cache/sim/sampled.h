@@ -1,4 +1,4 @@
-// Estimates cache behaviour for programs that have too many accesses to simulate them all. A sample of the sets is
+// Estimates the misses of programs that have too many accesses to simulate all of them. A sample of the sets is
 // simulated over the whole program. The other sets are assumed to behave in the same way. Sets do not influence each
 // other, so the counts of the sampled sets are exact. This holds for several levels, too, if the lines of a set in one
 // level are the lines of a whole number of sets in the next level. For a fully associative level, a fraction of the
@@ -11,7 +11,7 @@
 
 typedef struct nw_sampled nw_sampled;
 bool nw_sampled_can(const nw_sim_opts *o); // true if every level has enough sets to sample
-// Like nw_sim_new, for levels that can be sampled.
+// Makes a simulator as nw_sim_new does, for levels that can be sampled.
 nw_sampled *nw_sampled_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites);
 void nw_sampled_free(nw_sampled *k);
 void nw_sampled_feed(nw_sampled *k, const nw_ref *ref, int n);

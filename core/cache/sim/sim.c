@@ -1,4 +1,4 @@
-// The reference simulator of caches.
+// Simulates caches, as sim.h describes.
 #include "cache/sim/sim.h"
 #include "cache/sim/lru.h"
 #include <stdlib.h>
@@ -105,8 +105,8 @@ static bool soil(level *l, uint32_t line) {
   return l->full ? nw_list_soil(&l->list, line) : nw_sets_soil(&l->sets, line);
 }
 
-// Writes back a dirty line that level i evicted. The line is written to its copy in an outer level or, if there is
-// none, to memory. The write-back is counted for the site that wrote the line last.
+// Writes back a dirty line that level i evicted. The line is written to its copy in an outer level, or to memory if
+// there is no copy. The write-back is counted for the site that wrote the line last.
 static void write_back(nw_sim *k, int i, uint32_t line) {
   k->level[i].count[k->writer[line]].written_back++;
   for (int next = i + 1; k->o.misses && next < k->o.nlevels; next++)
@@ -131,8 +131,8 @@ static nw_outcome ask_level(nw_sim *k, int i, uint32_t line, uint32_t site, bool
   return miss(l, line, shadow, n, write);
 }
 
-// Handles a request for a line that is the most recent in its set of the first level. Returns false if it is not the
-// most recent. This is a fast path: most requests are for such lines.
+// Handles a request for a line that is the most recent in its set of the first level. Returns false if the line is not
+// the most recent. This is a fast path, because most requests are for such lines.
 static bool is_recent(nw_sim *k, uint32_t line, const nw_ref *r) {
   level *l = &k->level[0];
   if (l->full || !k->o.misses) return false;

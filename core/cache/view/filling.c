@@ -47,7 +47,7 @@ static void see_line(watching *x, const nw_ref *r, uint64_t line) {
   nw_ref one = {.address = line << x->shift, .site = r->site, .bytes = 1, .write = r->write};
   nw_sim_feed(x->sim, &one, 1, x->out);
   for (int i = 0; i < x->level; i++)
-    if (x->out[i] == NW_HIT && nw_sim_by_misses(x->sim)) return; // in this mode, the level was not accessed
+    if (x->out[i] == NW_HIT && nw_sim_by_misses(x->sim)) return; // in mode MISSES, the level was not accessed
   uint32_t *seen = &x->seen[line - x->first], now = (uint32_t)x->column + 1;
   if (*seen == now) return;
   *seen = now;

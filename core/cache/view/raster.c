@@ -8,8 +8,8 @@ enum { BRACKETS = 300 };
 typedef struct axis { // maps the addresses of a site to rows of pixels
   nw_lane *lane;
   uint64_t from; // the address at which row 0 begins
-  // The number of rows per byte, in units of 2^-32. `up` is rounded up, for the first row of an access. `down` is
-  // rounded down, for its last row. So no byte is painted in the row before or after its own.
+  // The number of rows per byte, in units of 2^-32. `up` is rounded up; it gives the first row of an access. `down` is
+  // rounded down; it gives the last row. So a byte is never painted in the row before or after its own row.
   uint64_t up, down;
 } axis;
 
@@ -58,7 +58,7 @@ static void worst(uint8_t *pixel, uint8_t value) {
   if (*pixel < value) *pixel = value;
 }
 
-// Paints the rows of the positions `from` to `to` - 1, which are bytes or sets, as `scale` maps them to rows.
+// Paints the rows of the positions `from` to `to` - 1. Positions are bytes or sets; `scale` maps them to rows.
 static void paint_part(const painting *x, const axis *a, const axis *scale, uint64_t from, uint64_t to, uint8_t value) {
   int last = x->r->height - 1, row = (int)(from * scale->up >> 32), top = (int)((to * scale->down - 1) >> 32);
   if (row > last) row = last;
@@ -68,7 +68,7 @@ static void paint_part(const painting *x, const axis *a, const axis *scale, uint
   for (; row < top; row++) worst(pixel += x->r->width, value);
 }
 
-// Paints an access. The whole line is painted, even if only a part of it is accessed.
+// Paints an access. If the rows show lines, the whole line is painted, even if only a part of it is accessed.
 static void paint(const painting *x, const nw_ref *ref, uint8_t value) {
   const axis *a = &x->at[ref->site];
   uint64_t in_line = x->by_line ? (UINT64_C(1) << x->shift) - 1 : 0;

@@ -1,5 +1,5 @@
 // Makes traces. A trace is a list of the accesses of a program. It is made without running the program (walker.h), or
-// by running it.
+// by running the program in the interpreter.
 #include "cache/view/nest_trace.h"
 #include "access/rounds.h"
 #include "cache/sim/sim.h"
@@ -10,10 +10,10 @@
 struct nw_trace {
   nw_ctx *ctx;
   nw_arena *arena; // holds the names
-  nw_places places; // during construction
+  nw_places places; // used only during construction
   int64_t n, cap, most;
   nw_touched *at;
-  bool more; // true if there are more accesses than requested, or more than fit in memory
+  bool more; // true if there are more than `most` accesses, or more than fit in memory
   nw_rounds rounds;
 };
 

@@ -11,8 +11,8 @@
 
 typedef struct seen { // a value that was computed
   const nw_expr *e;
-  const nw_core_node *loop, *guard; // loop: whose body computes the value; guard: around the computation, or NULL
-  int home, generation; // home: depth of `loop`; generation: of the loaded values (struct shaping)
+  const nw_core_node *loop, *guard; // loop: its body computes the value; guard: the guard around it there, or NULL
+  int home, generation; // home: depth of `loop`; generation: number of stores to memory before the computation
   bool loads, folded; // loads: true if the value depends on a load; folded: true for a load that was folded
   bool stored; // true if the body that computes the value also stored it
   nw_core_node *body; // the body in which the value was counted
@@ -25,7 +25,7 @@ typedef struct shaping {
   nw_core_node *loop[NW_MAX_DEPTH + 1]; // loop[d] is the enclosing loop at depth d; loop[0] is the root
   const nw_stmt *stmt;
   int first; // index of the statement's first access
-  int generation; // incremented at every store to memory
+  int generation; // number of stores to memory so far
   bool loaded; // true if the statement loads from memory the element that it stores
   int cap, n;
   seen *seen;
