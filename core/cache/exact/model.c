@@ -36,9 +36,9 @@ static double misses_of(const nw_asking *q, int level) {
 
 // An estimate ignores which cache sets the arrays use, and runs only a sample of the iterations. So two estimates are
 // made. They differ in the positions of the arrays and in the samples. The first estimate has too few misses, and the
-// second estimate has too many misses (model_nodes.c). The second estimate is the result. Its error bound is DIFFERENCE
-// times the difference of the two estimates, plus SLACK. All of these are fractions of the misses. This bound held for
-// 186 of 194 random nests that were also counted exactly.
+// second estimate has too many misses (model_nodes.c). The second estimate is the result. Its error bound, as a
+// fraction of the misses, is DIFFERENCE times the relative difference of the two estimates, plus SLACK. This bound held
+// for 186 of 194 random nests that were also counted exactly.
 enum { DIFFERENCE = 3 };
 static const double SLACK = 0.02;
 
@@ -46,7 +46,7 @@ static nw_answered estimate_once(nw_asking *q, int level, bool last) {
   nw_level_of of = nw_level_asked(q, level);
   nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .rough = last ? 1 : 2};
   q->shape.jitter = last ? 0 : (of.sets / 3 + 1) * q->o->caches.line;
-  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // no other method is left, so it may take as long as PLAIN
+  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last method, which may take as long as a simulation
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
   nw_fold_run_free(&r);
   q->shape.jitter = 0;

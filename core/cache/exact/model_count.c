@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 // Returns the run with one set (nw_run_open_roomy). It is opened for the largest level that has several sets. The
-// smaller levels use the same run, except if conflict misses are counted: then each level has its own run.
+// smaller levels use the same run. But if conflict misses are counted, each level has its own run.
 static struct nw_run *roomy_of(nw_asking *q, const nw_fold_run *r) {
   if (r->kind != &nw_level_kind || r->sets == 1 || r->rough) return NULL;
   if (((const nw_level_of *)r->of)->shadow) nw_run_close_roomy(q->roomy), q->roomy = NULL;
@@ -108,7 +108,7 @@ nw_level_of nw_level_asked(nw_asking *q, int level) {
   return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, q->spares};
 }
 
-// Limits an estimate to possible values: the misses are at least the known cold misses, and at most the requested
+// Limits an estimate to possible values. The misses are at least the known cold misses, and at most the requested
 // lines.
 static void keep_possible(nw_sim_counts *c, int64_t cold_reads, int64_t cold_writes) {
   if (c->read_misses < cold_reads) c->read_misses = cold_reads;
@@ -137,8 +137,8 @@ void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_mis
   take_counts(c, n.read_misses, n.write_misses, written_back, conflicts);
 }
 
-// Adds two kinds of misses. The fold of the whole nest has counted all misses that are not cold. Its first lines
-// (model_stack.h) are the cold misses.
+// Adds two kinds of misses. The fold of the whole nest has counted all misses that are not cold. The first lines of
+// this fold (model_stack.h) are the cold misses.
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level) {
   int64_t *cell = nw_xcalloc((size_t)q->m->nsites * NW_LEVEL_CELLS + 1, sizeof *cell);
   bool fits = nw_tally_sum(&r->tallies, r->fold->tally, cell);

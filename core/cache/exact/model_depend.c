@@ -1,5 +1,5 @@
-// Finds what the accesses of a loop depend on: the positions of its regions (model_shape.h), and the bounds and guards
-// that determine which iterations run.
+// Finds the values on which the accesses of a loop depend. These are the positions of its regions (model_shape.h), and
+// the bounds and guards that determine which iterations run.
 #include "cache/exact/model_making.h"
 
 typedef struct gather { // the state while the nodes in a loop are visited

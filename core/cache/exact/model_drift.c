@@ -5,26 +5,26 @@
 
 // A *step* is the least number of iterations that moves each region by a whole number of lines. Assume that every set
 // can hold the lines of two steps, wherever the regions are. Assume also that each step after the first adds as many
-// new lines as the second step does. Then a step requests no line that was last requested before the previous step. So
-// only the requests for new lines are misses. Once every set is full, each step has the same number of misses. The last
-// writer of a line does not depend on the sets, either.
+// new lines as the second step does. Then a step does not request any line that was last requested before the previous
+// step. So only the requests for new lines are misses. Once every set is full, each step has the same number of misses.
+// The last writer of a line does not depend on the sets, either.
 //
-// So most steps can be skipped, and only the last steps are made. The final content of the sets is correct if, at the
-// end, every line of a moving region in the sets was loaded by one of these last steps, except their first. The lines
-// that the first of these steps accesses may have been loaded before it. A line that was written and is no longer in
-// the sets was written back.
+// So most steps can be skipped, and only some steps at the end are made. The final content of the sets is correct if
+// every line of a moving region in the sets was loaded by one of these steps, but not by the first of them. The lines
+// that the first of them accesses may have been loaded earlier. A line that was written and is no longer in the sets
+// was written back.
 
 typedef struct drift {
   nw_run *e;
   const nw_shape *l;
   int64_t from, q, steps; // `q`: number of iterations of a step
-  int64_t patience; // the number of steps after which settle() fails
+  int64_t patience; // number of steps after which `settle` fails
   int64_t full; // number of steps after which every set was full
   nw_fold *once; // the fold of a step, made by the run with one set (nw_run_open_roomy)
   nw_folder *f;
   int64_t t; // number of steps made so far
   int64_t *cell; // for each site: the counts of one step
-  int64_t *dirty; // for each site: the number of lines in the sets, after that step, that the site wrote last
+  int64_t *dirty; // for each site: the number of lines that are in the sets after that step and that it wrote last
 } drift;
 
 static bool has_room_for_two(drift *d, int64_t *lines) {
@@ -67,8 +67,8 @@ static bool comes_from_before(drift *d, int64_t first, const int64_t *lines) {
 
 static void make_step(drift *d) { nw_run_put_behind(d->e, d->f, d->once, d->l, d->from + d->t++ * d->q); }
 
-// Makes steps until the sets have *settled*: every set is full, and the moving lines of the first steps are evicted.
-// Returns false if this takes too many steps.
+// Makes steps until the sets have *settled*. Then every set is full, and the moving lines of the first steps are
+// evicted. Returns false if this takes too many steps.
 static bool settle(drift *d) {
   const nw_stack *k = nw_level_stack(d->f);
   for (int64_t check = 0; d->t < d->patience && !d->e->stop; make_step(d)) {
@@ -80,8 +80,8 @@ static bool settle(drift *d) {
   return false;
 }
 
-// Makes a step and returns its counts. Stores them in d->cell, too, but there including the write-backs that the step
-// causes in later steps.
+// Makes a step and returns its counts. Also stores the counts in d->cell. There, they include the write-backs that the
+// step causes in later steps.
 static nw_tally *measure_step(drift *d) {
   int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
   nw_stack *k = nw_level_stack(d->f);
@@ -111,7 +111,7 @@ static bool count_steps(drift *d, int64_t steps) {
 }
 
 // Skips to the last `steps` steps and makes them. `n` is the number of this attempt. Returns true if every line of a
-// moving region that is then in the sets was loaded in one of these steps other than the first.
+// moving region that is then in the sets was loaded in one of these steps, but not in the first of them.
 static bool make_last(drift *d, int64_t steps, uint32_t n) {
   nw_stack *k = nw_level_stack(d->f);
   d->t = d->steps - steps;
@@ -122,8 +122,8 @@ static bool make_last(drift *d, int64_t steps, uint32_t n) {
   return nw_stack_full(k) && nw_stack_renewed(k, d->e->by, 2 * n);
 }
 
-// Skips most steps and makes the last ones. The first attempt makes slightly more steps than were needed to fill the
-// sets. If it fails, the second makes slightly more steps than were needed until the sets settled.
+// Skips most steps and makes the last steps. The first attempt makes slightly more steps than were needed to fill the
+// sets. If this attempt fails, a second attempt makes slightly more steps than were needed until the sets settled.
 static bool leap(drift *d) {
   nw_tally *before = nw_counting_end(&d->f->count, &d->e->job->tallies), *step = measure_step(d);
   int64_t left = d->steps - d->t, settled = d->t;
@@ -153,9 +153,9 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
   drift d = {.e = e, .l = l, .from = from, .q = nw_run_period(e, l, 1)};
   d.steps = (to - from) / d.q;
   if (d.steps < NW_DRIFT_STEPS || ((const nw_level_of *)e->job->of)->shadow || !e->job->lines) return NULL;
-  // This method makes the steps until the sets settle, and then about as many again. With at least two whole periods
-  // (nw_run_period), there is another method: it makes the steps of one period, and those after the last whole period.
-  // So the limit is half the number of steps of that method.
+  // This method makes the steps until the sets settle, and then about as many steps again. If there are at least two
+  // whole periods (nw_run_period), another method is possible. It makes the steps of one period, and the steps after
+  // the last whole period. So d.patience is at most half the number of steps that the other method makes.
   int64_t period = nw_run_period(e, l, nw_run_sets(e));
   d.patience = (d.steps - 8) / 3;
   if ((to - from) / period >= 2 && (period + (to - from) % period) / d.q / 2 < d.patience)

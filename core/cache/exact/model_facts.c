@@ -130,8 +130,8 @@ static bool never_holds(const nw_control *guard, const uint8_t *fact) {
   return false;
 }
 
-// Loops and guards inside a guard that never holds have no effect, so their facts are 0. This keeps the guarantee of
-// nw_shape_class: if two iterations have the same facts for the guard, so have all iterations between them.
+// Loops and guards inside a guard that never holds have no effect, so their facts are 0. If two iterations have the
+// same facts for the guard, all iterations between them have these facts, too. So nw_shape_class keeps its guarantee.
 bool nw_shape_class(const nw_shape *l, const int64_t *val, uint8_t *fact) {
   int64_t *at = l->scratch;
   bool same = true;

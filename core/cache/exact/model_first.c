@@ -1,8 +1,8 @@
 // Finds the first access to each line, for each reference separately.
 //
 // Every access of the nest has a time. The first access to a line is the access with the least time. So the references
-// can be processed in any order, and so can the iterations of the loops around a reference. Two kinds of loops need not
-// be enumerated:
+// can be processed in any order, and so can the iterations of the loops around a reference. For two kinds of loops, not
+// all iterations are enumerated:
 //
 //   If a loop does not change the address of the reference, a later iteration accesses new lines only if it extends the
 //   range of an inner loop. Then only the new iterations of the inner loop are enumerated.
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum { SOME = 1 << 22 }; // the least limit of ticks (nw_firsts_find)
-static const int64_t MOST_LINES = INT64_C(1) << 23; // that is, arrays of half a gigabyte
+static const int64_t MOST_LINES = INT64_C(1) << 23; // arrays of half a gigabyte, if a line has 64 bytes
 
 typedef struct going { // the enumeration of the iterations of a reference
   nw_firsts *f;
@@ -47,8 +47,8 @@ static void touch_line(going *g, int64_t line, int64_t time) {
 
 static int64_t line_of(const going *g, int64_t address) { return address >> g->f->shift; }
 
-// Processes n accesses that are `step` bytes apart. The first has the given address and time; the times between two
-// accesses are `between`.
+// Processes n accesses that are `step` bytes apart. The first access has the given address and time. `between` is the
+// time from one access to the next.
 static void touch_run(going *g, int64_t address, int64_t step, int64_t n, int64_t time, int64_t between) {
   int64_t line = INT64_C(1) << g->f->shift, low = line_of(g, address), high = line_of(g, address + g->ref->bytes - 1);
   for (int64_t l = low; l <= high; l++) touch_line(g, l, time);
@@ -72,8 +72,8 @@ static int64_t past(int64_t first, int64_t step, int64_t last) { // the first va
   return last < first ? first : first + ((last - first) / step + 1) * step;
 }
 
-// Returns the first value of loop k that it did not have in the previous iteration of the loop that extends its range
-// (fresh_of).
+// Returns the first value of loop k that is new. A value is new if loop k did not have it in the previous iteration of
+// the outer loop that extends the range of loop k (fresh_of).
 static int64_t first_fresh(going *g, int k, int64_t first) {
   int64_t *slot = g->f->slot, out = first;
   for (int i = 0; i < k; i++) {
@@ -89,7 +89,7 @@ static int64_t first_fresh(going *g, int k, int64_t first) {
   return out;
 }
 
-// Enumerates the free loops `order[i]` and later.
+// Enumerates the iterations of the free loops from order[i] on.
 static void go_free(going *g, int i, int64_t address, int64_t time) {
   if (i == g->norder) {
     touch_run(g, address, 0, 1, time, 0);
@@ -111,7 +111,7 @@ static void go_free(going *g, int i, int64_t address, int64_t time) {
   for (int64_t r = 0; r < rounds && !g->f->stop; r++) go_free(g, i + 1, address + r * by, time + r * between);
 }
 
-// Called when all loops that are not free have values.
+// Processes the free loops. It is called when all loops that are not free have values.
 static void go_leaf(going *g, int64_t address, int64_t time) {
   for (int k = 0; k < g->p->n; k++) {
     if (!g->p->free[k]) continue;
@@ -165,7 +165,8 @@ static const nw_affine_node *fresh_of(const going *g, int k) {
 
 static int64_t size(int64_t v) { return v < 0 ? -v : v; }
 
-// Sorts the free loops by the distance by which an iteration moves the reference, the largest distance first.
+// Sorts the free loops that move the reference by the distance of the move in one iteration, the largest distance
+// first.
 static void find_order(going *g) {
   for (int k = 0; k < g->p->n; k++) {
     g->fresh[k] = fresh_of(g, k);

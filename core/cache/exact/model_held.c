@@ -52,7 +52,7 @@ void nw_held_clear(nw_held *h) {
 // ---- lines by number
 
 // Finds the slot of a line. Lines are mostly requested in order, so adjacent blocks have adjacent slots, in rows of
-// sixteen. The order of the slots within a row differs between rows. Otherwise lines at large equal distances would all
+// sixteen. The order of the slots within a row differs between rows, so that lines at large equal distances do not all
 // use the same slot of each row. If a slot is taken, the next slot of the next row is tried.
 static nw_held_slot *slot_of(const nw_held *h, int64_t line) {
   enum { ROW = 16, ROW_BITS = 4 };

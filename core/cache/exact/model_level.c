@@ -1,6 +1,6 @@
 // Builds folds (model_fold.h) for a cache level. Such a fold contains a summary of the effect on the level
-// (model_stack.h). If conflict misses are counted, it also contains a summary for the *shadow*: a fully associative
-// cache of the same size.
+// (model_stack.h). If conflict misses are counted, it also contains a summary for the *shadow*, which is a fully
+// associative cache of the same size.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ typedef struct level_folder {
   nw_stack *main, *shadow; // `shadow` is NULL if conflicts are not counted
   doubt *doubt;
   int ndoubts, doubt_cap;
-  int *came[2], came_cap; // outcomes of the first lines of an applied fold
+  int *came[2], came_cap; // came: outcomes of the first lines of an applied fold, in the level and in the shadow
   int64_t most;
 } level_folder;
 

@@ -1,5 +1,5 @@
-// Builds folds (model_fold.h) that contain all accessed lines, with the first access to each. They give the cold
-// misses, and show whether all lines fit in a cache level. In this file, a *run* is a sequence of adjacent lines.
+// Builds folds (model_fold.h) that contain all accessed lines, with the first access to each line. These folds give the
+// cold misses, and show whether all lines fit in a cache level. In this file, a *run* is a sequence of adjacent lines.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
@@ -243,7 +243,7 @@ static bool goes_on(const run *x, const run *next) {
   return x->to == next->from && x->region == next->region && x->to - x->from <= SHORT && next->to - next->from <= SHORT;
 }
 
-static bool has_short_ones(const runs *r) { // true if two adjacent runs are short
+static bool has_short_ones(const runs *r) { // true if there are two adjacent short runs
   for (int i = 1; i < r->n; i++)
     if (goes_on(&r->at[i - 1], &r->at[i])) return true;
   return false;

@@ -1,14 +1,14 @@
-// Implements the memo, a table of the folds of loops by their keys. model_rounds.h defines terms such as fold and
-// region.
+// Implements the memo, which is a table of the folds of loops, indexed by keys. model_rounds.h defines terms such as
+// fold and region.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// Makes the key of a loop. Two executions of a loop have the same effect if they run the same iterations and agree in
-// the following:
+// Makes the key of a loop. Two executions of a loop have the same effect if they run the same iterations and are equal
+// in the following:
 //
 //   the position of each region within a line
 //   the distances between regions, modulo the number of sets
-//   for two regions that can share lines: the distance between them, or the fact that they share none
+//   for two regions that can share lines: the distance between them, or the fact that they do not share lines
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
   int n = 0;
   int64_t line0 = 0;
@@ -80,8 +80,7 @@ static bool are_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t round
          nw_run_end_apart(e, l, first, 0, rounds, &same) == rounds && same;
 }
 
-// Makes the fold of the iterations of a loop. If all of them run the same inner iterations, their fold is the result,
-// without a copy.
+// Makes the fold of the iterations of a loop. If all iterations run the same inner iterations, no folder is needed.
 static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
   int64_t until = 0;
   bool alike = are_alike(e, l, first, rounds);
@@ -115,7 +114,7 @@ static nw_fold *fold_anew(nw_run *e, const nw_shape *l, int64_t first, int64_t r
   e->times = 1;
   nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
   e->times = times;
-  if (e->stop) { // the lines do not fit, which an empty fold records; or the run was stopped
+  if (e->stop) { // an empty fold records that the lines do not fit, or that the run was stopped
     if (x) nw_run_drop(e, x);
     x = nw_run_fold_nothing(e, l);
   }
@@ -134,8 +133,8 @@ nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_
   return k->fold;
 }
 
-// True if a new fold would probably not be reused: the key is new, and folds of this loop were reused less often than
-// they were built. The key is recorded, so that the loop is folded when the key is seen again.
+// True if a new fold is unlikely to be reused. In this case, the key is new, and folds of this loop were reused less
+// often than they were built. The key is recorded, so that the loop is folded when the key is seen again.
 static bool is_new_in_vain(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   enum { TRIED = 8 };
   const nw_record *r = &e->record[l->id];

@@ -1,4 +1,4 @@
-// Runs the nodes of a nest in the model. The iterations of a loop are divided into classes: all iterations of a class
+// Runs the nodes of a nest in the model. The iterations of a loop are divided into classes. All iterations of a class
 // run the same iterations of the inner loops. model_rounds.h defines terms such as fold and region.
 #include "cache/exact/model_rounds.h"
 #include "base/share.h"
@@ -16,7 +16,7 @@ static void run_ref(nw_run *e, const nw_access_form *r, int depth, nw_folder *f)
   }
 }
 
-// Only the first thread runs code outside of parallel loops.
+// Runs a statement. Only the first thread runs statements outside of parallel loops.
 static void run_stmt(nw_run *e, const nw_shape *s, nw_folder *f) {
   if (e->job->share.thread && !e->inside) return;
   for (int i = 0; i < s->nrefs; i++) run_ref(e, &s->ref[i], s->depth, f);
@@ -29,17 +29,17 @@ static void run_round(nw_run *e, const nw_shape *l, nw_folder *f) {
   nw_run_check_room(e, f);
 }
 
-enum { SAMPLES = 12 }; // number of iterations of a loop that an estimate runs
+enum { SAMPLES = 12 }; // number of samples that an estimate takes from the iterations of a loop
 
 static int64_t spokesman(const nw_run *e, int i, int64_t a, int64_t b) {
   return e->job->rough == 1 ? a + (b - a) / 2 : a + (b - a) * (i % 2 ? 3 : 1) / 4;
 }
 
-// Divides the iterations into parts, and runs one iteration of each part as a sample. In one estimate, this is the
-// middle iteration; in the other, it is alternately before and after the middle. First, the iteration before the sample
-// is run without counting, because it leaves lines in the cache. A miss on any other line is uncertain, since a skipped
-// iteration may have loaded the line. One estimate counts such a miss for every iteration of the part, and the other
-// only for the sample.
+// Divides the iterations into parts, and runs one iteration of each part as a sample. In one estimate, the sample is
+// the middle iteration. In the other estimate, it is alternately before and after the middle. The iteration before the
+// sample is run first, without counting, because it leaves lines in the cache. A miss on any other line is uncertain,
+// since a skipped iteration may have loaded the line. One estimate counts such a miss for every iteration of the part.
+// The other estimate counts it only for the sample.
 static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   for (int i = 0; i < SAMPLES && !e->stop; i++) {
     int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
@@ -58,8 +58,8 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// Returns the only child of a loop, if this child is a loop. Returns NULL if there are more children, or if the outer
-// loop is absolute (model_shape.h): then the positions of the regions may differ.
+// Returns the only child of a loop, if this child is a loop. Returns NULL if there are more children. Also returns NULL
+// if the outer loop is absolute (model_shape.h), because the positions of the regions may then differ.
 static const nw_shape *only_kid(const nw_shape *l) {
   const nw_shape *s = l;
   do s = s->nkids == 1 ? s->kid[0] : NULL;
@@ -87,8 +87,8 @@ static void put_loop(nw_run *e, const nw_shape *l, nw_fold *x, nw_folder *f) {
   nw_run_drop(e, x);
 }
 
-// Runs n iterations that request the same lines. Only the first three are run, and the counts of the third are
-// multiplied: see model_still.c.
+// Runs n iterations that request the same lines. Only the first three iterations are run, and the counts of the third
+// iteration are multiplied (model_still.c).
 static void run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t n, nw_folder *f) {
   nw_tally *before = NULL;
   for (int i = 0; i < 3 && i < n; i++) {
@@ -147,16 +147,16 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
   return x;
 }
 
-enum { FEW = 4 }; // with fewer periods (nw_run_period) than this, the method of model_steps.c is as fast
+enum { FEW = 4 }; // if there are fewer periods (nw_run_period), the method of model_steps.c is as fast
 
-// True if appending a fold `times` times is cheaper than building one fold of all repetitions and appending that.
+// True if it is cheaper to append a fold `times` times than to build one fold of all repetitions and append this fold.
 static bool are_few(const nw_run *e, const nw_folder *f, const nw_fold *once, int64_t times) {
   return e->accesses < 0 && times * once->weight <= 4 * e->kind->most(f);
 }
 
 // Makes the fold of the whole periods (nw_run_period) in the iterations `from` to `to` - 1, which all run the same
-// inner iterations. Returns NULL if there are fewer than two periods. If f is not NULL, may append the periods to f
-// instead, and then also returns NULL.
+// inner iterations. Sets *until to the end of these periods. Returns NULL if there are fewer than two periods. If f is
+// not NULL, may append the periods to f instead, and then also returns NULL.
 static nw_fold *fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until,
                            nw_folder *f) {
   int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;
@@ -192,8 +192,8 @@ static bool class_at(nw_run *e, const nw_shape *l, int64_t first, int64_t round,
   return nw_shape_class(l, e->val, fact);
 }
 
-// Returns the end of the iterations that agree with iteration `from` in every fact (nw_shape_class). They are adjacent,
-// because each fact changes at most once.
+// Returns the end of the iterations that have the same facts (nw_shape_class) as iteration `from`. These iterations are
+// adjacent, because each fact changes at most once.
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same) {
   int n = nw_shape_facts(l);
   *same = class_at(e, l, first, from, e->fact[0]) && l->uniform;
@@ -209,7 +209,8 @@ int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return in + 1;
 }
 
-// An estimate runs only samples of the iterations. So it does not need to know which regions overlap, and returns `to`.
+// In an estimate, returns `to`, because only samples of the iterations are run. So it does not matter which regions
+// overlap.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart) {
   int line = e->job->line;
   *apart = !l->drifts || (!e->job->rough && nw_shape_apart(l, e->val, line, first, from, from + 1));

@@ -2,10 +2,10 @@
 #include "cache/exact/model_rounds.h"
 
 // True if the run must give up. The cost of the remaining iterations is extrapolated from the iterations since the last
-// check. The estimate is too high early in a loop: once the regions have been at all positions within a line, later
-// iterations can reuse folds from the memo. It is also too high in inner loops, which reuse folds of earlier outer
-// iterations. So early in a loop, or in an inner loop, the threshold is higher, or the run does not give up at all. If
-// the accesses can be simulated instead, the remaining cost is compared with the cost of the simulation.
+// check. This estimate is too high early in a loop, because later iterations can reuse folds from the memo once the
+// regions have been at all positions within a line. It is also too high in inner loops, which reuse folds of earlier
+// outer iterations. So early in a loop, or in an inner loop, the threshold is higher, or the run does not give up at
+// all. If the accesses can be simulated instead, the remaining cost is compared with the cost of the simulation.
 static bool is_hopeless(const nw_run *e, const nw_shape *l, const nw_pace *p, int64_t rounds, int64_t all) {
   double each = (double)(e->job->touched - p->touched) / (double)(rounds - p->rounds);
   bool early = rounds < 2 * nw_run_period(e, l, 1);

@@ -57,7 +57,8 @@ static int period_of(const int *label, int n) {
   return n - border[n];
 }
 
-static bool is_less(const int *label, int n, int a, int b) { // compares the rotations that start at a and at b
+// True if the rotation of the labels that starts at a is less than the rotation that starts at b.
+static bool is_less(const int *label, int n, int a, int b) {
   for (int i = 0; i < n; i++) {
     int x = label[(a + i) % n], y = label[(b + i) % n];
     if (x != y) return x < y;

@@ -3,8 +3,8 @@
 //
 // If a region moves, its distribution is only shifted by a number of sets. Let M(r) be the largest number of lines of
 // region r in any set. A set with n lines of region r gets at most n + the sum of M over the other regions. The set
-// must be checked only if this bound exceeds the number of ways. The sets to check can be listed for any one region.
-// The *lead* is the region with the shortest list.
+// must be checked only if this bound exceeds the number of ways. The sets to check can be listed for any one of the
+// regions. The *lead* is the region with the shortest list.
 #include "cache/exact/model_rounds.h"
 
 struct nw_profile {
@@ -29,8 +29,8 @@ static int64_t count_region(nw_profile *p, const nw_stacked *s, int region) {
   return most;
 }
 
-// Returns the number of sets that have more than `few` lines of a region. Lists these sets in `full`, unless `full` is
-// NULL.
+// Returns the number of sets that have more than `few` lines of a region. If `full` is not NULL, lists these sets in
+// it.
 static int more_than(const nw_profile *p, int region, int64_t few, uint32_t *full) {
   const uint32_t *count = counts_of(p, region);
   int n = 0;
@@ -42,7 +42,7 @@ static int more_than(const nw_profile *p, int region, int64_t few, uint32_t *ful
   return n;
 }
 
-// Finds the lead: the region with the fewest sets that can get too many lines.
+// Finds the lead, which is the region with the fewest sets that can get too many lines.
 static void find_lead(nw_arena *a, nw_profile *p, const int64_t *most, int64_t all) {
   p->nfull = INT32_MAX;
   for (int i = 0; i < p->n; i++) {

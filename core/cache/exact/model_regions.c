@@ -1,5 +1,5 @@
-// Finds the grounds (arrays that share lines) and the regions (references that move together), and the ranges of their
-// addresses. See model_shape.h.
+// Finds the grounds (sets of arrays that share lines), the regions (sets of references that move together), and the
+// ranges of their addresses. See model_shape.h.
 #include "cache/exact/model_making.h"
 
 enum {
@@ -30,8 +30,8 @@ static void join(const nw_making *m, nw_region_moves *x, const nw_linear *f, int
   }
 }
 
-// Returns the first region on the ground that every loop moves by the same distance as the reference. If there is none,
-// makes a new region.
+// Returns the first region on the ground that every loop moves by the same distance as the reference. If there is no
+// such region, makes a new region, or returns the first region if the ground already has MOST_REGIONS regions.
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth) {
   int n = 0, first = 0;
   for (int i = 0; i < m->region.n; i++) {
@@ -58,7 +58,7 @@ static int loops_in(const nw_affine_node *x) {
   return n;
 }
 
-// Since the arrays are sorted by address, arrays that share lines are adjacent.
+// Finds the grounds. Since the arrays are sorted by address, arrays that share lines are adjacent.
 void nw_making_grounds(nw_making *m) {
   const nw_affine_nest *n = m->nest;
   int line = m->line;
@@ -115,8 +115,8 @@ typedef struct widths {
   int n;
 } widths;
 
-// Collects the widths of rows (model_apart.c) to try: the bytes by which an iteration of the loop, or of a loop inside
-// it, moves the region. Leaves out widths of less than two lines.
+// Collects the widths of rows (model_apart.c) to try. A width is the number of bytes by which an iteration of the loop,
+// or of an inner loop, moves the region. Leaves out widths of less than two lines.
 static void add_widths(const nw_making *m, const nw_shape *s, int from, int region, widths *w) {
   for (int i = 0; i < s->nrefs; i++)
     for (int d = from; d < s->depth && s->ref[i].region == region; d++) {
@@ -179,7 +179,7 @@ void nw_making_rivals(nw_making *m, nw_shape *l) {
       if (!on_one_ground(m, l, a, b)) continue;
       nw_rivals r = rivals_of(m, l, a, b);
       l->rivals[l->nrivals++] = r;
-      // A move by a single byte can change the distance between the two regions in lines.
+      // If one of the regions moves by a single byte, the distance between them in lines can change.
       l->anchor[a].turns = l->anchor[b].turns = ~UINT64_C(0);
       l->drifts |= r.drift;
     }

@@ -5,14 +5,15 @@
 
 int64_t nw_run_sets(const nw_run *e) { return e->job->rough ? 1 : e->job->sets; }
 
-// Returns the period of a loop: the least number of iterations that moves every region by a whole number of lines. If
-// there are several sets, a period must also move all regions by the same number of sets. Then each period does the
-// same as the previous one, but with other lines and with other sets: lines that share a set still share a set.
+// Returns the period of a loop. The period is the least number of iterations that moves every region by a whole number
+// of lines. If there are several sets, a period must also move all regions by the same number of sets. Then lines that
+// share a set in one period are moved to lines that share a set in the next period. So each period does the same as the
+// previous period, but with other lines and other sets.
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   int64_t line = e->job->line, p = 1;
   for (int i = 0; i < l->nanchors; i++) {
     int64_t whole = line / nw_gcd(l->anchor[i].move, line);
-    if (whole > p) p = whole; // all are powers of two
+    if (whole > p) p = whole; // p and `whole` are powers of two
   }
   int64_t all = 1;
   for (int i = 1; i < l->nanchors && sets > 1; i++) {
@@ -30,7 +31,7 @@ void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds) {
     e->by[l->anchor[i].region] = (int64_t)(l->anchor[i].move * rounds / e->job->line);
 }
 
-// The state while a fold is repeated. Each repetition is one period after the previous one.
+// The state while a fold is repeated. Each repetition is one period later than the previous repetition.
 typedef struct repetition {
   nw_run *e;
   const nw_shape *l;
@@ -61,8 +62,9 @@ static nw_fold *so_far(repetition *r) {
   return r->made[r->n] = x;
 }
 
-// If one more repetition changes only the positions of lines, so does every later repetition, because it begins in the
-// same state, moved. In this case, returns the fold of all repetitions. Otherwise returns NULL.
+// Appends one more repetition. If it changes only the positions of lines, every later repetition does the same, because
+// the state before it is the same except for the positions. In this case, returns the fold of all repetitions.
+// Otherwise returns NULL.
 static nw_fold *all_alike(repetition *r) {
   nw_run *e = r->e;
   nw_fold *x = so_far(r);
@@ -85,8 +87,8 @@ static nw_fold *all_alike(repetition *r) {
   return out;
 }
 
-// True if doubling processes fewer lines than repeating one by one. The cost of the latter is counted only up to the
-// repetition that fills the level: most loops are then in a steady state.
+// True if doubling processes fewer lines than repeating one by one. The cost of repeating one by one is counted only up
+// to the repetition that fills the level, because most loops are then in a steady state.
 static bool doubling_pays(const repetition *r) {
   int64_t most = r->e->kind->most(r->f), growth = r->growth > 0 ? r->growth : 1;
   double until = (double)r->times, full = (double)r->k + (double)((most - r->size) / growth), doubling = 0,

@@ -12,8 +12,8 @@ static void unhold(nw_run *e, const nw_stack_last *at, int n) {
   for (int i = 0; i < n; i++) e->held[set_of(e, at[i].line + e->origin[at[i].region])] = 0;
 }
 
-// Returns an upper bound of the number of lines in a set, for any positions of the regions. It is a sum over the
-// regions: for each, the largest number of its lines in one set.
+// Returns an upper bound of the number of lines in a set, for any positions of the regions. It is the sum over all
+// regions of the largest number of lines of the region in one set.
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->nanchors; i++) {
@@ -68,7 +68,7 @@ void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
 }
 
 // True if nw_run_fold_with_room should be tried for this loop. After several failures, it is tried less and less often.
-// It is not tried for an innermost loop whose fold would probably not be reused, because this loop can be run directly.
+// It is not tried for an innermost loop whose fold is unlikely to be reused, because this loop can be run directly.
 static bool is_tried(nw_run *e, const nw_shape *l) {
   enum { FEW = 4 };
   int64_t n = e->record[l->id].no_room++;
@@ -76,9 +76,9 @@ static bool is_tried(nw_run *e, const nw_shape *l) {
   return !l->flat || !nw_run_is_new_in_vain(e->roomy, l);
 }
 
-// Makes the fold of a loop whose lines fit in the sets. Such a loop evicts none of its lines, so its effect does not
-// depend on the positions of its regions. The effect is the same as in one set with the capacity of all sets. Returns
-// NULL if the lines do not fit in some set.
+// Makes the fold of a loop whose lines fit in the sets. Such a loop does not evict its own lines, so its effect does
+// not depend on the positions of its regions. The effect is the same as in one set with the capacity of all sets.
+// Returns NULL if the lines do not fit in some set.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l) {
   nw_run *r = e->roomy;
   nw_run_join(r, e, l);
@@ -106,7 +106,7 @@ void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (last >= first) nw_run_rounds(e, l, first, (last - first) / l->step + 1, f);
 }
 
-// Nothing is evicted in this run, because it stops when its only set is full. So only the first access to a line is a
+// This run does not evict lines, because it stops when its only set is full. So only the first access to a line is a
 // miss, and the folds need no counts of misses. Smaller levels can use the same run. It then stops at their capacity
 // (nw_run_check_room), and a level uses a fold only if the lines fit in its sets.
 nw_run *nw_run_open_roomy(const nw_fold_run *r) {

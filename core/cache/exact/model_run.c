@@ -124,7 +124,7 @@ bool nw_fold_nest(nw_fold_run *r) {
   if (e->roomy) e->roomy->room = r->sets * ((const nw_level_of *)r->of)->ways;
   const nw_shape *root = r->nest->root;
   if (e->accesses < 0 && root->kind == NW_AFFINE_LOOP)
-    r->fold = nw_run_fold_loop(e, root); // correct for any positions of its regions
+    r->fold = nw_run_fold_loop(e, root); // this fold is correct for all positions of its regions
   if (r->fold)
     r->fold->kept = false;
   else

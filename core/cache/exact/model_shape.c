@@ -103,7 +103,7 @@ static nw_bound *bounds_of(nw_making *m, const nw_affine_bound *b, int n, int de
   return out;
 }
 
-// Rewrites a bound for a loop that counts from 0. These are equivalent:
+// Rewrites the upper bounds of a loop that counts from 0. For a bound E / div, these conditions are equivalent:
 //
 //   slot <= E / div
 //   (slot - start) / step <= (E - div*start) / (div*step)

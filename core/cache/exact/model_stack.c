@@ -147,8 +147,8 @@ INLINE uint32_t place_of(const nw_stack *k, bool rows, uint32_t set, int64_t lin
   return came && k->held.at[came].line == line ? came : nw_held_find(&k->held, rows, set, line);
 }
 
-// A summary may evict some of its own first lines. Makes these the least recent, so that they are evicted before all
-// others.
+// A summary may evict some of its own first lines. Makes these lines the least recent lines of their sets, so that they
+// are evicted before all other lines.
 INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin) {
   for (int i = 0; i < s->nleft; i++) {
     const nw_stack_first *f = &s->first[s->left[i]];
@@ -158,8 +158,8 @@ INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, con
   }
 }
 
-// Moves a last line to its position in the LRU order. A last line that is not a first line replaces an evicted line. An
-// evicted line always exists: when first lines have filled the set, each further line evicts another.
+// Moves a last line to its position in the LRU order. A last line that is not a first line replaces an evicted line.
+// Such an evicted line always exists, because each further line evicts a line when first lines have filled the set.
 INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
   uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);
@@ -172,7 +172,8 @@ INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int
   if (l->writer != NW_AS_BEFORE) k->held.at[e].writer = l->writer;
 }
 
-// Replaces all lines of a set by the last lines of the summary, if the set contains only evicted first lines.
+// Replaces all lines of a full set by the last lines of the summary. The set contains only evicted first lines. Returns
+// false if the set is not full.
 INLINE bool replace_whole(nw_stack *k, const nw_stack_last *l, const int64_t *origin) {
   nw_held *h = &k->held;
   uint32_t set = nw_held_set(h, l->line + origin[l->region]);

@@ -11,11 +11,11 @@ int64_t nw_stacked_weight(const nw_stacked *s) { return (int64_t)s->nfirst + s->
 
 // When a summary is applied, all its first lines are requested in order. This type describes the lines that are then
 // not in LRU order. A first line that stays may have to be more recent than a first line that was requested after it.
-// Then it takes another *turn*: it is requested again, after the last such first line. A line that replaces an evicted
-// line is *late*, and so are all more recent lines of its set.
+// Then it takes another *turn*, which means that it is requested again after the last such first line. A line that
+// replaces an evicted line is *late*. All more recent lines of its set are also late.
 typedef struct order {
   nw_stacked *s;
-  int *behind; // for each last line: the first line after which it takes its turn; or IN_ORDER, or LATE
+  int *behind; // for each last line: index of the first line after which it takes a turn, or IN_ORDER, or LATE
 } order;
 enum { IN_ORDER = -1, LATE = -2 };
 

@@ -29,7 +29,7 @@ static nw_fold *make_next(const steps *s) {
   return NULL;
 }
 
-// Like make_next, but looks first in the memo.
+// Returns the result of make_next. Takes it from the memo if possible.
 static nw_fold *next_size(const steps *s) {
   nw_run *r = s->e->roomy;
   int n = nw_run_key(r, s->l, s->first, s->to, r->key);
@@ -45,8 +45,9 @@ static nw_fold *next_size(const steps *s) {
   return k->fold;
 }
 
-// Returns a fold of twice as many steps as the largest one so far. Returns NULL if its lines do not fit for all
-// positions of the regions, or if its halves share too few lines.
+// Returns a fold of twice as many steps as the largest fold so far. Returns NULL if the lines of the new fold do not
+// fit for all positions of the regions, or if its halves share too few lines. Also returns NULL if the fold is too
+// long.
 static nw_fold *twice(const steps *s) {
   if (s->n == SIZES || s->q << s->n > s->to - s->from) return NULL;
   const nw_fold *x = s->made[s->n - 1];
@@ -64,8 +65,8 @@ static void make(steps *s) {
   nw_run_touch(s->e, r->job->touched - was);
 }
 
-// True if steps are worth trying: there are enough iterations, and the lines of a step of this loop have failed to fit
-// at most once.
+// True if steps are worth trying. There must be enough iterations, and the lines of a step of this loop must have
+// failed to fit at most once.
 static bool is_worth_it(const nw_run *e, const nw_shape *l, int64_t rounds) {
   return e->roomy && e->fitted[l->id] > -2 && rounds >= 2 * nw_run_period(e, l, 1);
 }

@@ -1,5 +1,5 @@
-// Finds iterations that are *still*: every access requests the same lines as in the previous iteration. model_rounds.h
-// defines other terms.
+// Finds iterations that are *still*. In a still iteration, every access requests the same lines as in the previous
+// iteration. model_rounds.h defines other terms.
 #include "cache/exact/model_rounds.h"
 
 // Suppose that an iteration is repeated with the same lines. Then each set has the same lines in the same LRU order
@@ -8,11 +8,11 @@
 //
 // From the third iteration on, hits and last writers are also the same. A line that stays in its set during the whole
 // second iteration stays there during all later iterations. Any other line is loaded again in each iteration, so its
-// state does not depend on earlier iterations. Therefore all later iterations have the counts of the third. No line is
-// new after the first iteration.
+// state does not depend on earlier iterations. Therefore all later iterations have the same counts as the third
+// iteration. No line is new after the first iteration.
 
-// Returns the *grain* of a reference: a divisor g of the line size such that the address modulo g is the same for all
-// values of the inner loops.
+// Returns the *grain* of a reference, which is a divisor of the line size. The address of the reference modulo the
+// grain is the same for all values of the inner loops.
 static int64_t grain_of(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
   int64_t g = e->job->line;
   for (int d = l->depth + 1; d < stmt->depth; d++) g = nw_gcd(g, r->at.coef[d]);
@@ -68,7 +68,7 @@ static int64_t still_in(const nw_run *e, const nw_shape *l, const nw_shape *s) {
   return n;
 }
 
-enum { FEW = 4 }; // fewer iterations than this are not checked
+enum { FEW = 4 }; // if there are fewer iterations, they are not checked
 
 static bool may_stand(nw_run *e, const nw_shape *l) {
   nw_record *r = &e->record[l->id];

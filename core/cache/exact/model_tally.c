@@ -8,7 +8,7 @@ typedef struct counted {
 } counted;
 
 struct nw_tally {
-  int64_t times; // during summation
+  int64_t times; // used only in nw_tally_sum: how many times the tally is counted
   int nparts, ncounted;
   nw_tally_part *part;
   counted *counted;
