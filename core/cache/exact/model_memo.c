@@ -80,7 +80,8 @@ static bool are_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t round
          nw_run_end_apart(e, l, first, 0, rounds, &same) == rounds && same;
 }
 
-// Makes the fold of the iterations of a loop. If all iterations run the same inner iterations, no folder is needed.
+// Makes the fold of the iterations of a loop. If nw_run_fold_alike makes a fold of all of them, returns this fold
+// without a copy.
 static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
   int64_t until = 0;
   bool alike = are_alike(e, l, first, rounds);

@@ -14,7 +14,7 @@ typedef struct nw_cost_opts {
   int threads; // 0 or 1: a single thread does all the work
   bool conflicts; // distinguish conflict from capacity misses; this is slower
   bool full; // let each level see all accesses, not only the misses of the previous level; this is often faster
-  bool in_cache; // simulate no caches: all data is in the first level
+  bool in_cache; // assume that all data is in the first level, instead of simulating caches
 } nw_cost_opts;
 typedef struct nw_cost_total {
   double cycles, seconds; // time of the whole program

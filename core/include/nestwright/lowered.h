@@ -10,7 +10,7 @@ typedef struct nw_lowered nw_lowered;
 typedef struct nw_body_row { // a loop or a guard, in program order; number 0 is the whole program
   int id; // id of the statement; 0 for the whole program
   const char *name, *mark; // for a loop; both are NULL for the whole program and for a guard
-  int up; // number of the enclosing body; -1 if there is none
+  int up; // number of the enclosing body; -1 if there is no enclosing body
   int depth; // number of enclosing loops; a loop counts itself
   int64_t extent; // trip count of a loop; -1 if it is not constant
   int conditions; // number of conditions: the guard's own condition, and selects in its condition or in loop bounds
@@ -52,7 +52,7 @@ NW_API int nw_lowered_statements(const nw_lowered *v);
 NW_API nw_statement_row nw_lowered_statement_at(const nw_lowered *v, int i);
 NW_API nw_access_row nw_lowered_access_at(const nw_lowered *v, int i);
 // Returns the number of elements between the addresses of an access in consecutive iterations of a loop. If the number
-// varies, returns a typical number. Returns 0 if the body is not a loop.
+// varies, returns an estimate. Returns 0 if the body is not a loop.
 NW_API int64_t nw_lowered_stride(const nw_lowered *v, int access, int body);
 NW_API int nw_lowered_buffers(const nw_lowered *v);
 NW_API nw_stored_row nw_lowered_buffer_at(const nw_lowered *v, int i);

@@ -19,8 +19,8 @@ typedef struct nw_rates { // samples of a rate; the rate is per second of wall-c
 NW_API double nw_rates_peak(const nw_rates *r);
 // Measures the peak rate of fused multiply-adds of NW_F32 or NW_F64, in flop/s. If `threads` is 0, all cores are used.
 NW_API bool nw_peak_flops(nw_ctx *c, nw_dtype type, int threads, nw_rates *out);
-// Measures the bandwidth of a loop over `bytes` of memory, in bytes per second. As in the STREAM benchmark, only the
-// reads and writes in the text of the loop count.
+// Measures the bandwidth of a loop over `bytes` of memory, in bytes per second. As in the STREAM benchmark, the bytes
+// that the loop itself reads and writes are counted, and additional transfers of the caches are not counted.
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
 NW_API bool nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, nw_rates *out);
 typedef struct nw_calibrated { // a figure of the calibration

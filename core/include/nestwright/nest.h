@@ -43,8 +43,8 @@ typedef struct nw_counted {
 // loop around the reference.
 NW_API nw_misses *nw_loopnest_misses(nw_ctx *c, const nw_loopnest *n, const nw_count_opts *o, nw_counted *how);
 
-// The work of a nest consists of its operations, calls and bytes. They are counted in the text of the statements. The
-// operations are unknown for a nest that was made from a program.
+// The work of a nest consists of its operations, calls and bytes. Each operation in the text of a statement counts once
+// for each execution of the statement. The operations are unknown for a nest that was made from a program.
 enum { NW_NEST_OPERATIONS = 64 };
 typedef struct nw_nest_operation {
   const char *name; // name of a class of operations (hw/machine.h)

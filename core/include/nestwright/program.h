@@ -16,7 +16,7 @@ typedef struct nw_show_opts {
   const char *const *remark;
   bool only_marked; // print "..." in place of subtrees without a mark
 } nw_show_opts;
-NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // NULL for o: the short form as plain text
+NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // if o is NULL: the short form as plain text
 NW_API char *nw_program_print(const nw_program *p); // the full text form; parsing it gives the same program
 NW_API nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text);
 NW_API char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style);

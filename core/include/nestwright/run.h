@@ -40,18 +40,19 @@ typedef struct nw_conditions { // the conditions of a measurement
   const int *cpu; // the CPU on which each thread runs
 } nw_conditions;
 typedef struct nw_time {
-  // `min` and `median` are seconds of wall-clock time. The samples are taken in batches. `spread` is the interquartile
-  // range of the samples or the distance between the medians of the batches (the larger one), divided by the median.
+  // `min` and `median` are seconds of wall-clock time. The samples are taken in batches. Two numbers are divided by the
+  // median: the interquartile range of the samples, and the distance between the medians of the batches. `spread` is
+  // the larger quotient.
   double min, median, spread;
   int reps, threads;
   int retaken; // number of samples that were taken again because other work disturbed them
   // true if other work disturbed most of the samples, even when they were taken again; then the times are not reliable
   bool disturbed;
-  int64_t align; // the largest power of two that divides the address of every array, minus the offset
+  int64_t align; // the largest power of two that divides (address - offset) for every array
   double clock; // seconds that reading the clock takes; subtracted from each call if the caches were emptied
   double *sample; // reps values in the order of the runs; heap, the caller frees it
 } nw_time;
-// If `how` is NULL, the usual conditions apply.
+// Measures a kernel. If `how` is NULL, caches are not emptied, and the threads run on any CPUs.
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds,
                            const nw_conditions *how, nw_time *out);
 // Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure.
@@ -73,7 +74,7 @@ typedef struct nw_loop_time {
   double times; // number of executions, of all threads together
 } nw_loop_time;
 #define NW_MOST_COUNTS 7
-typedef struct nw_event_count { // how often an event happened, such as a branch miss
+typedef struct nw_event_count { // the number of events of one kind, such as branch misses
   const char *name;
   double value;
 } nw_event_count;

@@ -29,7 +29,7 @@ typedef enum nw_code {
   NW_OK,
   NW_EINVAL, // a bad argument
   NW_ETYPE, // a type error
-  NW_ERANGE, // out of range: index, size
+  NW_ERANGE, // an index, a size or another number is out of range
   NW_EMEMORY, // out of memory
   NW_ESTALE, // a handle to something that a step has replaced
   NW_EREFUSED, // the judge refused a step; the diagnostic has a refusal
@@ -122,7 +122,7 @@ NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double si
 NW_API const char *nw_version(void);
 
 // A recovery point. A thread returns to it if a call cannot be finished, because a small allocation failed or an
-// internal condition does not hold. (Without a recovery point, the process would end.) The thread calls
+// internal condition does not hold. Without a recovery point, the process ends in this case. The thread calls
 // nw_recovery_open, then `if (setjmp(p.jump))`, and at the end nw_recovery_close. If a call in between cannot be
 // finished, setjmp returns a second time, and p has a code and a message. The caller then calls nw_recovery_recover to
 // restore the session, its programs and its schedules to their state before the call. Heap memory that the call

@@ -36,8 +36,8 @@ NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies
 NW_API void nw_build_drop(nw_build *b); // cancels the compute; called instead of nw_compute_end
 // Makes a scan, which is a recurrence over dimension 0. The index in this dimension is called the time. The scan has n
 // states. The rows of `init` are the values of a state at the first times, and `update` computes all later times. The
-// body of `update` reads `state`, which is made by nw_scan_state or is a placeholder of the full shape. It may read
-// earlier times, and elements of the same time that are already written.
+// body of `update` reads `state`, which is made by nw_scan_state or is a placeholder of the full shape. The body may
+// read earlier times, and elements of the same time that are already written.
 NW_API bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
                     nw_tensor *const *state, nw_tensor **outputs);
 
