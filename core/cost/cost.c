@@ -101,7 +101,7 @@ static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread,
   return true;
 }
 
-// Computes the cost of each thread. The first thread is handled last, so that its results stay in k; they are shown.
+// Computes the cost of each thread. The first thread is handled last, because its results are shown and must stay in k.
 static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
   int64_t *before = NW_NEW_N(k->core->arena, int64_t, count_bodies(k->core->root));
   bool ok = true;

@@ -142,9 +142,9 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
 
 // The cycles to move a line between a cache level and the next level. After the last cache level comes memory.
 typedef struct behind {
-  double in, back; // in: load a line that is adjacent to the previous line; back: write back an adjacent line
-  double strided; // load a line that is not adjacent to the previously loaded line
-  double strided_store; // for a store: load and write back a line that is not adjacent to the previous line
+  double in, back; // in: to load a line that is adjacent to the previous line; back: to write back an adjacent line
+  double strided; // to load a line that is not adjacent to the previously loaded line
+  double strided_store; // for a store: to load and write back a line that is not adjacent to the previous line
   double crowded_store; // like strided_store, if all lines are in one set
 } behind;
 

@@ -6,8 +6,8 @@
 struct nw_loopnest {
   nw_ctx *ctx;
   nw_arena *arena;
-  nw_text *text; // NULL if the nest was copied from a program and has not been printed yet
-  bool given[NW_TEXT_PARAMS]; // true for each parameter that has a value in `value`
-  int64_t value[NW_TEXT_PARAMS]; // values of parameters that replace the values in the text
+  nw_text *text; // NULL if the nest was copied from a program
+  bool given[NW_TEXT_PARAMS]; // true for each parameter with a value that is not from the text
+  int64_t value[NW_TEXT_PARAMS]; // the value of each parameter of the text
   nw_affine_nest *nest;
 };

@@ -108,7 +108,7 @@ static bool read_term(nw_text_reader *r) {
 static bool at_operator(const nw_parser *ps, bool *tight) {
   static const char *const ops[] = {"*", "/", "//", "%", "+", "-", "<", "<=", ">", ">=", "==", "!=", "and", "or"};
   for (int i = 0; i < NW_COUNT(ops); i++)
-    if (nw_at(ps, ops[i])) return *tight = i < 2, !nw_follows(ps, "="); // `-=` assigns
+    if (nw_at(ps, ops[i])) return *tight = i < 2, !nw_follows(ps, "="); // `-=` is not an operator
   return false;
 }
 

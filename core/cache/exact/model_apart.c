@@ -1,8 +1,8 @@
 // Tests whether two regions touch the same lines. A region is a set of references that move together (model_shape.h).
 //
-// Two regions do not touch the same lines if one region ends before the other region begins. They do not touch the same
-// lines either if they use separate parts of each row, for example two columns of a matrix. The width of a row is the
-// number of bytes by which one iteration of some loop moves a region.
+// Two regions touch different lines if one region ends before the other region begins. They also touch different lines
+// if they use separate parts of each row, for example two columns of a matrix. The width of a row is the number of
+// bytes by which one iteration of some loop moves a region.
 #include "cache/exact/model_shape.h"
 
 typedef struct span { // a range of addresses, which includes both ends

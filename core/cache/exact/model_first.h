@@ -20,7 +20,7 @@ typedef struct nw_firsts {
   int64_t n; // number of lines
   nw_first_touch *at; // one for each line
   int64_t runs; // number of sequences of adjacent lines that were processed at once
-  // The following fields are used during the search.
+  // The following fields are used only during the search.
   int64_t ticks, polled, most;
   int64_t *slot, *lo, *hi; // the value of each slot, and the range of its values
   int64_t first[64]; // first values of the enclosing loops

@@ -32,8 +32,8 @@ typedef struct nw_fold_kind {
   // Builds the fold of all accesses in the folder, with lines relative to the origins. The caller sets the tally of the
   // fold. The folder does not change.
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
-  // Must be called after fold x was applied to f, at `origin` and as the first fold, and then other folds. True if the
-  // final state of f is the final state of x, moved by `by`.
+  // Compares f with its state after the first fold that was applied to it. This fold must be x, at `origin`. True if f
+  // now has the same state, moved by `by`.
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
   nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // returns x with its final state moved
   void (*drop)(const void *of, nw_fold *x);

@@ -134,7 +134,7 @@ nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_
   return k->fold;
 }
 
-// True if a new fold is unlikely to be reused. In this case, the key is new, and folds of this loop were reused less
+// True if a new fold is unlikely to be reused. This is so if the key is new, and folds of this loop were reused less
 // often than they were built. The key is recorded, so that the loop is folded when the key is seen again.
 static bool is_new_in_vain(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   enum { TRIED = 8 };

@@ -112,7 +112,7 @@ typedef struct nw_pace { // the progress of a loop at the last check
 // Sets e->times before the iterations `from` to `to` - 1 are run, in a loop with `all` iterations. Returns the old
 // value.
 double nw_run_set_times(nw_run *e, int64_t from, int64_t to, int64_t all);
-// Stops the run, with e->job->hopeless set, if the remaining iterations would take too long.
+// Stops the run, with e->job->hopeless set, if the remaining iterations are expected to take too long.
 void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds, int64_t all);
 
 // ---- model_steps.c
@@ -126,7 +126,8 @@ void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int6
 // The method of model_drift.c needs at least this number of steps. It is not tried if there are at least this number of
 // periods (nw_run_period).
 enum { NW_DRIFT_STEPS = 16 };
-// Returns NULL if the method does not apply to these iterations.
+// Makes the fold of whole steps, beginning with iteration `from`, and sets *until to their end. Returns NULL if the
+// method does not apply to these iterations.
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 
 // ---- model_memo.c
@@ -159,7 +160,7 @@ bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l);
 // True if no set gets more lines than it can hold, for the positions of the regions in iteration `round`.
 bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round);
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l);
-nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l); // returns NULL if the loop does not run
+nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l); // returns NULL if the loop has no iterations
 void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f); // runs a loop that will not be run again
-// Returns NULL if some set gets more lines than it can hold.
+// Makes the fold of a loop in the run with one set. Returns NULL if some set gets more lines than it can hold.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l);

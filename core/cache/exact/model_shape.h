@@ -42,8 +42,8 @@ typedef struct nw_anchor {
   nw_linear at; // the address, as a function of the values of the enclosing loops
   int64_t move; // bytes by which an iteration of the loop moves every reference of the region
   int64_t lo, hi; // in an iteration: the range of the offsets of the references from `at`, in bytes
-  // Bit b is set if the region accesses other lines when it begins at byte b of a line than when it begins at byte b -
-  // 1.
+  // Bit b is set if a region that begins at byte b of a line accesses other lines than a region that begins one byte
+  // earlier.
   uint64_t turns;
 } nw_anchor;
 

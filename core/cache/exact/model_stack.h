@@ -6,8 +6,8 @@
 // The last W different lines that the part requests in the set are its *last lines*. At the end of the part, they are
 // in the set, in LRU order.
 //
-// Summaries can be concatenated: nw_stack_apply appends one to the contents of a stack. The cost depends on the number
-// of lines, not on the number of accesses.
+// Summaries can be concatenated, because nw_stack_apply appends a summary to the content of a stack. The cost depends
+// on the number of lines, not on the number of accesses.
 #pragma once
 #include "cache/exact/model_spare.h"
 #include "cache/exact/model_tally.h"
@@ -35,10 +35,10 @@ typedef struct nw_stack_first {
 typedef struct nw_stack_last {
   int64_t line;
   int writer; // the site, or NW_CLEAN or NW_AS_BEFORE
-  int first; // index among the first lines; -1 if the line is not one of them, or if this is unknown
+  int first; // index among the first lines; -1 if the line is not a first line, or if this is unknown
   uint16_t region;
-  bool stayed; // true if it has been in its set since its first request
-  bool opens; // true if it is the first of its set in nw_stacked.last
+  bool stayed; // true if the line has been in its set since its first request
+  bool opens; // true if this is the first item of its set in nw_stacked.last
   bool whole; // true if `opens` is true, the set is full, and `stayed` is false for all lines of the set
 } nw_stack_last;
 
@@ -46,9 +46,9 @@ typedef struct nw_stacked { // a summary; lines are relative to the origin of th
   int nfirst, nlast, nturns, nleft, nlate;
   nw_stack_first *first; // in the order of their first requests
   nw_stack_last *last; // set by set, each from the least recent line to the most recent
-  int *turn; // indices of first lines with turns > 0
+  int *turn; // indices of the first lines that take another turn, in the order of the turns
   int *left; // indices of first lines that were evicted from sets that are not whole
-  int *late; // indices of last lines that were requested after all first lines
+  int *late; // indices of last lines that are late (model_stacked.c)
 } nw_stacked;
 int64_t nw_stacked_weight(const nw_stacked *s); // returns the number of lines to process when s is applied
 // Sets the fields `turn`, `left` and `late`. of_whole[i] is true if the set of first line i is whole. `of_whole` is
@@ -91,6 +91,6 @@ void nw_stack_stamp(nw_stack *k, uint32_t now); // lines that are entered later 
 // True if all lines of moving regions have the stamp `since` or a later stamp.
 bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since);
 void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds to lines[s] the number of lines that site s wrote last
-// Must be called after summary s was applied to k, at `origin` and as the first summary. True if k now has the content
-// that it had after s, with the lines of each region r moved by `by[r]`.
+// Compares k with its content after the first summary that was applied to it. This summary must be s, at `origin`. True
+// if k now has the same content, with the lines of each region r moved by `by[r]`.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by);

@@ -46,8 +46,8 @@ static nw_fold *next_size(const steps *s) {
 }
 
 // Returns a fold of twice as many steps as the largest fold so far. Returns NULL if the lines of the new fold do not
-// fit for all positions of the regions, or if its halves share too few lines. Also returns NULL if the fold is too
-// long.
+// fit for all positions of the regions, or if its halves share too few lines. Also returns NULL if there are too few
+// iterations, or already SIZES folds.
 static nw_fold *twice(const steps *s) {
   if (s->n == SIZES || s->q << s->n > s->to - s->from) return NULL;
   const nw_fold *x = s->made[s->n - 1];

@@ -30,7 +30,7 @@ void nw_counting_close(nw_counting *n);
 void nw_counting_clear(nw_counting *n);
 void nw_counting_part(nw_counting *n, nw_tally *of, int64_t times);
 nw_tally *nw_counting_end(nw_counting *n, nw_tallies *all); // returns the finished tally, and starts another
-bool nw_tally_sum(const nw_tallies *all, nw_tally *root, int64_t *cell); // false if a sum overflows
+bool nw_tally_sum(const nw_tallies *all, nw_tally *root, int64_t *cell); // adds up the counts; false if a sum overflows
 
 static inline void nw_counting_add(nw_counting *n, int cell, int64_t by) {
   if (!n->cell[cell]) n->used[n->nused++] = cell;

@@ -80,7 +80,7 @@ bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, doub
   *out = (nw_code_time){0};
   if (!(expected >= 0 && expected < 1e18)) expected = 0;
   nw_compiled *code = nw_code_read(assembly);
-  if (!code) return true; // the code is for another CPU
+  if (!code) return true; // the code cannot be simulated
   nw_code_needs(code, m);
   simulation k = {.ctx = c, .state = nw_code_begin(code), .core = nw_code_core_new(code, m), .more = true};
   run(&k, expected);
