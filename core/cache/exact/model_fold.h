@@ -37,7 +37,7 @@ typedef struct nw_fold_kind {
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
   nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // returns x with its final state moved
   void (*drop)(const void *of, nw_fold *x);
-  int64_t (*size)(nw_folder *f); // the weight of the fold that f would build
+  int64_t (*size)(nw_folder *f); // the weight of the fold that `end` makes from f
   int64_t (*most)(const nw_folder *f); // maximum weight of a fold
   int64_t (*overhead)(const nw_folder *f); // cost of apply, in addition to the weight of the applied fold
 } nw_fold_kind;

@@ -76,7 +76,7 @@ int64_t nw_run_sets(const nw_run *e); // the number of sets of the level; 1 in a
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets);
 // Sets e->by to the number of lines by which each region moves in this number of iterations.
 void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds);
-// Returns the fold of times * p iterations, of which `from` is the first. `once` is the fold of the first p iterations.
+// Returns the fold of times * p iterations, beginning with `from`. `once` is the fold of the first p iterations.
 nw_fold *nw_run_repeat(nw_run *e, const nw_shape *l, nw_fold *once, int64_t times, int64_t from, int64_t p);
 
 // ---- model_nodes.c

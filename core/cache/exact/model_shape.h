@@ -77,7 +77,7 @@ struct nw_shape {
   // greatest of its lower bounds.
   bool absolute, parallel, flat; // `flat`: true if there are no loops inside
   int chunk;
-  int64_t step; // 1 unless the loop is absolute
+  int64_t step; // 1 if the loop is not absolute
   int nbegin, nend;
   nw_bound *begin, *end;
   int64_t lo, hi; // range of its values

@@ -73,12 +73,12 @@ nw_stack *nw_stack_new(nw_spares *spares, int64_t sets, int64_t ways, nw_stack_c
 void nw_stack_free(nw_stack *k);
 void nw_stack_clear(nw_stack *k);
 int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write);
-// Sets what[i] to the outcome of first line i, unless `what` is NULL.
+// Appends summary s to the content of k. If `what` is not NULL, sets what[i] to the outcome of first line i of s.
 void nw_stack_apply(nw_stack *k, const nw_stacked *s, const int64_t *origin, int *what);
 void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out);
 int nw_stack_nfirst(const nw_stack *k);
 const nw_stack_first *nw_stack_first_at(const nw_stack *k, int i);
-int64_t nw_stack_size(const nw_stack *k); // returns the number of lines of the summary that k would build
+int64_t nw_stack_size(const nw_stack *k); // returns the number of lines that the summary of k has
 
 // ---- queries about steps
 //

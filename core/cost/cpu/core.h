@@ -73,7 +73,7 @@ struct nw_core_node { // a loop, a guard or the root, with its body
   nw_core_ops ops; // for one run of the body, without its children
   int blocked; // per execution: how many times loads wait for stores (core_blocked.c)
   double streams; // number of interleaved sequences of adjacent lines in an iteration (line_walk.c)
-  int strides; // number of different address steps, each of which needs an induction register
+  int strides; // number of different address steps; each step needs an induction register
   int live; // number of floating-point and vector registers that contain live-in values
   int held; // number of floating-point and vector registers that contain held elements (core_held.c)
   const nw_core_access *first_store, *last_store; // the first and last store to memory

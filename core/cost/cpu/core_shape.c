@@ -1,6 +1,6 @@
 // Finds the instructions of each body.
 //
-// A value is computed in the innermost loop on whose variable it depends. A load also stays inside its guards, and
+// A value is computed in the innermost loop whose variable the value uses. A load also stays inside its guards, and
 // inside the innermost loop that may store to the same element. In one execution of a body, each value is computed
 // once, but a load is repeated after a store to memory.
 #include "cost/cpu/core_access.h"

@@ -20,7 +20,7 @@ typedef struct nw_learn_opts {
   int rounds, depth, seed;
   double rate; // learning rate
   double columns, sample; // columns: fraction of the features that a tree uses; sample: fraction of the rows
-  int forest; // number of trees per boosting round, whose scores are averaged; 0 means 1
+  int forest; // number of trees per boosting round; 0 means 1; the scores of these trees are averaged
   double least; // least number of rows (or sum of weights) in a leaf; 0 means 1
   bool squares; // true: regression on the labels; false: ranking within each group
 } nw_learn_opts;
