@@ -34,6 +34,7 @@ static nw_misses *simulated(nw_ctx *c, const nw_affine_nest *n, const nw_count_o
     how->touched += nw_sim_total(k, level).asked;
     for (int s = 0; s < n->nsites; s++) add_site(m, n, level, s, nw_sim_site(k, level, s));
   }
+  how->touched /= o->caches.nlevels;
   nw_sim_free(k);
   return m;
 }

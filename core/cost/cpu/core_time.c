@@ -100,7 +100,10 @@ static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *boun
     if (c->busy[i] > most) most = c->busy[i], *bound = i;
   if (m->combine == NW_COMBINE_MAX) return most;
   apart = fmax(c->busy[NW_BOUND_LOAD], c->busy[NW_BOUND_STORE]);
-  for (int i = NW_BOUND_LEVEL; i < NW_CORE_BOUNDS; i++) apart += c->busy[i];
+  for (int i = 0; i < m->nlevels; i++) {
+    bool overlaps = i + 1 < m->nlevels ? m->level[i + 1].overlaps : m->memory.overlaps;
+    if (!overlaps) apart += c->busy[NW_BOUND_LEVEL + i];
+  }
   return fmax(most, apart);
 }
 

@@ -32,9 +32,7 @@ typedef struct nw_count_opts {
 
 typedef struct nw_counted {
   int64_t accesses; // number of accesses of the nest
-  // number of line requests that were made to count the misses: an average over the levels if the model counted, a sum
-  // over the levels after a simulation
-  int64_t touched;
+  int64_t touched; // number of line requests that were made to count the misses, as an average over the levels
   bool exact[NW_MAX_LEVELS]; // for each level: if false, the counts are estimates with the relative error below
   double error[NW_MAX_LEVELS];
 } nw_counted;

@@ -415,6 +415,21 @@ describe("cost", function()
     assert.equal(across(rows, 30), across(rows, 60))
   end)
 
+  it("adds up the transfers of the levels that do not overlap, if the machine's record says so", function()
+    local A = nw.placeholder({1 << 20}, "f32", "A")
+    local s = nw.schedule(nw.compute({1 << 20}, function(i) return A(i) + 1 end, "B"))
+    s:split("i", {factor = 8})
+    s:vectorize "i_i"
+    local function cycles(combine, overlaps)
+      local level, memory = {bytes = 1 << 20, ways = 16, latency = 14, bytes_per_cycle = 32, overlaps = overlaps},
+        {bytes = 1 << 30, latency = 100, bandwidth = 8, overlaps = overlaps}
+      return s:cost({machine = round_machine {combine = combine, memory = memory,
+        caches = {{bytes = 32768, ways = 8, latency = 4, bytes_per_cycle = 64}, level}}}).cycles
+    end
+    assert.is_true(cycles("ecm", false) > 1.1 * cycles("max", false))
+    assert.equal(cycles("max", true), cycles("ecm", true))
+  end)
+
   it("is shown beside a measurement", function()
     local c = nw.schedule(matmul(8, 8, 8)):cost {machine = round_machine(), measure = true}
     assert.equal(c.seconds / c.measured.median, c.ratio)
