@@ -117,10 +117,11 @@ static void measure_crossing(nw_calibration *k) {
   nw_found(k, bounds, crossing(k, wide ? page_crossing_zmm : page_crossing_ymm, load), "page_crossing");
 }
 
-// Measures gathers. Each lane loads from a different line, and all lines are in the first level of cache.
+// Measures gathers and scatters. Each lane uses a different line, and all lines are in the first level of cache. No lane
+// uses the first line, because it contains the indices, and a scatter must not change them.
 static void measure_gather(nw_calibration *k) {
   int lanes = k->width == 3 ? 16 : 8;
-  for (int i = 0; i < lanes; i++) ((int32_t *)(void *)k->data)[i] = 16 * i;
+  for (int i = 0; i < lanes; i++) ((int32_t *)(void *)k->data)[i] = 16 * (i + 1);
   double cycles = nw_cycles_of(k, lanes == 16 ? gather_zmm : gather_ymm, k->data);
   nw_found(k, NW_CYCLES(0.1, 20), cycles / 8 / lanes, "gather");
   if (lanes == 16) nw_found(k, NW_CYCLES(0.1, 20), nw_cycles_of(k, scatter_zmm, k->data) / 8 / lanes, "scatter");
