@@ -3,6 +3,7 @@
 local bench = require "_bench"
 local load = require "_load"
 local core = require "nestwright.core"
+local host = require "nestwright.hw.host"
 
 package.cpath = "build/bench/?.so;" .. package.cpath
 
@@ -14,7 +15,7 @@ local ORDER = {1, 1, 2, 1, 3, 1, 4, 1, 0, 1}
 -- The least and the greatest plausible value of each figure for processors since 2013. The values come from Agner Fog's instruction
 -- tables and from manuals. They are independent of the bounds that the calibration uses.
 local PLAUSIBLE = {
-  {"^branch_miss$", 8, 40}, {"^line_crossing$", 0.2, 30}, {"^store_crossing$", 0.2, 30}, {"^page_crossing$", 0.2, 300},
+  {"^branch_miss$", 8, 40}, {"^line_crossing$", 0.2, 30}, {"^store_crossing$", 0.05, 30}, {"^page_crossing$", 0.2, 300},
   {"^foretold$", 8, 600}, {"^window$", 90, 800}, {"^dispatch$", 3.5, 10.5}, {"^loop$", 0.5, 2.2}, {"^call$", 1, 12},
   {"^clock$", 0.8, 6}, {"^forward$", 1, 25}, {"^gather$", 0.2, 6}, {"back_per_cycle$", 1, 130},
   {"^caches%[1%]%.bytes_per_cycle$", 15, 260}, {"^caches%[%d%]%.bytes_per_cycle$", 1, 130}, {"^caches%[1%]%.latency$", 3, 7},
@@ -38,7 +39,8 @@ end
 -- Calibrates in this process, without storing the results.
 local function calibration()
   local figures, intervals = {}, {}
-  for path, f in pairs(core.calibrate(0)) do
+  local _, dispatch = host.family()
+  for path, f in pairs(core.calibrate(dispatch or 0)) do
     figures[path] = f.value
     if f.shared then intervals[path] = {f.lo, f.hi} end
   end
@@ -49,6 +51,13 @@ local function count(t)
   local n = 0
   for _ in pairs(t) do n = n + 1 end
   return n
+end
+
+-- Returns the values of one figure as a text, in the order of the calibrations. A dash stands for a value that was not accepted.
+local function values_of(runs, path)
+  local out = {}
+  for i, run in ipairs(runs) do out[i] = run.figures[path] and (" %.3g"):format(run.figures[path]) or " -" end
+  return table.concat(out)
 end
 
 -- Compares the figures that do not depend on other programs. Returns the greatest ratio of two values of one figure, the path of
@@ -67,7 +76,7 @@ local function spread(runs)
   for path, n in pairs(times) do
     local none = path:find "per_cycle" and 0 or NONE
     local ratio = (most[path] + none) / (least[path] + none)
-    if ratio > SHOWN then lines[#lines + 1] = ("  %s: %.4g to %.4g"):format(path, least[path], most[path]) end
+    if ratio > SHOWN then lines[#lines + 1] = ("  %s:%s"):format(path, values_of(runs, path)) end
     if ratio > worst then worst, where = ratio, path end
     if n >= #runs / 2 then often = often + 1 end
   end

@@ -1,6 +1,7 @@
 // Runs all parts of the calibration, in several passes.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
+#include <math.h>
 #include <stdlib.h>
 
 #define STEPS 80 // approximate number of progress steps of two passes
@@ -14,15 +15,29 @@ static uint64_t ticks(void) {
   return (uint64_t)hi << 32 | lo;
 }
 
+// Returns the ticks at the time *at. They are read several times, and the reading between the two closest times is used:
+// the others were interrupted.
+static double ticks_at(double *at) {
+  double closest = INFINITY, count = 0;
+  *at = 0;
+  for (int i = 0; i < 16; i++) {
+    double before = nw_now();
+    uint64_t now = ticks();
+    double after = nw_now();
+    if (after - before >= closest) continue;
+    closest = after - before, count = (double)now;
+    *at = (before + after) / 2;
+  }
+  return count;
+}
+
 // Returns the ticks per second of the time-stamp counter.
 static double ticks_per_second(void) {
-  double start = nw_now(), end;
-  uint64_t first = ticks(), last;
-  do {
-    last = ticks();
-    end = nw_now();
-  } while (end - start < 2e-3);
-  return (double)(last - first) / (end - start);
+  double start, end;
+  double first = ticks_at(&start);
+  while (nw_now() < start + 2e-3) continue;
+  double last = ticks_at(&end);
+  return (last - first) / (end - start);
 }
 
 static bool measure_clock(nw_calibration *k, double dispatch) {
