@@ -1,8 +1,8 @@
 // Declares functions that write a whole file, append to a file, and read a file. docs/files.md describes their
 // guarantees.
 //
-// No function here needs a session or keeps state between calls, so any thread may write files. On a failure, *why has
-// the reason as a sentence. The caller frees *why.
+// Only nw_file_fail needs a session, and no function keeps state between calls. So any thread may write files. On a
+// failure, *why has the reason as a sentence. The caller frees *why.
 #pragma once
 #include "base/base.h"
 

@@ -4,7 +4,7 @@
 // and all other executions that write the element. The run confirms the conflict if it shows one of the following:
 //
 //  * the two executions are in the wrong order
-//  * the two executions are in different iterations of the loop that gets a mark
+//  * the two executions are in different iterations of a marked loop, such as a parallel loop, and one of them writes
 //  * an access is out of bounds
 //  * an element is read before it is written
 //  * a reduction is read before it is complete
@@ -128,8 +128,8 @@ static bool keep_both(const nw_replay_case *x, nw_watch *v, nw_touch out[2]) {
   return ran && out[0].is && out[1].is;
 }
 
-// Returns the buffer of the conflict if a marked loop carries the conflict or if both executions write, since the other
-// updates of the buffer need not run. Otherwise returns NULL.
+// Returns the buffer whose updates need not run, except those of the two executions in conflict. This is the buffer of
+// the conflict if a marked loop carries the conflict, or if both executions write. Otherwise returns NULL.
 static const char *other_updates(const nw_replay_case *x) {
   return x->w->loop || (x->w->source.write && x->w->sink.write) ? x->w->buffer : NULL;
 }

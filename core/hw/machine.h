@@ -261,8 +261,8 @@ nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64;
 // interpreter, which are the default limits of a GPU.
 nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
 bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session
-// Returns the features of the instruction set whose vectors have at most `vector_bytes` bytes. For the host, only
-// detected features are returned. Returns 0 for a machine that is not a CPU.
+// Returns the features of the machine's instruction set, without those that need vectors of more than m->vector_bytes
+// bytes. For the host, only detected features are returned. Returns 0 for a machine that is not a CPU.
 nw_features nw_machine_features(const nw_machine *m);
 // Returns the index into per_cycle of the smallest width that holds a vector of `bytes` bytes. Index 0 is the width of
 // a single number.

@@ -63,7 +63,8 @@ struct nwi_code {
   // fused. In an empty reduction, this size can be 0.
   bool *divides;
   bool has_init;
-  bool lone_init; // true if the block has an init and no loop of the reduction also selects the element
+  // true if the block has an init, and the written element does not depend on the loops of the reduction
+  bool lone_init;
   int ntargets; // BLOCK, STORE
   nwi_target *target;
 };

@@ -173,9 +173,9 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
-// True if the init runs even when the whole reduction is empty. False if a loop of the reduction also selects the
-// element. If a loop was cut into pieces and only some pieces are empty, the piece with the first iteration runs the
-// init.
+// True if the block has an init that runs even when the whole reduction is empty. False if the binding of another axis,
+// and so the written element, also depends on a loop of the reduction. If a loop was cut into pieces and only some
+// pieces are empty, the piece with the first iteration runs the init.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;

@@ -10,9 +10,10 @@
 // * the conditions from which the mask was made may be false;
 // * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
 //
-// So a load normally keeps its mask. The mask is removed only if the load reads an input, and if its index is proved to
-// be inside the input in every lane. This proof may use only the first item of the list above. The index must also
-// contain no loads, and no divisors that may be 0.
+// So a load normally keeps its mask. The mask is removed if some lane is known to be active and the index is the same
+// in all lanes. Otherwise, it is removed only if the load reads an input, and if its index is proved to be inside the
+// input in every lane. This proof may use only the first item of the list above. The divisors in the index must also be
+// proved not to be 0, and all this must hold for the loads in the index, too.
 #include "lower/pass.h"
 
 static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }

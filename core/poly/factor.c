@@ -117,8 +117,8 @@ static isl_map *index_map(const nw_use *a, uint64_t loops, uint64_t index) {
   return nw_loops_map(a->site, loops, 0, n, e);
 }
 
-// True if the factor has no pair in which a is in an earlier iteration of loop `level` than b. If `earlier` is false,
-// true if the factor has no pair in which a is in a later iteration.
+// True if the factor has no pair in which a is in an earlier iteration (if `earlier` is true) or in a later iteration
+// (if `earlier` is false) of loop `level` than b.
 static isl_bool has_no_pair(const duo *d, factor f, int level, bool earlier) {
   const nw_site *s = d->a->site;
   isl_map *pairs = isl_map_apply_range(index_map(d->a, f.a, f.index), isl_map_reverse(index_map(d->b, f.b, f.index)));

@@ -1,5 +1,5 @@
-// Makes the sites of a program: one for each block, and one for each init that is still a part of its block. A site has
-// the set of its executions, and the instance of each execution.
+// Makes the sites of a program: one for each block, and one or two for each init that is still a part of its block
+// (add_block). A site has the set of its executions, and the instance of each execution.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 #include <assert.h>
@@ -109,9 +109,10 @@ static bool surely_runs(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &extent) && extent > 0;
 }
 
-// Returns the executions of an init in which a reduce loop has no iterations. A lifted init (lift.c) runs even in these
-// executions, since the result of an empty reduction is its init. But if the loops run only a part of the reduction,
-// the init may or may not run (`maybe`). Then no proof may rely on the write or on its absence.
+// Returns the executions of an init in which a reduce loop has no iterations. If the reduction is declared to be empty,
+// a lifted init (lift.c) runs even in these executions, since the result of an empty reduction is its init. Otherwise,
+// the loops run only a part of the reduction, and the init may or may not run (`maybe`). Then no proof may rely on the
+// write or on its absence.
 static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {

@@ -10,7 +10,9 @@
 #define TEAM_SECONDS 1e-2 // seconds with several threads: much longer than starting threads takes on a busy machine
 #define ADDS (64 * 125000)
 #define SAMPLES 12
-#define CHAINS 24 // number of independent accumulators: two units with a latency of four cycles need at least eight
+// Number of multiply-adds in an iteration. They have 24 or 12 independent accumulators. Two units with a latency of
+// four cycles need at least eight accumulators.
+#define CHAINS 24
 
 #if defined __x86_64__
 

@@ -1,5 +1,6 @@
-// Counts executions. Loops form a group if they occur in the same guard, or if a bound of one loop uses the variable of
-// another loop. The points of a group are enumerated. The result is the product of the numbers of points of all groups.
+// Counts executions. Two loops are in the same group if a condition uses the variables of both, or if a bound of one
+// loop uses the variable of the other. The points of a group are enumerated. The result is the product of the numbers
+// of points of all groups.
 #include "sched/count.h"
 #include "sched/tree.h"
 #include <stdlib.h>

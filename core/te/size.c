@@ -71,9 +71,9 @@ static bool push_size(void *env, const nw_expr *e) {
 
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e) { nw_visit(e, push_size, r); }
 
-// ---- places of expressions
+// ---- contexts of expressions
 
-// Returns the place of an expression of sizes. Its ranges have the bounds and facts of the sizes in e.
+// Returns the context in which an expression of sizes is checked. Its ranges have the bounds and facts of these sizes.
 static nw_place place_of(nw_ctx *c, const nw_expr *e) {
   nw_place at = {.ctx = c, .pool = nw_pool_new(c)};
   nw_ranges_init(&at.ranges, at.pool);

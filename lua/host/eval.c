@@ -130,7 +130,7 @@ static bool load_expression(lua_State *L, const char *code, const char *name) {
 }
 
 // Limits of the search for an expression after statements. The search needs limits because it cannot be interrupted.
-#define MOST_PARTS 100 // largest number of lines, or of parts between semicolons, in the expression
+#define MOST_PARTS 100 // largest number of places (line starts and semicolons) at which the code is split
 #define MOST_READ (8 << 20) // largest number of bytes that the search parses
 
 static bool loads(lua_State *L, const char *before, const char *code) {
@@ -227,8 +227,8 @@ bool nwh_incomplete(nwh *h, const char *code) {
   return more;
 }
 
-// Stores the source of a chunk of the prompt or of a cell. Errors show lines of the source, and the message about a nil
-// result names the variable without a value.
+// Stores the source of a chunk of the prompt or of a cell. It is needed later: an error shows a line of the source, and
+// if a result is nil, a message says which variable has no value.
 static void keep_source(lua_State *L, const char *name, const char *code) {
   if (*name != '=') return;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);

@@ -106,9 +106,10 @@ void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (last >= first) nw_run_rounds(e, l, first, (last - first) / l->step + 1, f);
 }
 
-// This run does not evict lines, because it stops when its only set is full. So only the first access to a line is a
-// miss, and the folds need no counts of misses. Smaller levels can use the same run. It then stops at their capacity
-// (nw_run_check_room), and a level uses a fold only if the lines fit in its sets.
+// Opens the second run (nw_run.roomy), for a single set with the capacity of all sets. It does not evict lines, because
+// it stops when this set is full. So only the first access to a line is a miss, and the folds need no counts of misses.
+// Smaller levels can use the same run. It then stops at their capacity (nw_run_check_room), and a level uses a fold
+// only if the lines fit in its sets.
 nw_run *nw_run_open_roomy(const nw_fold_run *r) {
   nw_run *e = nw_xcalloc(1, sizeof *e);
   nw_fold_run *job = nw_xmalloc(sizeof *job);

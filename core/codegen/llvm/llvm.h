@@ -80,7 +80,8 @@ const nwc_isa *nwc_isa_of(const nw_target *t);
 char *nwc_features_text(const nw_target *t); // for example "+sse4.2,+avx", on the heap
 LLVMValueRef nwc_read_clock(nwc *g);
 int nwc_register_bytes(const nwc *g); // bytes of the widest vector register
-bool nwc_masks_by_sign(const nwc *g); // true if vector masks are sign bits, which LLVM must not simplify
+// True if a lane is active when the sign bit of its mask is set. Such masks must be hidden from LLVM's optimizer.
+bool nwc_masks_by_sign(const nwc *g);
 LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v); // hides a value from LLVM's optimizer where needed
 
 // ---- types and small helpers

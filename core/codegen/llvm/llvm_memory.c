@@ -123,8 +123,8 @@ static LLVMValueRef aligned_load(nwc *g, LLVMTypeRef t, LLVMValueRef ptr, int al
   return v;
 }
 
-// If masks are sign bits (nwc_masks_by_sign), they are hidden from LLVM, and a vector is accessed in pieces of at most
-// REGISTER bytes. A hidden mask has at least LEAST_REGISTER bytes.
+// If the sign bit of a lane's mask says whether the lane is active (nwc_masks_by_sign), masks are hidden from LLVM, and
+// a vector is accessed in pieces of at most REGISTER bytes. A hidden mask has at least LEAST_REGISTER bytes.
 enum { REGISTER = 32, LEAST_REGISTER = 16 };
 
 static bool masks_by_sign(const nwc *g, int bytes) { return bytes >= 4 && nwc_masks_by_sign(g); }

@@ -53,7 +53,7 @@ static bool from_frame(const signature *s, const nw_storage *storage) {
 }
 
 // True if the statement itself does not use the buffer; then nw_walk_from goes on to the next statement.
-static bool mentions(void *env, nw_stmt *s) {
+static bool does_not_use(void *env, nw_stmt *s) {
   const char *buffer = env;
   switch (s->kind) {
   case NW_STORE:
@@ -70,7 +70,7 @@ static bool mentions(void *env, nw_stmt *s) {
 // registers, so a buffer that the body does not use is not captured.
 static bool captures(nwc *g, const nwc_function *outer, const nw_stmt *body, int i) {
   if (!outer || !outer->buffer[i] || g->exec->storage[i].kind == NW_STORE_PER_THREAD) return false;
-  return !nw_walk_from(body, mentions, (void *)g->p->buffer[i]->name);
+  return !nw_walk_from(body, does_not_use, (void *)g->p->buffer[i]->name);
 }
 
 static void drop_signature(signature *s) {
