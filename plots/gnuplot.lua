@@ -8,8 +8,8 @@ local OLDEST = {5, 4}
 local SIGXFSZ = 25
 
 --- Quotes text for gnuplot in single quotes, because gnuplot executes and substitutes nothing between them. A single quote in the
---- text becomes a separate string, joined with '.'. (A doubled quote would not work if several quotes are adjacent.) Invalid UTF-8
---- is replaced, because files with it would be unreadable.
+--- text becomes a separate string, joined with '.'. (A doubled quote would not work if several quotes are adjacent.) If the
+--- text is not valid UTF-8, each byte that is not ASCII becomes a question mark, because a file with invalid UTF-8 is unreadable.
 function gnuplot.quote(text)
   text = tostring(text)
   if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end

@@ -4,9 +4,9 @@
 ---
 --- Balanced: X = A + 1, Y = B + 3 and Z = X*Y, each with M rows. Unbalanced: X = A[.., 0] + 1 with M rows of N elements, and
 --- Y = sigmoid(exp(B)) with M rows of N^2 elements. Both are measured for M = 1..8, in parallel over the rows. The default
---- schedule has one loop for X, followed by one for Y. The fused schedule has one loop over the rows of X, followed by those of
---- Y. A thread gets a contiguous part of the rows of a loop. So three things matter: how the rows divide among the threads,
---- how much work a row is, and which thread computes the rows that Z reads. Two more schedules each remove one of these
+--- schedule has one loop for X, followed by one for Y. The fused schedule has a single loop: first over the rows of X, then over
+--- the rows of Y. A thread gets a contiguous part of the rows of a loop. So three things matter: how the rows divide among the
+--- threads, how much work a row is, and which thread computes the rows that Z reads. Two more schedules each remove one of these
 --- effects from the fused loop. "In turn" deals the rows out in turn: row m of X and row m of Y go to the same thread if the
 --- number of threads divides M. "Dynamic" lets a thread that has finished take the next row.
 local nw = require "nestwright"

@@ -1,14 +1,14 @@
---- Six loops that no tile divides, or that need a guard in some iterations. Each is partitioned in several ways, which are
---- shown side by side.
+--- A lab with six examples, called parts: loops that no tile divides, or that need a guard in some iterations. Each is partitioned
+--- in several ways, which are shown side by side.
 ---
 ---   nestwright tutorials/partition.lua [folder]        pictures of the pieces go into the folder, which is created
 ---
 --- A way is a list of ordinary steps, each proven to be legal before it is made. All ways of a part get the same marks: the same
 --- axis is vectorized with the same number of lanes, and the rows of a tile are unrolled, in every piece. So two ways differ only
 --- in how they partition. If a mark is refused for a piece, the lab prints the reason. The row of a way gives the bytes of machine
---- code, the time that the cost model predicts (an estimate), the measured time (one thread; all ways of a part are measured in
---- turn), and the conditions that are left in the main piece and in the whole program. Other programs require this file:
---- lab.kernels() returns every way as a schedule.
+--- code, the time that the cost model predicts (an estimate), the measured time (one thread, the fastest run; all ways of a part
+--- are measured in turn), and the conditions that are left in the main piece and in the whole program. Other programs require this
+--- file: lab.kernels() returns every way as a schedule.
 local nw = require "nestwright"
 
 local lab = {}
@@ -72,7 +72,7 @@ local function tiles_of_four(tail)
   end
 end
 
--- Lowering makes a separate loop of the tiles that need no guard. Here it must not, so that every tile asks.
+-- Lowering makes a separate loop of the tiles that need no guard. Here it must not, so that every tile tests its guard.
 local function ask_each_round(s)
   s:pragma(s:split("i", 4), "partition", "never")
   mark_pieces(s, "i")

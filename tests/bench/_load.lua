@@ -65,8 +65,8 @@ function load.now(seconds, cores)
   return cores * (1 - (idle2 - idle) / passed), (steal2 - steal) / passed
 end
 
---- Waits until fewer than 0.3 cores are busy and the hypervisor takes less than 2 %, but at most `most` seconds. Returns the last
---- two measured values.
+--- Waits until fewer than 0.3 cores are busy and the hypervisor takes less than 2 %, but at most `most` seconds. Returns both
+--- results of the last measurement: the number of busy cores, and the fraction of time that the hypervisor took.
 function load.wait(most, cores)
   local busy, stolen
   for _ = 1, most, 5 do

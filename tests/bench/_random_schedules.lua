@@ -72,8 +72,8 @@ local function scheduled(r, make, size)
   return s
 end
 
---- Returns a nest with at least `least` accesses, and the name of its kernel. The seed determines the kernel, its size and its
---- steps. Returns nil if the schedule cannot be written as a nest.
+--- Returns a nest with at least 1e7 accesses (see KERNELS), and the name of its kernel. The seed determines the kernel, its size
+--- and its steps. Returns nil if the schedule cannot be written as a nest, or if `least` is nil.
 function random.nest(seed, least)
   local r = rng.new(seed)
   local kernel = r:pick(KERNELS)

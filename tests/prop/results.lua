@@ -80,7 +80,8 @@ local function close(x, y, dtype, greatest)
   return math.abs(x - y) <= share * math.max(1, greatest)
 end
 
--- Compares `want` and `got`, which are lists of numbers, or arrays. Returns a message, or nil.
+-- Compares `want` with `got`. Both have an entry for each output. An entry of `got` is an array, and an entry of `want` is an array
+-- or a list of numbers. Returns a message, or nil.
 local function compare(what, outputs, want, got, exact)
   for n, t in ipairs(outputs) do
     local dtype, one, other = t.dtype, want[n], got[n]

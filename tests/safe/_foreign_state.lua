@@ -20,7 +20,7 @@ local function state_of(path) return (path:match "^(.*)/nestwright/") end
 
 -- ---- The prompt
 
--- The history is used if Ctrl-P shows an entry of it.
+-- The test presses Ctrl-P. If this shows an entry of the file, the file was used as the history.
 
 local HISTORY = ("print 'FOREIGN'\n"):rep(200)
 
@@ -53,7 +53,7 @@ end
 
 -- ---- The kernel of a notebook
 
--- The history is used if the kernel reports more than 100 entries.
+-- The test asks for the length of the history. If it is more than 100 entries, the file was used as the history.
 
 local NOTEBOOK = ('[1, 1, "FOREIGN"]\n'):rep(200)
 

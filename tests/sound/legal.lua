@@ -1,5 +1,5 @@
---- Makes steps that are legal but were once refused. Every step must be accepted, and the results must equal the results of the
---- definition.
+--- Makes steps that are legal but were once refused. They must be accepted. The cases of class S3 end with an illegal step, which
+--- must be refused. In all cases, the results must equal the results of the definition.
 local nw = require "nestwright"
 local filled = require("values").filled
 

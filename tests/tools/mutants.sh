@@ -5,7 +5,8 @@
 # mutant that no test detects is a failure: no test covers the code that the mutant changes.
 #
 # If the environment has NW_FIGURES=FILE, writes the counts to this file as a flat JSON object.
-# usage: mutants.sh BUILD [all]     with "all", runs all suites on each mutant that its own test does not detect
+# usage: mutants.sh BUILD [all]     with "all", also runs the suites that `suites` prints, on each mutant that its own test
+#                             does not detect, until one of them fails
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")

@@ -179,7 +179,7 @@ run_cpus() {
     log=$logs/$cpu.prop.log
     timeout 600 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/prop/run.lua --cases 100 >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.prop $status $((status == 0)) 0
-    log=$logs/$cpu.sound.log # compares every operation, for each dtype and width, with the interpreter
+    log=$logs/$cpu.sound.log # compares every operation, for each dtype and three widths, with the interpreter
     NW_FEW_WIDTHS=1 timeout 1200 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/sound/run.lua ops >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
   done

@@ -84,8 +84,8 @@ local function add_threads(c, out)
 end
 
 -- Adds a line about latency if latency is the bottleneck. The line names only one loop, because dependence chains overlap, so the
--- sum of their latencies has no meaning. The loop is chosen among those that carry a chain. Each loop replaces the loop chosen
--- before if it takes at least 90 % of the cycles. If no loop carries a chain, a loop with a chain in an iteration is chosen.
+-- sum of their latencies has no meaning. The loop is chosen among those that carry a chain. A loop replaces the loop chosen before
+-- if it takes at least 90 % of the cycles of that loop. If no loop carries a chain, a loop with a chain in an iteration is chosen.
 local function add_latency(c, out)
   if c.bottleneck ~= "latency" then return end
   local at = {}

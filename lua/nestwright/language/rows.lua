@@ -51,7 +51,7 @@ function rows.definer(target, class, topic)
   return function(name, signature, doc, fn) rows.define(target, class, topic, name, signature, doc, fn) end
 end
 
--- These functions check their arguments in C, which is faster, because users call them in loops over elements.
+-- Users call these functions in loops over elements. So the functions check their arguments in C, which is faster.
 local QUICK = {get = true, set = true, getflat = true, setflat = true, fill_list = true}
 
 -- Adds a row of a class of the binding.

@@ -299,8 +299,9 @@ end
 local SIMULATED
 for n, r in ipairs(list) do if r.name == "simulated" then SIMULATED = n end end
 
---- Returns the time with which a model's score of a schedule starts. This time is the geometric mean of the predicted time and the
---- simulated time of the compiled code. values: the features of the schedule. seconds: the predicted time.
+--- Returns the expected time of a schedule in seconds, from which a model's score of the schedule starts. This time is the
+--- geometric mean of the predicted time and the simulated time of the compiled code. values: the features of the schedule. seconds:
+--- the predicted time.
 function features.expected(values, seconds) return seconds * 2 ^ (values[SIMULATED] / 2) end
 
 return features

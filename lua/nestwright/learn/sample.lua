@@ -187,7 +187,8 @@ local function save_now_and_then(run)
   end
 end
 
--- Draws schedules until there are enough entries. The entries of a file come first, in the order in which they were drawn.
+-- Draws further schedules, until there are enough entries or MOST_DRAWN is reached. If the sample comes from a file, take_up has
+-- already drawn the schedules in the file.
 local function gather(run)
   local from = run.sampler
   while not enough(run.m, run.o) and run.at < MOST_DRAWN * run.o.schedules do

@@ -100,7 +100,7 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local MOST_PARTS, MOST_READ = 100, 8 << 20 -- the largest numbers of divisions that are tried, and of parsed bytes
+local MOST_PARTS, MOST_READ = 100, 8 << 20 -- limits on the places at which the code is split, and on parsed bytes
 
 -- True if the host accepts the code. The host accepts an expression, or statements, or statements with an expression after them.
 -- This expression begins after a semicolon or at the start of a line.

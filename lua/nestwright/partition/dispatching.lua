@@ -1,5 +1,5 @@
 --- Makes the versions of a kernel that runs the best partition strategy for the sizes of each call. The sizes are divided into
---- boxes (decision.lua), and each box has a strategy.
+--- boxes, which are the leaves of a decision tree (decision.lua). Each leaf has a strategy.
 local core = require "nestwright.core"
 local decision = require "nestwright.partition.decision"
 local distribution = require "nestwright.partition.distribution"
@@ -7,11 +7,11 @@ local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
 local strategies = require "nestwright.partition.strategies"
 
-local WORTH = 0.005 -- the fraction of the total cost that a further leaf must save
+local WORTH = 0.005 -- a further leaf must save this fraction of the cost of the best single row
 local DEARER = 4 -- the factor between successive prices of code
 
--- Returns the figure to minimize, for each shape. For the objective `size`, all figures are 0, because the price of a leaf has the
--- bytes of code.
+-- Returns the figure to minimize, for each shape. For the objective `size`, all figures are 0, because the only cost is the price
+-- of a leaf, which is its bytes of code (see price).
 local function figures_of(c, row)
   local seconds, out = c.cost == "measured" and row.measured or row.predicted, {}
   for n in ipairs(c.sizes) do

@@ -196,7 +196,7 @@ local function assume(s, facts)
 end
 
 -- Adds a version of the schedule for sizes for which the facts hold, with the steps of f. If the facts can never hold, adds no
--- version. A kernel runs the first version whose facts hold.
+-- version. A call of the built function runs the first version whose facts hold.
 local function version(x, facts, shared, f)
   local s = x.schedule
   s:checkout(x.base)

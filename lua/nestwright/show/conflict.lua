@@ -1,6 +1,7 @@
---- Collects the data for the picture of a refused step. An instance is a stage at given values of its axes. A refusal has two
---- conflicting instances, source and sink; the source must run first. The picture shows them among neighbouring instances. It shows
---- the order in which the program visits the instances before the step, and the order after the step.
+--- Collects the data for the picture of a refused step. An instance is a stage at given values of its axes. A refusal can have two
+--- conflicting instances, source and sink; the source must run first. If only one instance is at fault, it is the sink. The picture
+--- shows them among neighbouring instances. It shows the order in which the program visits the instances before the step, and the
+--- order after the step.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local instances = require "nestwright.language.instances"

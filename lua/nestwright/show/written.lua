@@ -42,7 +42,8 @@ function written.times(ratio)
   return (format .. "x"):format(ratio)
 end
 
---- Shortens a text to at most `most` characters by omitting its middle. Invalid UTF-8 becomes a question mark.
+--- Shortens a text to at most `most` characters by omitting its middle. If the text is not valid UTF-8, each byte that is not
+--- ASCII becomes a question mark.
 function written.shortened(text, most)
   if not utf8.len(text) then text = text:gsub("[\128-\255]", "?") end
   local n = utf8.len(text)

@@ -9,8 +9,8 @@ local support = require "support"
 local N = nw.size("N", {min = 0})
 local kernels = lab.kernels(true)
 
--- Returns the first and the last size to test. The first is the least size that the way allows. The last is larger by one more than
--- three tiles.
+-- Returns the first and the last size to test. The first is the least size that the way allows. The last is the first plus three
+-- tiles plus one.
 local function sizes_of(kernel) return kernel.least, kernel.least + 3 * kernel.part.tile + 1 end
 
 local references = {}
