@@ -322,8 +322,8 @@ return function(nw)
     .. "nw.compare{{\"naive\", f}, {\"tiled\", g}} keeps the order in which they are written. base: the kernel that the others are "
     .. "compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples "
     .. "= {...}}. Two kernels are distinguishable if one was faster in more rounds than is likely by chance (sign test, "
-    .. "0.1 %), and by 3 % in the median round. With less than ten rounds, and for times measured elsewhere, the middle "
-    .. "halves of the times must not overlap. rounds: 40 by default. " .. conditions.SEE, compare)
+    .. "0.1 %), and by 3 % in the median round, in each half of the rounds too. With less than ten rounds, and for times measured "
+    .. "elsewhere, the middle halves of the times must not overlap. rounds: 40 by default. " .. conditions.SEE, compare)
 
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
     "Evaluates the definition element by element, without a schedule. This is slow, but the result is the reference for all other "

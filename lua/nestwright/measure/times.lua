@@ -98,25 +98,36 @@ local function chance(k, n)
   return 2 * tail / 2.0 ^ n
 end
 
--- True if two kernels that were measured in turn differ. The median of the ratios of their times must exceed EFFECT (or be less
--- than 1 / EFFECT), and one kernel must be faster in more rounds than is likely by chance (CHANCE). Ratios are used because a
--- change of the machine's speed changes both times of a round, but not their ratio.
-local function differs_in_turn(a, b)
-  local ratios, below, n = {}, 0, math.min(#a.samples, 1000)
-  for k = 1, n do
-    ratios[k] = a.samples[k] / b.samples[k]
-    if ratios[k] < 1 then below = below + 1 end
+-- Returns the median of the ratios of the times of rounds from..to, and the number of these rounds in which a was faster.
+local function ratio_of(a, b, from, to)
+  local ratios, below = {}, 0
+  for k = from, to do
+    local ratio = a.samples[k] / b.samples[k]
+    ratios[#ratios + 1] = ratio
+    if ratio < 1 then below = below + 1 end
   end
   table.sort(ratios)
-  local middle = ratios[(n + 1) // 2]
-  local most = middle < 1 and below or n - below
-  return math.max(middle, 1 / middle) > EFFECT and chance(most, n) <= CHANCE
+  return ratios[(#ratios + 1) // 2], below
+end
+
+-- True if two kernels that were measured in turn differ. The median of the ratios of their times must exceed EFFECT (or be less
+-- than 1 / EFFECT), in the same direction in all rounds together, in the first half of them and in the second half. One kernel
+-- must be faster in more rounds than is likely by chance (CHANCE). Ratios are used because a change of the machine's speed changes
+-- both times of a round, but not their ratio. The halves are tested because other work can disturb one kernel more than the other
+-- for some time, so rounds that follow each other are not independent.
+local function differs_in_turn(a, b)
+  local n = math.min(#a.samples, 1000)
+  local middle, below = ratio_of(a, b, 1, n)
+  local first, second = ratio_of(a, b, 1, n // 2), ratio_of(a, b, n // 2 + 1, n)
+  local faster = math.max(middle, first, second) < 1 / EFFECT
+  local slower = math.min(middle, first, second) > EFFECT
+  return (faster or slower) and chance(faster and below or n - below, n) <= CHANCE
 end
 
 --- True if two records are distinguishable. If they were measured in turn for at least ten rounds, this means that the median of
---- the ratios differs from 1 by more than 3 %, and that chance alone gives such a result for equal kernels in at most one of 1,000
---- comparisons (sign test). Otherwise, it means that the middle halves of their times do not overlap. Returns nil if one of the
---- middle halves is unknown, or if other work disturbed one of the measurements.
+--- the ratios differs from 1 by more than 3 %, also in each half of the rounds, and that chance alone gives such a result for equal
+--- kernels in at most one of 1,000 comparisons (sign test). Otherwise, it means that the middle halves of their times do not
+--- overlap. Returns nil if one of the middle halves is unknown, or if other work disturbed one of the measurements.
 function times.distinguishable(a, b)
   if a.disturbed or b.disturbed then return nil end
   if a.turns and a.turns == b.turns and #a.samples == #b.samples and #a.samples >= ROUNDS then return differs_in_turn(a, b) end

@@ -93,6 +93,9 @@ describe("nw.timings", function()
     assert.is_true(told(fast, slow, {}))
     assert.is_false(told(slow, mixed, {})) -- faster in 80 % of the rounds
     assert.is_false(told(slow, close, {})) -- by 1 %
+    local disturbed = {samples = {}}
+    for n = 1, 40 do slow.samples[n], disturbed.samples[n] = 1, n <= 20 and 1.06 or n % 10 == 0 and 0.99 or 1.02 end
+    assert.is_false(told(slow, disturbed, {})) -- by over 3 % only in the first half of the rounds
   end)
 
   it("keep the order of pairs of a name and a value", function()
