@@ -16,7 +16,7 @@ const char *nw_file_reason(int error) {
   case EROFS: return "the file system is read-only";
   case EACCES: return "permission denied";
   case EISDIR: return "it is a directory";
-  case EINVAL: return "it is not a file, pipe or device"; // for example a socket or a disk
+  case EINVAL: return "it is not a file, pipe or character device"; // for example a socket, or a disk
   case ELOOP: return "it is a symbolic link that refers to itself or must not be followed";
   case ENXIO: return "no process reads from it";
   case EMFILE: return "this process has too many open files (ulimit -n)";

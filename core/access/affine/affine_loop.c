@@ -123,16 +123,19 @@ static bool is_even(const nw_bounds *b, int64_t block, int64_t plus) {
   return b->n == 1 && !b->at[0].form.n && b->at[0].div == 1 && (b->at[0].form.rest + plus) % block == 0;
 }
 
-// Finds a bound of the position inside a block. The number of the block is in slot `outer`. Returns false if the bound
-// has too many forms.
-static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, bool begin, nw_bounds *out) {
+// Finds a bound of the position inside a block of the loop `of`. The number of the block is in slot `outer`. Returns
+// false with a diagnostic if the bound has too many forms.
+static bool in_block(nw_maker *m, const wanted *of, const nw_bounds *b, int64_t block, int outer, bool begin,
+                     nw_bounds *out) {
   *out = (nw_bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
   if (is_even(b, block, begin ? 0 : 1)) return true;
   nw_form slot = nw_form_slot(m->s.arena, outer);
   for (int i = 0; i < b->n; i++) {
     const nw_affine_bound *x = &b->at[i];
     nw_form f = nw_form_sum(m->s.arena, &x->form, -x->div * block, &slot, 0);
-    if (out->n == NW_MOST_BOUNDS) return false;
+    if (out->n == NW_MOST_BOUNDS)
+      return nw_fail(m->s.ctx, NW_ELIMIT, NULL, "a bound of %s is the minimum or maximum of more than %d expressions",
+                     of->from->stmt->loop.var->name, NW_MOST_BOUNDS);
     out->at[out->n++] = (nw_affine_bound){f, x->div};
   }
   return true;
@@ -160,7 +163,8 @@ static bool make_loops(nw_maker *m, const wanted *x, int block, const nw_bounds 
   nw_affine_node *loop = new_loop(m, x, outer, &from, &until);
   nw_form slot = nw_form_slot(m->s.arena, outer);
   base = nw_form_sum(m->s.arena, &base, size, &slot, 0);
-  return in_block(m, begin, size, outer, true, &inner_from) && in_block(m, end, size, outer, false, &inner_until) &&
+  return in_block(m, x, begin, size, outer, true, &inner_from) &&
+         in_block(m, x, end, size, outer, false, &inner_until) &&
          make_loops(m, x, block + 1, &inner_from, &inner_until, base, loop) && nw_maker_add(m, to, loop);
 }
 
@@ -198,7 +202,8 @@ static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *
   return !*made || make_bounded(m, c, &from, &until, to);
 }
 
-// Makes a loop with a copy of the body for each case of `begin` and `extent`.
+// Makes a loop for each combination of a case of `begin` and a case of `extent`. Each of these loops has its own copy
+// of the body.
 static bool make_cases(nw_maker *m, const nw_nest *c, nw_affine_node *to) {
   nw_cases b, e;
   if (!nw_cases_of(&m->s, c->stmt->loop.begin, &b) || !nw_cases_of(&m->s, c->stmt->loop.extent, &e)) return false;
