@@ -49,7 +49,7 @@ end
 
 
 -- Returns the palette of both maps. Numbers of lines up to the number of ways are blue. Larger numbers, which exceed the capacity
--- of the set, are orange to red. Larger numbers are darker even without colour.
+-- of the set, are orange to red. Over the whole range, a larger number has a darker colour, also in a print without colour.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '%s'); set cbrange [0:%g]"):format(ways, FULL.colour, ways)

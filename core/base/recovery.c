@@ -99,7 +99,7 @@ void nw_broken_in_test(const char *what, const char *file, int line) {
   abort();
 }
 
-static _Thread_local int64_t countdown; // the next request that fails: 1 is the next request; 0: no request fails
+static _Thread_local int64_t countdown; // which request fails, counted from now: 1 is the next request; 0: none
 
 int64_t nw_refuse_memory(int64_t request) {
   int64_t was = countdown;

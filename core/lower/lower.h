@@ -6,9 +6,9 @@
 typedef enum nw_storage_kind {
   NW_STORE_PARAM, // an argument of the kernel
   NW_STORE_WORKSPACE, // allocated from a pool before the call of the kernel
-  NW_STORE_PER_THREAD, // one for each thread, allocated before the call of the kernel
+  NW_STORE_PER_THREAD, // a workspace for each thread, allocated before the call of the kernel
   NW_STORE_STACK, // constant size, on the stack
-  NW_STORE_GRID, // one for each block or thread of a GPU launch; its allocation stays in the tree
+  NW_STORE_GRID, // an array for each block or thread of a GPU launch; its allocation stays in the tree
   NW_STORE_KINDS
 } nw_storage_kind;
 
@@ -52,7 +52,7 @@ typedef struct nw_exec {
   // The same program for display, with workspaces allocated where they are used; holds a reference. Only nw_lower with
   // `until` NULL makes this program. Otherwise it is NULL.
   nw_program *shown;
-  int nstorage; // one for each buffer of p, in the same order
+  int nstorage; // number of storages: one for each buffer of p, in the same order
   nw_storage *storage;
   // Products of sizes that the program uses. The code assumes that index arithmetic does not overflow. So the caller
   // must check that none of these products overflows. Other index arithmetic then cannot overflow: sizes are limited,

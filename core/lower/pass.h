@@ -32,9 +32,10 @@ const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds); // returns
 // Returns `cond` without the conjuncts that always hold here. The result is NULL if no conjunct remains, and the
 // constant false if the condition never holds.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond);
-nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from); // with a new id and the step of `from`
+// Makes a statement with a new id and the step of `from`.
+nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from);
 nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // returns s inside a guard, or s if cond is NULL
-nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // returns the kid if there is only one
+nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // returns the child itself if there is only one
 typedef const nw_expr *(*nw_expr_fn)(void *env, const nw_expr *e);
 void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, but not those of its children
@@ -50,7 +51,7 @@ void nw_split_init(nw_program *p, int id); // moves the init of the block with t
 
 // ---- storage.c
 void nw_shape_temps(nw_program *p);
-nw_storage *nw_storage_table(const nw_program *p); // on the heap, one row for each buffer
+nw_storage *nw_storage_table(const nw_program *p); // returns a table on the heap, with one row for each buffer
 bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // true if each allocation has the kind in `table`
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 

@@ -43,8 +43,9 @@ static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   return LINE / (coef * each);
 }
 
-// Returns the offset, along the last dimension, of an element in each cache line of a row of n elements. If rows are
-// not aligned, the last offset is the offset of the row's last element.
+// Makes a loop over the cache lines of a row of n elements. Returns the offset, along the last dimension, of an element
+// in the line of the current iteration. If rows are not aligned, the offset in the last iteration is that of the row's
+// last element.
 static const nw_expr *along(lines *x, const nw_expr *n, int64_t per, bool aligned) {
   nw_pool *pool = x->p->pool;
   const nw_expr *step = nw_index(pool, per), *last = nw_sub(pool, n, nw_index(pool, 1));

@@ -48,7 +48,8 @@ typedef struct around {
   bool launch, parallel; // `launch`: true inside a launch; `parallel`: true inside a parallel loop
 } around;
 
-// Returns the context of the statements inside s, where `in` is the context of s. A launch is part of its own context.
+// Returns the context of the statements inside s, where `in` is the context of the statements inside the parent of s.
+// If s is a launch, the result is also the context of s itself.
 static around inside(const nw_program *p, const nw_stmt *s, around in) {
   in.launch |= in.grid && nw_is_launch(p, s);
   in.parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
@@ -90,8 +91,8 @@ static void rename_buffer(renaming *r, nw_stmt *s) {
   for (int i = 0; i < s->nkids; i++) rename_buffer(r, s->kid[i]);
 }
 
-// Gives allocations of a buffer that have different kinds of storage different buffers. `named` contains, for each old
-// buffer of the program and for each kind, the new buffer.
+// If the allocations of a buffer have different kinds of storage, replaces the buffer by one buffer for each kind. For
+// each buffer of the program and each kind, `named` has the buffer of this kind, or NULL if no allocation has it.
 static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[NW_STORE_KINDS]) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC && !NW_MUTATED(storage_by_name)) {

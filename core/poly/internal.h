@@ -148,7 +148,7 @@ typedef struct nw_dim {
   const char *name; // name of the variable
   int first, n; // first dimension of the variable; number of its dimensions, more than 1 for a fused loop
   const nw_expr *const *fused;
-  int few; // number of values if they are 0, 1, ... and their number is a small constant; otherwise 0
+  int few; // n if the values are 0, 1, ..., n - 1 for a small constant n; otherwise 0
 } nw_dim;
 typedef struct nw_space {
   nw_family *f;
@@ -269,8 +269,8 @@ typedef struct nw_model {
   nw_arena *arena;
   int nsites;
   nw_site **site; // in the order of the text
-  nw_uses *of; // the accesses of each buffer of p, and the sites sorted by their work: see index.c
-  nw_site **by_work;
+  nw_uses *of; // for each buffer of p: its accesses (index.c)
+  nw_site **by_work; // the sites, sorted by their work (index.c)
   nw_price price;
 } nw_model;
 void nw_model_drop(const nw_program *p); // frees the model of p, which is made again when needed
@@ -387,9 +387,10 @@ const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 
 // ---- partial.c: reductions that are computed in parts
 
-// True if the new block `is` combines partial results of the reduction of the old block `was`. Both blocks have the
-// same spatial variables and the same init. Sets *part to the block that computes the partial results. If `answer` is
-// not NULL, sets *answer to NW_HOLDS if the partial results together have every contribution once.
+// True if the new block `is` combines partial results of the reduction of the old block `was`. The caller ensures that
+// both blocks have the same spatial variables, and the same init if `is` has one. Sets *part to the block that computes
+// the partial results. If `answer` is not NULL, sets *answer to NW_HOLDS if the partial results together have every
+// contribution once.
 bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
                        const nw_stmt **part, nw_answer *answer);
 
@@ -453,7 +454,8 @@ nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
 nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *b);
-// Checks that every sum of floats keeps the order of its terms. The step must be judged by order.
+// Checks that every sum of floats keeps the order of its terms. The answer can be relied on only if the step is judged
+// by order, because only then do both programs have the same blocks.
 nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after);
 nw_answer nw_check_nesting(const nw_model *m); // checks the nesting of marked loops, and the requirements of each mark
 // before: the user's program before the step; may be NULL
@@ -462,7 +464,7 @@ nw_answer nw_check_together(const nw_model *m); // checks the assumptions of a m
 nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
-// `structure`: make only the checks that unsafe steps must also pass
+// `structure`: true if only those checks are made that unsafe steps must pass, too
 nw_answer nw_check_prefetches(const nw_model *m, bool structure);
 // `marks`: true if the step changes only marks; such a step may remove properties.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
@@ -481,7 +483,8 @@ typedef struct nw_launch {
   const nw_expr *extent[NW_GRID_DIMS]; // numbers of blocks and threads; NULL if no loop is bound to the dimension
 } nw_launch;
 nw_answer nw_check_grid(const nw_model *m);
-// Finds the extents of a launch, in which `path` ends. Returns false if an extent has no bound that is known at launch.
+// Finds the extents of a launch. The launch is the last statement of `path`. Returns false if an extent has no bound
+// that is known at launch.
 bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out);
 
 // ---- threads.c: conflicts between blocks and threads

@@ -15,7 +15,8 @@
 bool nw_judge(const nw_program *before, const nw_program *after);
 
 // True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same. False
-// if the order differs, or if isl cannot compare the orders. The step must be judged by order.
+// if the order differs, or if isl cannot compare the orders. The answer can be relied on only if the step is judged by
+// order, because only then do both programs have the same blocks.
 bool nw_judge_sums(const nw_program *before, const nw_program *after);
 
 // True if the result of a step in s:unsafe can be lowered and stored, its marks are nested correctly, and it keeps the

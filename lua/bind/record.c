@@ -122,7 +122,8 @@ static lua_State *new_state(lua_State *L) {
 // run_record(text, name): returns the value, or nil and the reason.
 static int f_run_record(lua_State *L) {
   size_t n;
-  nwl_is_string(L, 1, "text"); // NULs are allowed here, because the loader has a clearer error for compiled code
+  // A text with NULs is probably compiled code. The loader has a clearer error for that, so NULs are allowed here.
+  nwl_is_string(L, 1, "text");
   const char *text = lua_tolstring(L, 1, &n), *name = nwl_string(L, 2, "name");
   lua_settop(L, 2);
   lua_State *R = new_state(L);

@@ -21,8 +21,8 @@ static nw_answered ended(nw_asking *q, nw_answered a) {
   return a == NW_ANSWERED ? a : NW_FAILED;
 }
 
-// PLAIN accesses can be simulated, and WALKED accesses can be listed without simulation, in the time of one touch
-// (model.h).
+// The numbers of accesses that take as long as one touch (model.h): PLAIN if they are simulated, and WALKED if they are
+// only listed.
 enum { PLAIN = 4, WALKED = 16 };
 
 // ---- estimates

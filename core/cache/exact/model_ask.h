@@ -12,7 +12,9 @@ struct nw_cached {
   int64_t accesses, touched;
 };
 
-typedef enum nw_answered { NW_FAILED, NW_ANSWERED, NW_TOO_MANY } nw_answered; // NW_TOO_MANY leaves no diagnostic
+// NW_TOO_MANY means that the method does not apply, or would need too many touches or accesses. There is then no
+// diagnostic.
+typedef enum nw_answered { NW_FAILED, NW_ANSWERED, NW_TOO_MANY } nw_answered;
 
 typedef struct nw_asking {
   nw_ctx *ctx;

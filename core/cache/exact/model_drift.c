@@ -24,7 +24,7 @@ typedef struct drift {
   nw_folder *f;
   int64_t t; // number of steps made so far
   int64_t *cell; // for each site: the counts of one step
-  int64_t *dirty; // for each site: the number of lines that are in the sets after that step and that it wrote last
+  int64_t *dirty; // for each site: the number of lines in the sets after that step that the site wrote last
 } drift;
 
 static bool has_room_for_two(drift *d, int64_t *lines) {

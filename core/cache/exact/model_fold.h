@@ -32,8 +32,8 @@ typedef struct nw_fold_kind {
   // Builds the fold of all accesses in the folder, with lines relative to the origins. The caller sets the tally of the
   // fold. The folder does not change.
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
-  // Compares f with its state after the first fold that was applied to it. This fold must be x, at `origin`. True if f
-  // now has the same state, moved by `by`.
+  // The first fold that was applied to f must be x, at `origin`. Returns true if f now has the state that it had after
+  // this fold, moved by `by`.
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
   nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // returns x with its final state moved
   void (*drop)(const void *of, nw_fold *x);
@@ -67,7 +67,7 @@ typedef struct nw_lines_of { // the parameter of a folder that keeps all accesse
 } nw_lines_of;
 typedef struct nw_run_of_lines { // adjacent lines
   int64_t from, to;
-  const nw_pattern *pattern; // the sites that accessed the lines first
+  const nw_pattern *pattern; // the sites of the first accesses to the lines
   int phase; // position of line `from` in the pattern
   uint16_t region;
 } nw_run_of_lines;

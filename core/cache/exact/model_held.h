@@ -56,7 +56,7 @@ typedef struct nw_held {
   nw_held_row *row; // NULL if the sets are lists
   nw_held_list *list;
   nw_held_link *link;
-  uint32_t n, cap; // number of used and allocated places of lists
+  uint32_t n, cap; // numbers of used and of allocated places of lists
   nw_held_slot *slot;
   uint32_t slots, taken; // slots: number of slots minus 1, used as a mask; taken: number of slots used in this era
   int shift;
@@ -130,7 +130,7 @@ static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line,
   if (r->era != h->era) *r = (nw_held_row){.era = h->era}, nw_held_use(h, set);
   uint64_t place = full ? r->order >> h->last & 15 : r->held++;
   h->live += !full;
-  // In a row that is not full, the higher bits are unused.
+  // Drops the place in the bits from h->last on. In a full row, this is `place`. In other rows, these bits are unused.
   r->order = (r->order & ((UINT64_C(1) << h->last) - 1)) << 4 | place;
   r->mark[place] = (uint8_t)nw_held_mark(line);
   return nw_held_place(h, set, (unsigned)place);

@@ -35,8 +35,8 @@ void nw_making_grounds(nw_making *m);
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth); // returns the region of a reference
 void nw_making_number_regions(nw_making *m); // must be called after all references have regions
 // Finds the range of the offsets of a reference from its anchor (nw_anchor), in one iteration of the loop. `depth` is
-// the depth of the reference's statement. If `wide` is not 0, it is the width of a row in bytes, and offsets are taken
-// within a row.
+// the depth of the reference's statement. If `wide` is not 0, it is the width of a row in bytes. The offsets are then
+// offsets within a row: moves by whole rows do not count.
 void nw_making_reach(const nw_making *m, const nw_shape *loop, const nw_anchor *at, const nw_access_form *r, int depth,
                      int64_t wide, int64_t *lo, int64_t *hi);
 void nw_making_rivals(nw_making *m, nw_shape *loop); // must be called after all references in the loop are known

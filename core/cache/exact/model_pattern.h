@@ -1,5 +1,5 @@
-// A pattern is a repeating sequence of sites. They are the sites that access adjacent lines first, in the order of the
-// lines. For example, a loop that is unrolled four times may give a pattern of four sites. Private to the model.
+// A pattern is a repeating sequence of sites. For adjacent lines, it gives the site of the first access to each line.
+// For example, a loop that is unrolled four times may give a pattern of four sites. Private to the model.
 #pragma once
 #include "base/base.h"
 

@@ -31,7 +31,7 @@ static void join(const nw_making *m, nw_region_moves *x, const nw_linear *f, int
 }
 
 // Returns the first region on the ground that every loop moves by the same distance as the reference. If there is no
-// such region, makes a new region, or returns the first region if the ground already has MOST_REGIONS regions.
+// such region, makes a new one. If the ground already has MOST_REGIONS regions, returns the first of them instead.
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth) {
   int n = 0, first = 0;
   for (int i = 0; i < m->region.n; i++) {
@@ -179,7 +179,8 @@ void nw_making_rivals(nw_making *m, nw_shape *l) {
       if (!on_one_ground(m, l, a, b)) continue;
       nw_rivals r = rivals_of(m, l, a, b);
       l->rivals[l->nrivals++] = r;
-      // If one of the regions moves by a single byte, the distance between them in lines can change.
+      // If one of the two regions moves, even by a single byte, the distance between them in lines can change. So every
+      // position within a line matters.
       l->anchor[a].turns = l->anchor[b].turns = ~UINT64_C(0);
       l->drifts |= r.drift;
     }

@@ -74,7 +74,7 @@ void nw_run_drop(nw_run *e, nw_fold *x);
 
 int64_t nw_run_sets(const nw_run *e); // the number of sets of the level; 1 in an estimate, which ignores sets
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets);
-// Sets e->by to the number of lines by which each region moves in this number of iterations.
+// Sets e->by to the number of lines by which each region moves in `rounds` iterations.
 void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds);
 // Returns the fold of times * p iterations, beginning with `from`. `once` is the fold of the first p iterations.
 nw_fold *nw_run_repeat(nw_run *e, const nw_shape *l, nw_fold *once, int64_t times, int64_t from, int64_t p);
@@ -123,8 +123,8 @@ void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int6
 
 // ---- model_drift.c
 
-// The method of model_drift.c needs at least this number of steps. It is not tried if there are at least this number of
-// periods (nw_run_period).
+// The method of model_drift.c is tried only if the iterations consist of at least this number of steps, as defined
+// there, but of fewer than this number of periods (nw_run_period).
 enum { NW_DRIFT_STEPS = 16 };
 // Makes the fold of whole steps, beginning with iteration `from`, and sets *until to their end. Returns NULL if the
 // method does not apply to these iterations.

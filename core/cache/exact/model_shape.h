@@ -50,7 +50,7 @@ typedef struct nw_anchor {
 typedef struct nw_rivals { // two regions on the same ground, in a loop
   int a, b; // indices of their anchors
   bool drift; // true if an iteration moves the two regions by different numbers of bytes
-  nw_linear apart; // distance from a to b in bytes, as a function of the values of the enclosing loops
+  nw_linear apart; // address of a minus address of b, as a function of the values of the enclosing loops
   bool known; // true if the distance is constant
   int64_t wide; // bytes of a row (model_apart.c); 0 if there are no rows
   int64_t lo[2], hi[2]; // for a and for b: the range, within a row, of the references' offsets from the anchor
@@ -80,7 +80,7 @@ struct nw_shape {
   int64_t step; // 1 if the loop is not absolute
   int nbegin, nend;
   nw_bound *begin, *end;
-  int64_t lo, hi; // range of its values
+  int64_t lo, hi; // range of the values of the loop
   bool uniform; // true if an iteration moves all references of each region by the same number of bytes
   int nanchors;
   nw_anchor *anchor;
@@ -136,7 +136,7 @@ int nw_shape_phase(const nw_anchor *a, int byte);
 // loops inside it. Returns the number of these numbers. `key` must have room for nw_shape_key_room numbers.
 int nw_shape_key(const nw_shape *loop, const int64_t *val, int64_t *key);
 int nw_shape_key_room(const nw_shape *loop);
-// Computes *facts* about an iteration of the loop, which are numbers that classify the iterations. Each fact changes at
+// Computes *facts* about an iteration of the loop. Facts are numbers that classify the iterations. Each fact changes at
 // most once from the first iteration to the last. So if two iterations have the same facts, all iterations between them
 // have these facts, too. Returns true if all iterations with these facts run the same inner iterations.
 bool nw_shape_class(const nw_shape *loop, const int64_t *val, uint8_t *fact);

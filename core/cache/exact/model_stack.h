@@ -45,7 +45,7 @@ typedef struct nw_stack_last {
 typedef struct nw_stacked { // a summary; lines are relative to the origin of their region
   int nfirst, nlast, nturns, nleft, nlate;
   nw_stack_first *first; // in the order of their first requests
-  nw_stack_last *last; // set by set, each from the least recent line to the most recent
+  nw_stack_last *last; // set by set; in each set, from the least recent line to the most recent
   int *turn; // indices of the first lines that take another turn, in the order of the turns
   int *left; // indices of first lines that were evicted from sets that are not whole
   int *late; // indices of last lines that are late (model_stacked.c)
@@ -91,6 +91,6 @@ void nw_stack_stamp(nw_stack *k, uint32_t now); // lines that are entered later 
 // True if all lines of moving regions have the stamp `since` or a later stamp.
 bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since);
 void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds to lines[s] the number of lines that site s wrote last
-// Compares k with its content after the first summary that was applied to it. This summary must be s, at `origin`. True
-// if k now has the same content, with the lines of each region r moved by `by[r]`.
+// The first summary that was applied to k must be s, at `origin`. Returns true if k now has the content that it had
+// after this summary, with the lines of each region r moved by `by[r]`.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by);

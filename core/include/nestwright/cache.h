@@ -85,7 +85,8 @@ NW_API nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opt
                                int level, nw_raster_y y, int width, int height);
 NW_API void nw_raster_free(nw_raster *r);
 NW_API int64_t nw_raster_time(const nw_raster *r); // number of accesses
-NW_API int nw_raster_lanes(const nw_raster *r); // number of accessed tensors, in the order of their addresses
+NW_API int nw_raster_lanes(const nw_raster *r); // number of accessed tensors
+// Returns lane i. The lanes are numbered from 0, in the order of the addresses of their tensors.
 NW_API const nw_lane *nw_raster_lane(const nw_raster *r, int i);
 NW_API int64_t nw_raster_touched(const nw_raster *r,
                                  int column); // bytes of all distinct lines accessed up to the end of this column
@@ -112,12 +113,14 @@ NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 typedef struct nw_reuse nw_reuse;
 NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);
 NW_API void nw_reuse_free(nw_reuse *r);
-NW_API int nw_reuse_tensors(const nw_reuse *r); // in the order of their addresses
+NW_API int nw_reuse_tensors(const nw_reuse *r); // number of accessed tensors
+// Returns the name of tensor i. The tensors are numbered from 0, in the order of their addresses.
 NW_API const char *nw_reuse_tensor(const nw_reuse *r, int i);
 NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of requests for lines that were not requested before
-NW_API int nw_reuse_bins(const nw_reuse *r);
+NW_API int nw_reuse_bins(const nw_reuse *r); // number of bins of each histogram
 // Returns the least distance in the bin. The bin ends where the next bin begins.
 NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin);
+// Returns the number of requests for lines of tensor i whose distance is in the bin.
 NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
 
 // The functions below say how full the sets of a cache level are over time. Time is the number of accesses so far. Time

@@ -28,8 +28,8 @@ NW_API bool nw_dtype_is_signed(nw_dtype t); // floats and signed integers
 // Returns the dtype in which a binary operation on a and b is computed; see docs/language.md for the table.
 NW_API nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b);
 
-// Functions that make expressions fold constants and put integer operands in canonical order. They import operands from
-// other pools.
+// A function that makes an expression folds constants, and puts integer operands in canonical order. It imports
+// operands that are in other pools.
 
 NW_API nw_pool *nw_pool_new(nw_ctx *c);
 NW_API nw_pool *nw_pool_retain(nw_pool *p);

@@ -15,8 +15,8 @@ static uint64_t ticks(void) {
   return (uint64_t)hi << 32 | lo;
 }
 
-// Returns the ticks at the time *at. They are read several times, and the reading between the two closest times is used:
-// the others were interrupted.
+// Returns the ticks at the time *at. The counter is read several times, each time between two readings of the time. The
+// reading between the two closest times is used, because the others were interrupted.
 static double ticks_at(double *at) {
   double closest = INFINITY, count = 0;
   *at = 0;

@@ -58,8 +58,8 @@ typedef struct nw_calibration {
   int width; // index of the widest vectors that can be measured; -1 if there are none
   char *data; // NW_BENCH_BYTES bytes, page-aligned
   double hz; // clock frequency of this core
-  double look; // seconds to read the clock
-  double widest; // most instructions per cycle that the core dispatched in a run
+  double look; // seconds that a reading of the clock takes
+  double widest; // the greatest number of instructions per cycle that the core dispatched
   double accepted; // the value of `widest` when the first of the accepted values was found
   bool shared; // true if another thread used the core all the time
   bool disturbed; // true if other work disturbed a loop that was measured since the last figure

@@ -71,9 +71,9 @@ static double branch_miss(nw_calibration *k) {
   return more(k, branch_random, &random, branch_steady, &random, 0.5);
 }
 
-// Returns the additional cycles of a load whose page offset is that of an earlier store. Some processors compare a hash of
-// the address instead of the page offset, and the hashes of a few pairs of pages are equal by chance. So the result is
-// the minimum over several pairs of pages.
+// Returns the additional cycles of a load whose page offset is that of an earlier store. Some processors compare a hash
+// of the address instead of the page offset, and the hashes of a few pairs of pages are equal by chance. So the result
+// is the minimum over several pairs of pages.
 static double alias(nw_calibration *k) {
   double least = INFINITY;
   for (int page = 0; page < 6; page++) {
@@ -101,7 +101,7 @@ static void measure_foretold(nw_calibration *k) {
     last = cost;
   }
   *trips = 0;
-  // The prediction depends on the branches that the processor has seen before, so the figure has an interval.
+  // The prediction depends on the branches that the processor has seen before. Therefore the share in nw_bounds is 1.
   nw_bounds bounds = {4, 1024, true, 1};
   nw_found(k, bounds, found > 0 ? found : 1024, "foretold");
 }
@@ -132,8 +132,8 @@ static void measure_crossing(nw_calibration *k) {
   nw_found(k, bounds, crossing(k, wide ? page_crossing_zmm : page_crossing_ymm, load), "page_crossing");
 }
 
-// Measures gathers and scatters. Each lane uses a different line, and all lines are in the first level of cache. No lane
-// uses the first line, because it contains the indices, and a scatter must not change them.
+// Measures gathers and scatters. Each lane uses a different line, and all lines are in the first level of cache. No
+// lane uses the first line, because it contains the indices, and a scatter must not change them.
 static void measure_gather(nw_calibration *k) {
   int lanes = k->width == 3 ? 16 : 8;
   for (int i = 0; i < lanes; i++) ((int32_t *)(void *)k->data)[i] = 16 * (i + 1);

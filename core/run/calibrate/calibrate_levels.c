@@ -91,7 +91,9 @@ static bool measure_latencies(nw_calibration *k, char *base, int64_t room) {
     if (last) {
       int64_t most = m->cache[i].bytes < room ? m->cache[i].bytes : room;
       int64_t held = effective(k, base, bytes, most, cycles + idle - first, memory + idle - first);
-      nw_bounds bounds = {1, 1e15, true, 1}; // a size that is tried is twice the previous one, so the interval is wide
+      // The sizes that are tried are a factor of two apart, so the true size may be up to twice the result.
+      // Therefore the share in nw_bounds is 1.
+      nw_bounds bounds = {1, 1e15, true, 1};
       nw_found(k, bounds, (double)(held * 2 > most ? m->cache[i].bytes : held), "caches[%d].effective_bytes", i + 1);
     }
   }
@@ -125,7 +127,7 @@ static double back_per_cycle(double read, double written) {
   return back > 0 ? 1 / back : INFINITY;
 }
 
-#define MOST_PER_CYCLE 260 // bytes of two loads and two stores of the widest vectors
+#define MOST_PER_CYCLE 260 // slightly more than the bytes of two loads and two stores of the widest vectors
 
 static void measure_rates(nw_calibration *k, int level, bool last, char *base, int64_t bytes) {
   nw_bounds bounds = last ? NW_SHARED_RATE(0.2, 130) : NW_RATE(0.5, level == 1 ? MOST_PER_CYCLE : 130);
@@ -139,7 +141,7 @@ static void measure_rates(nw_calibration *k, int level, bool last, char *base, i
 
 typedef struct columns { // an array that is accessed by columns of lines
   char *base;
-  int64_t bytes, step, column; // step: bytes from row to row
+  int64_t bytes, step, column; // `step`: bytes of a row; `column`: byte in the row at which the next column begins
 } columns;
 
 #define COLUMNS(name, access, after)                                                                                   \
@@ -190,7 +192,7 @@ static bool measure_levels(nw_calibration *k) {
     int64_t bytes = last ? 4 * m->cache[i - 1].bytes : m->cache[i].bytes / 2;
     char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 5 * PAGE, true);
     if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is not enough memory to measure the caches"), false;
-    memset(base, 0, (size_t)bytes + 5 * PAGE); // the system maps all pages that were never written to one page of zeros
+    memset(base, 0, (size_t)bytes + 5 * PAGE); // pages that were never written all share one page of zeros
     char *page = base + -(uintptr_t)base % PAGE;
     measure_rates(k, i + 1, last, page, bytes);
     if (i > 0) measure_columns(k, i + 1, last, page, bytes);

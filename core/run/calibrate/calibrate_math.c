@@ -32,9 +32,9 @@ static double cycles_at(nw_calibration *k, const call *of, size_t shift) {
   return nw_cycles_of(k, calls, c);
 }
 
-// Returns the cycles of a call. Some functions take more than twice as long if their tables have the page offsets of the
-// data or of the stack frame. These offsets differ between two runs of this program, so several are tried, and the
-// fastest call is used.
+// Returns the cycles of a call. Some functions take more than twice as long if their tables have the page offsets of
+// the data or of the stack frame. These offsets differ between two runs of this program. So several offsets are tried,
+// and the fastest call is used.
 static double cycles_of_call(nw_calibration *k, const call *c) {
   double least = INFINITY;
   for (size_t shift = 0; shift < 4096; shift += 1088) least = fmin(least, cycles_at(k, c, shift));

@@ -66,8 +66,8 @@ static void measure_forwarding(nw_calibration *k) {
   nw_found(k, NW_CYCLES(0.5, 200), nw_cycles_of(k, wide ? masked_zmm : masked_ymm, k->data) / 24, "forward_masked");
 }
 
-// Returns the cycles of an iteration of a loop that misses the caches. The lines are flushed before each loop, because
-// each loop brings some of them into the caches.
+// Returns the cycles of an iteration of a loop whose loads miss the caches. The lines are flushed before each loop,
+// because each loop brings some of them into the caches.
 static double cycles_of_misses(nw_calibration *k, nw_bench_loop loop, misses *m) {
   nw_flush(m->base, (size_t)MEMORY);
   return nw_cycles_of(k, loop, m);

@@ -141,8 +141,8 @@ static heard hear_reply(nw_ctx *c, int fd, nw_wire_reply *r, double until) {
 
 // ---- starting
 
-// True if the worker has ended. Waits up to `patience` seconds for its end, because the status of a worker that is
-// killed at once does not show why it closed the connection.
+// True if the worker has ended. Waits up to `patience` seconds for its end. If the caller kills a worker that is about
+// to end by itself, the status of the worker does not show why it closed the connection.
 static bool is_gone(const nw_worker *w, double patience) {
   siginfo_t info = {0};
   for (double until = nw_now() + patience;; usleep(2000)) {

@@ -81,7 +81,7 @@ typedef enum nw_wire_outcome {
 typedef struct nw_wire_reply {
   int32_t outcome; // nw_wire_outcome
   int32_t signal; // the signal, if the outcome is a crash
-  int32_t segment; // the segment that contains the bad address, with its guard pages, or -1
+  int32_t segment; // the segment with the bad address in its data or guard pages; -1 if there is none
   int32_t reserved;
   int64_t at; // bytes from the start of that segment
   char text[232]; // the reason of a failure, such as the message of the dynamic loader

@@ -68,8 +68,9 @@ local function price(s, o)
   return nil, c.message
 end
 
--- Returns the point {trace, measured, predicted, cost, schedule} of an entry of the sample (sample.lua). The point is made at the
--- first use. If the model cannot predict the entry's time, the point has the reason instead.
+-- Returns the point {trace, predicted, cost, schedule} of an entry of the sample (sample.lua). points_of adds the measured times.
+-- The point is made at the first use. If the model cannot predict the entry's time, the point has the field `why`, which is the
+-- reason, instead of `cost` and `predicted`.
 local function point_of(o, entry)
   local known = o.points[entry]
   if known then return known end

@@ -128,8 +128,8 @@ local function entry_of(run, k, field, tail, shared, ...)
   return new_entry(run, k, field, ...)
 end
 
--- Applies a strategy that computes only whole tiles. Returns the case of its version, as strategies.apply does. Returns nil if the
--- strategy is refused or makes several versions.
+-- Applies a strategy that computes only whole tiles. Returns the only case {version, facts, pieces} that strategies.apply makes.
+-- Returns nil if the strategy is refused or makes several cases.
 local function beyond(run, kernels, strategy)
   local s = run.schedule
   s:checkout(run.base)
@@ -234,9 +234,9 @@ end
 
 --- Measures kernels on a loop whose extent is a symbolic size. Returns copies of the kernels with more fields. `seconds` has
 --- the times {first (of a single tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)}.
---- `seconds_inside` has the same times for tiles inside of the loops that o.around makes. `disturbed` is true if other work
---- disturbed one of these times. `seconds_pad` and `seconds_predicate` have the times of the strategies in which the last tile goes
---- beyond the end. `unsafe` is true if a step was not judged.
+--- `seconds_inside` has the times {first, more} of tiles inside of the loops that o.around makes. `seconds_pad` and
+--- `seconds_predicate` have the times {first, more} of the strategies in which the last tile goes beyond the end. `disturbed` is
+--- true if other work disturbed one of these times. `unsafe` is true if a step was not judged.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()

@@ -107,8 +107,8 @@ local function without(list, kernel)
   return out, rows
 end
 
--- Compares the lists whose number of iterations has this residue modulo the rows of `main`. Returns the list that is best in
--- combination with many tiles of `main`, and the seconds per iteration of this combination.
+-- Adds many tiles of `main` to each list whose number of iterations has this residue modulo the rows of `main`. Returns the best of
+-- the resulting lists, and its seconds per iteration.
 local function best_rest(lists, main, residue)
   local n, best, least = main.rows, nil, math.huge
   for rounds = residue, 3 * n - 1, n do
