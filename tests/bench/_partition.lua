@@ -32,7 +32,7 @@ function partition.strided_gemm(M, N, K)
   return s
 end
 
--- For each number of rows of a tile: its number of adjacent vectors. A tile then has 16 to 28 vectors of sums.
+-- WIDTH[rows] is the number of adjacent vectors in each row of a tile. A tile then has 16 to 30 vectors of sums.
 local WIDTH = {16, 8, 8, 6, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2}
 
 -- Moves the loop over k outside the tile, so that the sums stay in registers.
@@ -62,16 +62,16 @@ end
 
 function partition.gemm_kernels() return kernels_of(WIDTH) end
 
---- Returns the kernels of libxsmm for the same numbers of rows and one vector of columns. The list is empty if this build has
---- no libxsmm.
+--- Returns kernels of libxsmm whose tiles have the same numbers of rows, and one vector of columns. The list is empty if this build
+--- has no libxsmm.
 function partition.xsmm_kernels()
   local list = {}
   for rows = 1, nw.xsmm.available() and #WIDTH or 0 do list[rows] = nw.xsmm.kernel {rows = rows, columns = "v"} end
   return list
 end
 
---- Makes a loop over pairs of vectors of columns outermost. Then the elements of B that a tile reads are still in a cache for the
---- next tile.
+--- Makes the loop over pairs of vectors of columns the outermost loop. The elements of B that a tile reads are then still in a
+--- cache when the next tile reads them.
 function partition.gemm_around(s)
   s:split("j", 2)
   s:reorder("j_o", "i", "j_i")
@@ -129,8 +129,8 @@ local COLD_WIDTH = {4, 4, 4, 6, 4, 4, 4}
 
 function partition.cold_kernels() return kernels_of(COLD_WIDTH) end
 
---- Makes a loop over groups of four vectors of columns outermost. These columns of B stay in the second-level cache while the tiles
---- of all rows are computed.
+--- Makes the loop over groups of four vectors of columns the outermost loop. These columns of B stay in the second-level cache
+--- while the tiles of all rows are computed.
 function partition.cold_around(s)
   s:split("j", 4)
   s:reorder("j_o", "i", "j_i")

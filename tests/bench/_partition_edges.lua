@@ -1,5 +1,6 @@
---- Makes convolutions in which partition separates the iterations at the edges, so that the input needs no padding. One kernel
---- serves all sizes of at least a few tiles. Only public primitives are used.
+--- Makes convolutions in which partition separates the iterations at the edges, so that the input needs no padding. A kernel for
+--- all sizes has two versions: the partitioned version for sizes of at least one or two tiles, and the naive version for smaller
+--- sizes. Only public primitives are used.
 local nw = require "nestwright"
 
 local edges = {}
@@ -11,8 +12,8 @@ local function stands_in(loops, loop)
   return false
 end
 
--- In the nest that contains `loop`, returns the loop that had this name before loops were cut into pieces. Returns nil if the piece
--- is empty, so that this loop does not exist.
+-- In the nest that contains `loop`, returns the loop `name`. If the nest is a piece of a loop that was cut, the name of this loop
+-- has a prefix, as in "post/t". Returns nil if the piece is empty, so that the loop does not exist.
 local function beside(s, loop, name)
   for _, stage in ipairs(s:stages()) do
     local loops = stage:loops()
@@ -36,8 +37,8 @@ local function direct(n, taps)
   end, "C"))
 end
 
--- Splits the outputs into tiles. The last tile begins earlier, so that it has the full size. Taps t and t + 16 of neighbouring
--- vectors of outputs read the same vector, so one load is sufficient for both taps.
+-- Splits the outputs into tiles. The last tile begins earlier, so that it has the full size. For tap t, a vector of outputs reads
+-- the same vector of inputs as the next vector of outputs for tap t + 16, so one load is sufficient for both.
 local function tile_outputs(s, loop)
   local outer, inner = s:split(loop, {factor = TILE, tail = "shift"})
   local block, lane = s:split(inner, LANES)
@@ -69,8 +70,8 @@ function edges.conv1d(n, taps)
   return s
 end
 
--- Returns two kernels. The first consists of the current version, for sizes that satisfy its assumption, and of the version
--- `before` for all other sizes. The second consists of the version `before` only.
+-- Returns two kernels. The first has the current version, for sizes that satisfy its assumptions, and the version `before`, for all
+-- other sizes. The second has only the version `before`.
 local function kernels(s, before)
   local f = s:build {threads = 1, versions = {s:version(), before}}
   s:checkout(before)

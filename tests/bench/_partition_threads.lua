@@ -6,7 +6,7 @@ local partition = require "_partition"
 local strategies = require "nestwright.partition.strategies"
 
 local ROWS, THREADS = {9, 15, 33, 63, 100, 127, 257}, 2
-local WIDTH = {[8] = 2, [4] = 4, [2] = 8, [1] = 16} -- maps the rows of a tile to its number of vectors
+local WIDTH = {[8] = 2, [4] = 4, [2] = 8, [1] = 16} -- maps the rows of a tile to the number of vectors in a row
 
 -- {name, way in which threads run the pieces, whether the pieces share their outer loops, number of threads}
 local WAYS = {

@@ -101,12 +101,12 @@ end
 
 -- ---------------------------------------------------------------- goals
 
--- The weights of primitives that are drawn more often, because they are seldom applicable.
+-- The weights of primitives that get more goals, because they are seldom applicable. All other primitives have the weight 1.
 local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6, fission = 2,
-  compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, merge = 1, rfactor = 2,
-  store_at = 6, skew = 4, unmark = 1, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
+  compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
+  store_at = 6, skew = 4, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
   reorder_stmts = 3, compute_at = 2, cache_read = 2, transform_layout = 4, reorder_storage = 3, storage_align = 3,
-  reorder = 2, tile = 9, pragma = 5, unroll = 6, join = 1}
+  reorder = 2, tile = 9, pragma = 5, unroll = 6}
 local LEAST = 4 -- the least number of goals of each primitive in one pass through all goals
 
 -- The ranks of primitives: a primitive of a higher rank is tried later. Primitives that divide a block or mark a loop come after

@@ -193,7 +193,7 @@ function support.golden(file, text)
   assert(text == golden, ("%s differs from the new text:\n%s"):format(path, text))
 end
 
---- Returns a matrix product, its tensors and its axis.
+--- Returns the schedule of the matrix product C = A B, and the tensors C, A and B.
 function support.gemm(m, n, k)
   local nw = require "nestwright"
   n, k = n or m, k or m

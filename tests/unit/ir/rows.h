@@ -16,7 +16,7 @@ typedef struct drawing {
   const char *what; // the row and the dtype, in words
 } drawing;
 
-// Calls draw(w, env) for this many trees, and returns the sum. New pools are made after every `a_pool` trees.
+// Calls draw(w, env) `trees` times, and returns the sum of the results. Makes new pools after every `a_pool` trees.
 static inline long draw_trees(workshop *w, long trees, long a_pool, long (*draw)(workshop *w, void *env), void *env) {
   long done = 0;
   for (long n = 0; n < trees; n++) {

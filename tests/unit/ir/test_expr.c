@@ -310,7 +310,7 @@ static void symbols_follow_imports(void **state) {
   assert_int_equal(count, 0);
 }
 
-// Once, the hash kept only its low bits, and interning became quadratic. All tests of correctness still passed.
+// An earlier hash kept only its low bits, and interning became quadratic. All tests of correctness still passed.
 static void interning_is_fast(void **state) {
   nw_pool *p = ((env *)*state)->p;
   struct timespec a, b;

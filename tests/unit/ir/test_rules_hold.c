@@ -200,7 +200,8 @@ static void name_check(const check *c, char *out, size_t room) {
   snprintf(out, room, "rule %s for %s%s", rows[c->row].from, c->r.index ? "index " : "", nw_dtype_name(c->r.t));
 }
 
-// Evaluates all sides for this many draws: the folded side always, and the replacement if the row applies to the dtype.
+// For each draw of the letters, compares the value of the pattern with the value of the folded side. If the row applies
+// to the dtype, also compares it with the value of the replacement.
 static void compare_sides(check *c, const nw_expr *from, const nw_expr *to, const letters *l) {
   const nw_expr *folded = nw_import(c->w->folded, from);
   char what[128];

@@ -68,8 +68,8 @@ static inline void accepts(env *e, const char *before, const char *after, char q
   nw_program_release(b);
 }
 
-// Checks that the step is refused with this kind, and that the reason contains `why`. Returns the refusal, which is
-// valid until nw_clear.
+// Checks that the step is refused, that the refusal has this kind, and that its reason contains `why`. Returns the
+// refusal, which is valid until nw_clear.
 static inline const nw_refusal *refuses(env *e, const char *before, const char *after, nw_refusal_kind kind,
                                         const char *why) {
   nw_clear(e->c);

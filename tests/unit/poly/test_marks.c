@@ -15,7 +15,8 @@ static char *gemm(const char *i, const char *j, const char *k_o, const char *k_i
   return nw_str_take(&s);
 }
 
-// Marks the loops of a GEMM. The step must be refused with this message. If `message` is NULL, it must be accepted.
+// Marks the loops of a GEMM. If `message` is NULL, the step must be accepted. Otherwise it must be refused with
+// `message`.
 static void tries(void **state, const char *i, const char *j, const char *k_o, const char *k_i, const char *message,
                   nw_refusal_kind kind) {
   char *before = gemm("", "", "", ""), *after = gemm(i, j, k_o, k_i);

@@ -38,7 +38,8 @@ static void skewed_tiles(void **state) {
   accepts(*state, skewed, heat, 'o');
 }
 
-// LINE is a sweep over a line in place. It can be written only as text, because its elements are overwritten.
+// LINE sets all elements of X to 1. Each test adds a sweep that overwrites elements of X. A compute cannot express such
+// a sweep, so these programs can be written only as text.
 #define LINE "program line\noutput X: f32[64]\nfor z in 0..64:\n  block Z of Z (i = z in 0..64):\n    X[i] = 1.0\n"
 static const char shift_up[] = LINE "for i in 1..63:\n  block X of X (i = i in 1..63):\n    X[i] = X[i + 1]\n";
 
@@ -159,9 +160,10 @@ static void fused(void **state) {
 #define TILES(e, where, body)                                                                                          \
   MAT "for f_o in 0..(N*M + 3) // 4:\n  for f_i in 0..4:\n    block B of B (i = (" e ") // M in 0..N, j = (" e         \
       ") % M in 0..M) where " where ":\n      " body
-  accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm'); // the pieces form f of `one`
+  // 4*f_o + f_i takes the same values as f, in the same order.
+  accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm');
   accepts(*state, naive, TILES("4*f_o - f_i + 3", "4*f_o - f_i + 3 < N*M", MAT_BODY), 'o');
-  // The following programs leave out or repeat some values of f, or use the digits of f in a box of another shape.
+  // The following programs leave out or repeat some values of f. The last of them divides f by N instead of M.
   refuses(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M - 1", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("3*f_o + f_i", "3*f_o + f_i < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("4*f_o + f_i + 1", "4*f_o + f_i + 1 < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
@@ -282,8 +284,8 @@ static void a_contribution_lost(void **state) {
           NW_REFUSE_VALUE, "all its contributions");
 }
 
-// A sum over an empty axis is its init. The guard of the block does not matter, because the loops do not run. But a
-// guard around the block also prevents the init.
+// A sum over an empty axis is its init. The init runs although the loops over the axis have no iterations. A `where` of
+// the block does not prevent the init, but an `if` around the block does.
 static void reduction_over_nothing(void **state) {
 #define EMPTY "program e\nsize K >= 0\ninput A: f32[8, K]\noutput R: f32[8]\n"
 #define EMPTY_BODY "  init R[i] = 0.0\n        R[i] += A[i, k]\n"

@@ -1,4 +1,5 @@
-// Stores can become streaming stores only if the processor has such stores. The step may change nothing else.
+// Tests streaming stores, prefetches, and properties of loops. A store can become a streaming store only if the
+// processor has such a store.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
