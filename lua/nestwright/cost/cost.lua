@@ -8,7 +8,7 @@ local missed = require "nestwright.cost.missed"
 local report = require "nestwright.show.report"
 local rows = require "nestwright.language.rows"
 local target = require "nestwright.language.target"
-local text = require "nestwright.cost.cost_text"
+local text = later "nestwright.cost.cost_text"
 
 local cost = {}
 

@@ -2,7 +2,7 @@
 local cost = require "nestwright.cost.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
-local text = require "nestwright.cost.cost_text"
+local text = later "nestwright.cost.cost_text"
 local written = require "nestwright.show.written"
 
 local shown = {}

@@ -4,7 +4,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local merge = require "nestwright.cost.machine_merge"
 local rows = require "nestwright.language.rows"
-local text = require "nestwright.cost.machine_text"
+local text = later "nestwright.cost.machine_text"
 
 local machine = {}
 

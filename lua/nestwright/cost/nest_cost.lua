@@ -6,7 +6,7 @@ local machine = require "nestwright.cost.machine"
 local rates = require "nestwright.cost.rates"
 local report = require "nestwright.show.report"
 local rows = require "nestwright.language.rows"
-local text = require "nestwright.cost.cost_text"
+local text = later "nestwright.cost.cost_text"
 
 local nest_cost = {}
 

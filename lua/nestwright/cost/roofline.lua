@@ -3,7 +3,7 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
-local model = require "nestwright.cost.roofline_model"
+local model = later "nestwright.cost.roofline_model"
 local roofs = require "nestwright.measure.roofs"
 local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"

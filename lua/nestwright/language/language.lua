@@ -1,6 +1,6 @@
 --- Defines the language: placeholders, axes, computes, reductions, scans and sizes. A function that also exists in TVM's tensor
 --- expressions has the same name and meaning as in TVM.
-local comparisons = require "nestwright.language.comparisons"
+local comparisons = later "nestwright.language.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"

@@ -1,7 +1,7 @@
 --- Checks the options of pictures of iteration spaces, and collects their data.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
-local instances = require "nestwright.language.instances"
+local instances = later "nestwright.language.instances"
 local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
 local steps = require "nestwright.language.steps"

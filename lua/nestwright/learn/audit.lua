@@ -4,7 +4,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
 local rows = require "nestwright.language.rows"
-local sample = require "nestwright.learn.sample"
+local sample = later "nestwright.learn.sample"
 local statistics = require "nestwright.measure.statistics"
 local written = require "nestwright.show.written"
 

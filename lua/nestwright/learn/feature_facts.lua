@@ -1,7 +1,7 @@
 --- Computes facts about a lowered program, from which features.lua computes the features. The facts are sums over the statements,
 --- weighted by executions, and a description of how each access moves through memory.
 local core = require "nestwright.core"
-local emitted = require "nestwright.measure.emitted"
+local emitted = later "nestwright.measure.emitted"
 local lowered = require "nestwright.cost.lowered"
 
 local facts = {}

@@ -1,7 +1,7 @@
 --- Defines the features of a schedule for a learned model. Each row defines one number and its unit. Most features are rates per
 --- predicted cycle. They show the parts of a prediction, so a model can learn which parts are often wrong. All features have the
 --- same meaning for every computation. Some features come from the compiled code, which the cost model does not use.
-local facts = require "nestwright.learn.feature_facts"
+local facts = later "nestwright.learn.feature_facts"
 local lowered = require "nestwright.cost.lowered"
 
 local features = {}

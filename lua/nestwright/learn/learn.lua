@@ -9,7 +9,7 @@ local json = require "nestwright.show.json"
 local rng = require "nestwright.measure.rng"
 local rows = require "nestwright.language.rows"
 local statistics = require "nestwright.measure.statistics"
-local trees = require "nestwright.learn.trees"
+local trees = later "nestwright.learn.trees"
 
 local learn = {}
 

@@ -3,7 +3,7 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
-local sampler = require "nestwright.learn.sampler"
+local sampler = later "nestwright.learn.sampler"
 local statistics = require "nestwright.measure.statistics"
 local times = require "nestwright.measure.times"
 

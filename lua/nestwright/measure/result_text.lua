@@ -1,6 +1,6 @@
 --- Reads and writes rows of results as CSV and JSON.
 local json = require "nestwright.show.json"
-local points = require "nestwright.measure.points"
+local points = later "nestwright.measure.points"
 local written = require "nestwright.show.written"
 
 local result_text = {}

@@ -2,7 +2,7 @@
 --- contents is refused.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
-local points = require "nestwright.measure.points"
+local points = later "nestwright.measure.points"
 local result_text = require "nestwright.measure.result_text"
 
 local kinds, raw, text_of, typed = result_text.kinds, result_text.raw, result_text.text_of, result_text.typed

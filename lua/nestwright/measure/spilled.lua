@@ -1,7 +1,7 @@
 --- Counts the register spills of compiled code, which LLVM marks with comments.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
-local emitted = require "nestwright.measure.emitted"
+local emitted = later "nestwright.measure.emitted"
 
 local spilled = {}
 

@@ -1,11 +1,11 @@
 --- Makes the versions of a kernel that runs the best partition strategy for the sizes of each call. The sizes are divided into
 --- boxes, which are the leaves of a decision tree (decision.lua). Each leaf has a strategy.
 local core = require "nestwright.core"
-local decision = require "nestwright.partition.decision"
-local distribution = require "nestwright.partition.distribution"
+local decision = later "nestwright.partition.decision"
+local distribution = later "nestwright.partition.distribution"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
-local strategies = require "nestwright.partition.strategies"
+local strategies = later "nestwright.partition.strategies"
 
 local WORTH = 0.005 -- a further leaf must save this fraction of the cost of the best single row
 local DEARER = 4 -- the factor between successive prices of code

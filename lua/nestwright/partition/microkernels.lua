@@ -9,7 +9,7 @@ local report = require "nestwright.show.report"
 local returning = require "nestwright.language.returning"
 local sizes = require "nestwright.language.sizes"
 local statistics = require "nestwright.measure.statistics"
-local strategies = require "nestwright.partition.strategies"
+local strategies = later "nestwright.partition.strategies"
 local undisturbed = require "nestwright.measure.undisturbed"
 local written = require "nestwright.show.written"
 

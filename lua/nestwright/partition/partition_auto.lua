@@ -3,15 +3,15 @@
 local choice = require "nestwright.partition.partition_choice"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"
-local distribution = require "nestwright.partition.distribution"
+local distribution = later "nestwright.partition.distribution"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
 local learn = require "nestwright.learn.learn"
 local marks = require "nestwright.partition.marks"
-local microkernels = require "nestwright.partition.microkernels"
+local microkernels = later "nestwright.partition.microkernels"
 local ranking = require "nestwright.partition.ranking"
 local returning = require "nestwright.language.returning"
-local strategies = require "nestwright.partition.strategies"
+local strategies = later "nestwright.partition.strategies"
 local undisturbed = require "nestwright.measure.undisturbed"
 local RUNS = 5 -- the least number of samples of a time
 

@@ -2,11 +2,11 @@
 --- error, and does not become a refused row of the table.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
-local distribution = require "nestwright.partition.distribution"
+local distribution = later "nestwright.partition.distribution"
 local errors = require "nestwright.language.errors"
 local learn = require "nestwright.learn.learn"
 local machine = require "nestwright.cost.machine"
-local strategies = require "nestwright.partition.strategies"
+local strategies = later "nestwright.partition.strategies"
 
 local choice = {}
 

@@ -4,7 +4,7 @@ local caches = require "nestwright.cost.caches"
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
-local strategies = require "nestwright.partition.strategies"
+local strategies = later "nestwright.partition.strategies"
 local written = require "nestwright.show.written"
 
 local pipeline = {}

@@ -9,7 +9,7 @@ local errors = require "nestwright.language.errors"
 local pipeline = require "nestwright.partition.pipeline"
 local report = require "nestwright.show.report"
 local steps = require "nestwright.language.steps"
-local strategies = require "nestwright.partition.strategies"
+local strategies = later "nestwright.partition.strategies"
 local written = require "nestwright.show.written"
 
 local SHARE = 0.1 -- the latency of a level matters only if at least this fraction of a tensor's lines comes from the level

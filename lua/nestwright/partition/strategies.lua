@@ -4,7 +4,7 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
-local plans = require "nestwright.partition.plans"
+local plans = later "nestwright.partition.plans"
 local returning = require "nestwright.language.returning"
 
 local strategies = {}

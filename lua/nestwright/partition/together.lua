@@ -1,7 +1,7 @@
 --- nw.partition.parallel distributes the pieces of a loop (separate loops, made by cuts) among threads.
 local caches = require "nestwright.cost.caches"
 local errors = require "nestwright.language.errors"
-local strategies = require "nestwright.partition.strategies"
+local strategies = later "nestwright.partition.strategies"
 
 return function(s, loops, options)
   local o = errors.options("parallel", options, {"how"})

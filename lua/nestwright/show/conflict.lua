@@ -4,7 +4,7 @@
 --- order after the step.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
-local instances = require "nestwright.language.instances"
+local instances = later "nestwright.language.instances"
 
 local conflict = {}
 
