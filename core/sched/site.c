@@ -78,30 +78,48 @@ static nw_stmt *storage(nw_step *st, const char *buffer, const nw_box *box, int 
   return a;
 }
 
-static bool writes_any(const nw_stmt *s, const nw_stmt *block) {
-  if (s->kind == NW_BLOCK)
-    for (int t = 0; t < block->block.ntargets; t++)
-      if (nw_block_writes(s, block->block.target[t].buffer)) return true;
+static bool writes(const nw_stmt *s, const char *buffer) {
+  if (s->kind == NW_BLOCK) return nw_block_writes(s, buffer);
   for (int i = 0; i < s->nkids; i++)
-    if (writes_any(s->kid[i], block)) return true;
+    if (writes(s->kid[i], buffer)) return true;
   return false;
 }
 
-void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box) {
+static bool uses(const nw_stmt *s, const char *buffer) {
+  return nw_tree_reads(s, buffer) || writes(s, buffer) || nw_tree_prefetches(s, buffer);
+}
+
+static bool uses_any(const nw_stmt *s, int n, const char *const *buffer) {
+  for (int i = 0; i < n; i++)
+    if (uses(s, buffer[i])) return true;
+  return false;
+}
+
+// Allocates n buffers around all statements inside `in` that use them.
+static void store_buffers(nw_step *st, nw_stmt *in, int n, const char *const *buffer, const nw_box *box) {
   int first = -1, last = -1;
   for (int i = 0; i < in->nkids; i++) {
-    if (!nw_reads_any(in->kid[i], block) && !writes_any(in->kid[i], block)) continue;
+    if (!uses_any(in->kid[i], n, buffer)) continue;
     if (first < 0) first = i;
     last = i;
   }
-  if (first == last && in->kid[first]->kind == NW_ALLOC) return nw_store_around(st, in->kid[first], block, box);
-  int n = last - first + 1;
-  nw_stmt **kid = NW_NEW_N(st->scratch, nw_stmt *, n), *around = NULL;
-  for (int i = 0; i < n; i++) kid[i] = in->kid[first + i];
-  for (int i = 0; i < n; i++) nw_kids_remove(st->p, in, first);
-  for (int t = block->block.ntargets - 1; t >= 0; t--)
-    around = storage(st, block->block.target[t].buffer, box, around ? 1 : n, around ? &around : kid);
+  if (first == last && in->kid[first]->kind == NW_ALLOC) return store_buffers(st, in->kid[first], n, buffer, box);
+  int nkids = last - first + 1;
+  nw_stmt **kid = NW_NEW_N(st->scratch, nw_stmt *, nkids), *around = NULL;
+  for (int i = 0; i < nkids; i++) kid[i] = in->kid[first + i];
+  for (int i = 0; i < nkids; i++) nw_kids_remove(st->p, in, first);
+  for (int t = n - 1; t >= 0; t--) around = storage(st, buffer[t], box, around ? 1 : nkids, around ? &around : kid);
   nw_kids_insert(st->p, in, first, around);
+}
+
+static const char **outputs(nw_step *st, const nw_stmt *block) {
+  const char **name = NW_NEW_N(st->scratch, const char *, block->block.ntargets + 1);
+  for (int t = 0; t < block->block.ntargets; t++) name[t] = block->block.target[t].buffer;
+  return name;
+}
+
+void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box) {
+  store_buffers(st, in, block->block.ntargets, outputs(st, block), box);
 }
 
 nw_kept nw_take_storage(nw_step *st, const nw_stmt *block) {
@@ -118,9 +136,10 @@ nw_kept nw_take_storage(nw_step *st, const nw_stmt *block) {
 }
 
 static bool has_all_uses(nw_step *st, const nw_stmt *in, const nw_stmt *block) {
+  const char **name = outputs(st, block);
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
-    if ((nw_reads_any(b.at[i], block) || writes_any(b.at[i], block)) && !nw_tree_has(in, b.at[i])) return false;
+    if (uses_any(b.at[i], block->block.ntargets, name) && !nw_tree_has(in, b.at[i])) return false;
   return true;
 }
 
@@ -132,4 +151,47 @@ void nw_put_storage(nw_step *st, const nw_stmt *block, const nw_kept *kept) {
   int i = path.n - 1;
   for (; !has_all_uses(st, path.at[i], block); i--) same &= path.at[i]->kind != NW_LOOP;
   nw_store_around(st, path.at[i], block, same ? &kept->box : NULL);
+}
+
+// ---- storage that becomes too narrow
+
+typedef struct narrow {
+  const nw_program *p;
+  const char *buffer;
+  nw_path common; // the statements around all uses and allocations of the buffer
+  bool outside; // true if a use is outside of all allocations
+} narrow;
+
+static bool see_use(void *env, const nw_path *path) {
+  narrow *x = env;
+  const nw_stmt *s = path->at[path->n - 1];
+  bool stored = s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, x->buffer);
+  if (!stored && (s->nkids || !uses(s, x->buffer))) return true;
+  int n = 0, most = path->n - 1;
+  if (x->common.n && x->common.n < most) most = x->common.n;
+  while (n < most && (!x->common.n || path->at[n] == x->common.at[n])) n++;
+  if (!x->common.n) x->common = *path;
+  x->common.n = n;
+  if (!stored && !nw_is_allocated(path, x->p, x->buffer)) x->outside = true;
+  return true;
+}
+
+void nw_widen_storage(nw_step *st) {
+  for (int i = 0; i < st->p->nbuffers; i++) {
+    const nw_buffer *b = st->p->buffer[i];
+    narrow x = {.p = st->p, .buffer = b->name};
+    if (b->role != NW_TEMP || b->alloc) continue;
+    nw_walk(st->p, see_use, &x);
+    if (!x.outside) continue;
+    nw_stmt *in = x.common.at[x.common.n - 1];
+    bool inside = false; // inside a loop
+    for (int k = 0; k < x.common.n; k++) inside |= x.common.at[k]->kind == NW_LOOP;
+    nw_splice_alloc(st->p, b->name);
+    nw_box box;
+    if (inside) box = nw_box_used(st, b, in, &x.common);
+    store_buffers(st, in, 1, &b->name, inside ? &box : NULL);
+    nw_step_note(st, "%s is now allocated %s, because it is used there too", b->name,
+                 inside ? nw_arena_printf(st->scratch, "further out, inside %s", nw_tree_what(in))
+                        : "outside of all loops");
+  }
 }

@@ -37,3 +37,7 @@ typedef struct nw_kept {
 } nw_kept;
 nw_kept nw_take_storage(nw_step *st, const nw_stmt *block);
 void nw_put_storage(nw_step *st, const nw_stmt *block, const nw_kept *kept);
+
+// Moves each allocation outwards that does not contain all uses of its buffer. The new allocation stores the part that
+// is used in one iteration of the loops around it. Adds a note for each buffer.
+void nw_widen_storage(nw_step *st);

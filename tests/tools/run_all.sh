@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the suites on one build tree. The last line gives the totals: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     default suites: lint unit fuzz spec sound safe walk kernel mutants prop
+# usage: run_all.sh BUILD [SUITE...]     default suites: lint unit fuzz spec sound legal safe walk kernel mutants prop
 # Other suites: threads (the tests that use threads), cpus (emulates older processors), cross and prices (parts of cpus).
 # NW_PROP_ARGS is passed to the property test: "--cases N --seed S". Without it, every run has the same cases, so a new failure
 # comes from a change of the program. ./dev fuzz steps draws new cases.
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
 shift
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec sound safe walk kernel mutants prop)
+[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec sound legal safe walk kernel mutants prop)
 logs=$build/log
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
@@ -55,6 +55,12 @@ run_spec() { # [K]: runs all files, or every fourth file, beginning with the K-t
   [ $# -gt 0 ] || { run_specs spec "${files[@]}"; return; }
   for ((k = $1 - 1; k < ${#files[@]}; k += 4)); do share+=("${files[k]}"); done
   run_specs "spec_$1" "${share[@]}"
+}
+
+run_legal() { # runs legal schedules, as tests of other schedulers contain them
+  local log=$logs/legal.log status
+  timeout 900 "$build/bin/nestwright" tests/legal/run.lua >"$log" 2>&1 && status=0 || status=$?
+  tally legal $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
 }
 
 run_sound() { # runs programs that once gave a wrong result, and variations of them

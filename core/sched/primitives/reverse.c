@@ -5,6 +5,7 @@
 // greatest of these constants, and let an iteration compute rows lo..hi of the producer. Then element v is ready in the
 // iteration with lo <= a*v + C <= hi.
 #include "sched/primitives/place.h"
+#include "sched/inverse.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
 #include "sched/tree.h"
@@ -16,6 +17,8 @@ typedef struct reverse {
   nw_stmt *block, *loop;
   nw_path at; // path of the loop
   const nw_expr **lo, **hi; // for each variable of the block: the first and the last ready element; NULL: all
+  const nw_expr *pair; // the read that see_pair handled, or NULL
+  const nw_expr **made_lo, **made_hi; // for each dimension of this read: the part that an iteration computes; NULL: all
   const nw_block_var *var; // the current variable
   int v; // index of the current variable
 } reverse;
@@ -113,7 +116,68 @@ static bool see_load(void *env, const nw_expr *e) {
   return true;
 }
 
+// True if an index uses several of the block's variables, or one in another form than a*v + c with a > 0.
+static bool is_mixed(const reverse *x, const nw_expr *load) {
+  const nw_stmt *b = x->block;
+  for (int d = 0; d < load->n; d++) {
+    const char *used = NULL;
+    int64_t a;
+    const nw_expr *rest;
+    for (int v = 0; v < b->block.nvars; v++) {
+      if (!nw_uses_var(load->arg[d], b->block.var[v].var->name)) continue;
+      if (used) return true;
+      used = b->block.var[v].var->name;
+    }
+    if (used && (!nw_affine(x->st->p->pool, load->arg[d], 1, &used, &a, &rest) || a < 1)) return true;
+  }
+  return false;
+}
+
+// Handles a read of which each element is another element of the stage, for example P(p // 32, p % 32). The bounds of the
+// variables follow from their values, in which the indices run over the part that an iteration computes.
+static bool see_pair(void *env, const nw_expr *e) {
+  reverse *x = env;
+  nw_pool *pool = x->st->p->pool;
+  const nw_stmt *block = x->block;
+  if (e->op != NW_OP_LOAD || x->pair || !is_mixed(x, e)) return !x->pair;
+  const nw_buffer *from = nw_find_buffer(x->st->p, e->name);
+  const nw_expr **at = NW_NEW_N(x->st->scratch, const nw_expr *, e->n + 1);
+  bool any = false;
+  const nw_expr **out = NW_NEW_N(x->st->scratch, const nw_expr *, block->block.nvars + 1);
+  const char **dim = NW_NEW_N(x->st->scratch, const char *, e->n + 1);
+  nw_ranges r;
+  nw_ranges_of(&r, x->st->p, &x->at);
+  for (int d = 0; d < e->n; d++) {
+    const nw_expr *lo, *hi;
+    dim[d] = nw_dim_name(pool, d);
+    at[d] = nw_var(pool, dim[d]);
+    if (made(x, e->name, d, &lo, &hi) && (moves(x, lo) || moves(x, hi))) {
+      x->made_lo[d] = lo, x->made_hi[d] = hi;
+      any = true;
+    } else {
+      lo = nw_index(pool, 0), hi = nw_sub(pool, from->shape[d], nw_index(pool, 1));
+      x->made_lo[d] = x->made_hi[d] = NULL;
+    }
+    nw_ranges_push(&r, dim[d], lo, hi);
+  }
+  if (any && nw_inverse(x->st, block, e, at, out)) {
+    x->pair = e;
+    for (int k = 0; k < block->block.nvars; k++) {
+      const nw_expr *v = nw_simplify(&r, out[k]), *lo = nw_lower_over(&r, v, e->n, dim),
+                    *hi = nw_upper_over(&r, v, e->n, dim);
+      bool known = lo && hi && !nw_uses_any(lo, e->n, dim) && !nw_uses_any(hi, e->n, dim);
+      if (known && (moves(x, lo) || moves(x, hi))) x->lo[k] = lo, x->hi[k] = hi;
+    }
+  }
+  nw_ranges_free(&r);
+  return true;
+}
+
 static void find_rows(reverse *x) {
+  x->made_lo = NW_NEW_N(x->st->scratch, const nw_expr *, NW_MAX_DEPTH);
+  x->made_hi = NW_NEW_N(x->st->scratch, const nw_expr *, NW_MAX_DEPTH);
+  for (int t = 0; t < x->block->block.ntargets; t++) nw_visit(x->block->block.target[t].value, see_pair, x);
+  if (x->pair) return;
   for (x->v = 0; x->v < x->block->block.nvars; x->v++) {
     x->var = &x->block->block.var[x->v];
     for (int t = 0; t < x->block->block.ntargets; t++) nw_visit(x->block->block.target[t].value, see_load, x);
@@ -145,6 +209,12 @@ static nw_stmt *nest_of(const reverse *x, nw_lifted *stage) {
   nw_stmt *nest = nw_fresh_nest(x->st, stage, rows);
   for (int v = 0; v < x->block->block.nvars; v++)
     if (x->hi[v]) nw_block_guard(x->st->p, x->block, nw_le(x->st->p->pool, x->block->block.var[v].bind, x->hi[v]));
+  for (int d = 0; x->pair && d < x->pair->n; d++) {
+    if (!x->made_lo[d]) continue;
+    const nw_expr *at = nw_block_bound(x->st->p, x->block, x->pair->arg[d]);
+    nw_block_guard(x->st->p, x->block, nw_le(x->st->p->pool, x->made_lo[d], at));
+    nw_block_guard(x->st->p, x->block, nw_le(x->st->p->pool, at, x->made_hi[d]));
+  }
   nw_guard_domain(x->st, x->block);
   return nest;
 }

@@ -1,9 +1,10 @@
-// reverse_compute_inline: merges an elementwise stage into the only stage that it reads.
+// reverse_compute_inline: merges a stage into the only stage that it reads, if each element depends on one element.
 //
 // The blocks of the producer take over the work of the consumer: they execute its instances and store its values. If
 // the producer is a reduction, the consumer must be a copy, because another function cannot be applied to the partial
 // results of the reduction.
 #include "sched/primitives/place.h"
+#include "sched/inverse.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
 #include "sched/tree.h"
@@ -69,17 +70,15 @@ static bool only_reader(const merge *x) {
   return true;
 }
 
-// True if the stage is elementwise: each of the block's variables is exactly one index of the read.
+// True if each element of the stage depends on another element: the variables can be found from the indices of the read.
 static bool one_to_one(const merge *x) {
   const nw_stmt *b = x->block;
-  bool fits = x->load->n == b->block.nvars;
-  for (int i = 0; i < b->block.nvars && fits; i++) {
-    int uses = 0;
-    for (int d = 0; d < x->load->n; d++) uses += x->load->arg[d] == b->block.var[i].var;
-    fits = uses == 1;
-  }
-  return fits || nw_step_refuse(x->st, "each element must depend on only one element", NULL,
-                                "%s is not elementwise in %s", b->block.name, x->buffer);
+  const nw_expr **at = NW_NEW_N(x->st->scratch, const nw_expr *, x->load->n + 1);
+  const nw_expr **out = NW_NEW_N(x->st->scratch, const nw_expr *, b->block.nvars + 1);
+  for (int d = 0; d < x->load->n; d++) at[d] = nw_var(x->st->p->pool, nw_dim_name(x->st->p->pool, d));
+  return nw_inverse(x->st, b, x->load, at, out) ||
+         nw_step_refuse(x->st, "each element must depend on only one element, and different elements on different ones",
+                        NULL, "%s is not elementwise in %s", b->block.name, x->buffer);
 }
 
 // True if the consumer is a plain copy. Then a producer that is a reduction can store directly to the buffer of the
@@ -138,11 +137,9 @@ static const nw_expr *expand(void *env, const nw_expr *load) {
   return strcmp(load->name, b->buffer) ? NULL : b->value;
 }
 
-// Returns the variable of the producer's block that corresponds to variable k of the consumer: both are the index in
-// the same dimension of the buffer.
-static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
-  int d = 0, v = 0;
-  while (x->load->arg[d] != x->block->block.var[k].var) d++;
+// Returns the variable of the producer's block that is the index in dimension d of the buffer.
+static const nw_block_var *index_of(const nw_stmt *b, int d) {
+  int v = 0;
   while (b->block.var[v].var != b->block.target[0].index[d]) v++;
   return &b->block.var[v];
 }
@@ -151,23 +148,29 @@ static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
 static void become(const merge *x, nw_stmt *b) {
   nw_program *p = x->st->p;
   const nw_stmt *c = x->block;
-  int n = c->block.nvars;
+  int n = c->block.nvars, dims = x->load->n;
   nw_block_var *var = NW_NEW_N(p->arena, nw_block_var, n + 1);
-  const char **old = NW_NEW_N(x->st->scratch, const char *, n + 1);
-  const nw_expr **new = NW_NEW_N(x->st->scratch, const nw_expr *, n + 1);
+  const char **old = NW_NEW_N(x->st->scratch, const char *, dims + 1);
+  const nw_expr **at = NW_NEW_N(x->st->scratch, const nw_expr *, dims + 1);
+  const nw_expr **bind = NW_NEW_N(x->st->scratch, const nw_expr *, n + 1);
+  for (int d = 0; d < dims; d++) {
+    old[d] = index_of(b, d)->var->name;
+    at[d] = index_of(b, d)->bind;
+  }
+  nw_inverse(x->st, c, x->load, at, bind);
   for (int k = 0; k < n; k++) {
-    const nw_block_var *v = variable(x, b, k);
-    old[k] = v->var->name;
-    new[k] = c->block.var[k].var;
     var[k] = c->block.var[k];
-    var[k].bind = v->bind;
+    var[k].bind = bind[k];
   }
   nw_note_fma(x->st, c, b);
-  body made = {p->pool, x->buffer, nw_subst_n(p->pool, b->block.target[0].value, n, old, new)};
+  body made = {p->pool, x->buffer, nw_subst_n(p->pool, b->block.target[0].value, dims, old, x->load->arg)};
   b->block.target[0] = c->block.target[0];
   b->block.target[0].value = nw_rewrite(p->pool, c->block.target[0].value, NULL, expand, &made);
+  b->block.nvars = n;
   b->block.var = var;
   b->block.origin = c->block.origin;
+  const nw_expr *holds = nw_inverse_holds(x->st, c, x->load, at, bind);
+  if (holds) nw_block_guard(p, b, holds);
   nw_guard_domain(x->st, b);
 }
 
@@ -179,7 +182,8 @@ static void redirect(const merge *x, nw_stmt *b) {
   int n = x->block->block.nvars;
   const char **old = NW_NEW_N(x->st->scratch, const char *, n + 1);
   const nw_expr **new = NW_NEW_N(x->st->scratch, const nw_expr *, n + 1);
-  for (int d = 0; d < n; d++) old[d] = x->load->arg[d]->name, new[d] = t->index[d];
+  nw_inverse(x->st, x->block, x->load, t->index, new);
+  for (int k = 0; k < n; k++) old[k] = x->block->block.var[k].var->name;
   const nw_expr **index = NW_NEW_N(p->arena, const nw_expr *, to->n + 1);
   for (int d = 0; d < to->n; d++) index[d] = nw_subst_n(p->pool, to->index[d], n, old, new);
   t->buffer = to->buffer;

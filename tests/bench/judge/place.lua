@@ -184,6 +184,9 @@ local legal = {
     s:reverse_compute_at(P, row(s, C))
     s:reverse_compute_at(R, row(s, C))
   end},
+  {"a mirrored reader moved to the rows of the stage that it reads", mirrored, function(s, Y, X)
+    s:reverse_compute_at(Y, row(s, X))
+  end},
   {"a window moved to the rows that it reads", blur, function(s, Y, X) s:reverse_compute_at(Y, row(s, X)) end},
   {"a window moved to tiles that do not divide the rows", blur, function(s, Y, X)
     local o = s:split(row(s, X), 5)
@@ -327,9 +330,6 @@ local illegal = {
   end, "structure"},
   {"a reader moved into the reduction whose result it reads", with("centred", 5, 6), function(s, _, E, M)
     return function() s:reverse_compute_at(E, s:loops(M)[2]) end
-  end, "raw"},
-  {"a mirrored reader moved to the rows of the stage that it reads", mirrored, function(s, Y, X)
-    return function() s:reverse_compute_at(Y, row(s, X)) end
   end, "raw"},
   {"a reader moved before the stage that it reads", chain, function(s, _, Q, P)
     return function() s:reverse_compute_at(Q, row(s, P), {index = 1}) end

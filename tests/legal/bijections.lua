@@ -1,0 +1,85 @@
+--- Stages whose elements correspond one to one to the elements that they read, but in another shape or order.
+local nw = require "nestwright"
+local filled = require("values").filled
+
+return function(case, t)
+  -- Each row: a name, the shape of P, the shape of the result, and the index in P of an element of the result.
+  local MAPS = {
+    {"rows of 8 become one row", {32}, {4, 8}, function(i, j) return {i * 8 + j} end},
+    {"rows of 5 become one row", {15}, {3, 5}, function(i, j) return {i * 5 + j} end},
+    {"three dimensions become one", {24}, {2, 3, 4}, function(i, j, k) return {i * 12 + j * 4 + k} end},
+    {"columns become rows of one row", {24}, {4, 6}, function(i, j) return {j * 4 + i} end},
+    {"one row becomes rows of 32", {3, 32}, {96}, function(p) return {p // 32, p % 32} end},
+    {"one row becomes rows of 7", {5, 7}, {35}, function(p) return {p // 7, p % 7} end},
+    {"one row becomes three dimensions", {2, 3, 4}, {24}, function(p) return {p // 12, p // 4 % 3, p % 4} end},
+    {"the last dimension has one element", {6, 1}, {6}, function(i) return {i, 0} end},
+    {"a dimension of one element is added", {6}, {6, 1}, function(i, _) return {i} end},
+    {"dimensions of one element in the middle", {4, 1, 5}, {4, 5}, function(i, j) return {i, 0, j} end},
+    {"a row is reversed", {9}, {9}, function(i) return {8 - i} end},
+    {"rows are reversed and joined", {12}, {3, 4}, function(i, j) return {(2 - i) * 4 + j} end},
+    {"tiles of 2 x 4", {4, 8}, {2, 2, 2, 4}, function(a, b, i, j) return {a * 2 + i, b * 4 + j} end},
+    {"a tile order is undone", {2, 2, 2, 4}, {4, 8}, function(y, x) return {y // 2, x // 4, y % 2, x % 4} end},
+    {"transposed", {5, 6}, {6, 5}, function(i, j) return {j, i} end},
+    {"rows of 8 become rows of 4", {3, 8}, {6, 4}, function(i, j) return {(i * 4 + j) // 8, (i * 4 + j) % 8} end},
+  }
+
+  local function stages(map, reduction)
+    local _, from, to, at = table.unpack(map)
+    local wide = {table.unpack(from)}
+    local k
+    if reduction then
+      wide[#wide + 1] = 3
+      k = nw.reduce_axis(3, "k")
+    end
+    local A = nw.placeholder(wide, "i32", "A")
+    local names = {"a", "b", "c", "d"}
+    local function body(f, n)
+      return load("local f = ... return function(" .. table.concat(names, ", ", 1, n) .. ") return f("
+        .. table.concat(names, ", ", 1, n) .. ") end")(f)
+    end
+    local P = nw.compute(from, body(function(...)
+      if not reduction then return A(...) * 2 + 1 end
+      local index = {...}
+      index[#index + 1] = k
+      return nw.sum(A(table.unpack(index)), k)
+    end, #from), "P")
+    local C = nw.compute(to, body(function(...)
+      local v = P(table.unpack(at(...)))
+      return reduction and v or v * 3
+    end, #to), "C")
+    return nw.schedule(C), {C}, {filled("i32", wide)}
+  end
+
+  for _, map in ipairs(MAPS) do
+    case("reverse_compute_inline, " .. map[1], function()
+      local s, out, arguments = stages(map)
+      t.accepted(s.reverse_compute_inline, s, "C")
+      t.agree(s, out, arguments)
+    end)
+    case("reverse_compute_at, " .. map[1], function()
+      local s, out, arguments = stages(map)
+      t.accepted(s.reverse_compute_at, s, "C", s["P"]:loops()[1])
+      t.agree(s, out, arguments)
+    end)
+  end
+  for _, factor in ipairs {8, 16, 64} do
+    case(("reverse_compute_at a split loop, factor %d"):format(factor), function()
+      local s, out, arguments = stages {"", {128}, {8, 16}, function(i, j) return {i * 16 + j} end}
+      local outer = s:split(s["P"]:loops()[1], factor)
+      t.accepted(s.reverse_compute_at, s, "C", outer)
+      t.agree(s, out, arguments)
+    end)
+  end
+  for _, shape in ipairs {{4, 32}, {6, 8}} do
+    case(("reverse_compute_inline into a fused and split loop, %dx%d"):format(table.unpack(shape)), function()
+      local s, out, arguments = stages {"", shape, {shape[1] * shape[2]}, function(p)
+        return {p // shape[2], p % shape[2]}
+      end}
+      local loops = s["P"]:loops()
+      local fused = s:fuse(loops[1], loops[2])
+      s:split(fused, 16)
+      t.accepted(s.reverse_compute_inline, s, "C")
+      t.agree(s, out, arguments)
+    end)
+  end
+end
