@@ -205,9 +205,8 @@ static nw_program *edited(nw_step *st) {
   st->p = nw_program_clone(st->before);
   st->p->step = st->sched->version.n; // number of the new version
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
-  bool applied = st->primitive->apply(st);
-  if (applied) nw_widen_storage(st);
-  if (applied && nw_storage_holds(st)) {
+  if (st->primitive->apply(st)) {
+    nw_widen_storage(st);
     nw_tidy(st);
     if (st->sched->unsafe) nw_mark_unsafe(st->p);
     if (nw_calls_hold(st)) return st->p = nw_program_freeze(st->p);

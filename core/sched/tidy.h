@@ -3,5 +3,3 @@
 #include "sched/sched.h"
 
 void nw_tidy(nw_step *st); // simplifies changed expressions with the ranges around them
-// True if every temporary is allocated around all its uses. Otherwise makes a structural refusal.
-bool nw_storage_holds(nw_step *st);
