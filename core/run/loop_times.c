@@ -194,6 +194,7 @@ static nw_loop_time *times_of(const loops *l, const subject *s, const shot *t, c
       out[i].most = a->divided && sum.ticks ? own * (double)most / (double)sum.ticks * second / calls : out[i].seconds;
       if (!parallel) out[i].work = out[i].seconds;
       out[i].times = (double)sum.times / calls;
+      out[i].busy = out[i].seconds * threads;
       below += (double)sum.times * c.whole;
     } else if (parallel) {
       below /= team;

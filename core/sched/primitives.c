@@ -312,7 +312,9 @@ static const nw_primitive rows[] = {
      nw_suggest_annotate,
      "cannot set that on $0"},
     {"compute_at",
-     "Moves the computation of a stage into a loop: each iteration computes the part that it reads.",
+     "Moves the computation of a stage into a loop: each iteration computes the part that it reads. Stages that are "
+     "computed in the loops of the stage, for this stage only, move with it. A reader that was cut off from the loop "
+     "gets a computation of its own.",
      "s:compute_at(P, \"j_o\")",
      NULL,
      {STAGE("stage", "the stage to move"), LOOP("loop", "a loop that encloses all readers of the stage"),
@@ -323,7 +325,7 @@ static const nw_primitive rows[] = {
      "cannot compute $0 at $1"},
     {"store_at",
      "Keeps the storage of a stage alive over the iterations of an outer loop; each iteration computes only new "
-     "elements.",
+     "elements, along every loop in between along which the needed rows move in one direction.",
      "s:store_at(P, \"i_o\")",
      NULL,
      {STAGE("stage", "a stage that compute_at has put into a loop"),
@@ -354,7 +356,8 @@ static const nw_primitive rows[] = {
      nw_suggest_compute_inline,
      "cannot inline $0"},
     {"reverse_compute_inline",
-     "Merges an elementwise stage into the only stage that it reads.",
+     "Merges a stage into the only stage that it reads. Each element must depend on one element; its index may be a "
+     "number in mixed radix, such as i*8 + j, or p//32 and p%32.",
      "s:reverse_compute_inline(C)",
      NULL,
      {STAGE("stage", "a stage of which each element depends on one element of another stage")},

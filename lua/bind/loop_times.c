@@ -16,6 +16,7 @@ static void push_loop(lua_State *L, const nw_loop_time *t) {
   nwl_set_number(L, "seconds", t->seconds);
   nwl_set_number(L, "most", t->most);
   nwl_set_number(L, "work", t->work);
+  nwl_set_number(L, "busy", t->busy);
   nwl_set_number(L, "times", t->times);
 }
 
@@ -75,6 +76,6 @@ const nwl_row nwl_loop_times_rows[] = {
      "(the time of a call without clocks), `clocked` (the time of a call with clocks), `clocks` (the time that the "
      "clocks take), `least` (the shortest execution that is timed), `threads`, `reps`, `disturbed`, `counts` (an entry "
      "with `event` and `count` for each event that the system counts), and `loops`. A loop has `loop` (its name), "
-     "`id`, `depth`, `timed`, `parallel`, `seconds`, `most`, `work` and `times`."},
+     "`id`, `depth`, `timed`, `parallel`, `seconds`, `most`, `work`, `times` and `busy`."},
     {NULL, NULL, NULL, NULL},
 };

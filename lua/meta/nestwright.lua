@@ -69,7 +69,7 @@ function schedule:check() end
 ---@return nw.schedule
 function schedule:checkout(version) end
 
----Moves the computation of a stage into a loop: each iteration computes the part that it reads. stage: the stage to move. loop: a loop that encloses all readers of the stage. index: its position among the statements of the loop: 1 is the first, -1 as late as possible (before its first reader; the default), -2 as early as possible (after the last statement that it reads). Example: s:compute_at(P, "j_o")
+---Moves the computation of a stage into a loop: each iteration computes the part that it reads. Stages that are computed in the loops of the stage, for this stage only, move with it. A reader that was cut off from the loop gets a computation of its own. stage: the stage to move. loop: a loop that encloses all readers of the stage. index: its position among the statements of the loop: 1 is the first, -1 as late as possible (before its first reader; the default), -2 as early as possible (after the last statement that it reads). Example: s:compute_at(P, "j_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param options? {index?: integer}
@@ -173,7 +173,7 @@ function schedule:log(options) end
 ---@return nw.loop
 function schedule:loop(name) end
 
----Measures the time of each loop of the lowered program. The program is compiled with a clock around each loop; what the clocks cost is measured and subtracted. A loop is not timed if its executions are too short for a clock, or if a clock would change its code: its time is in the loop around it. If no arrays are given, they are random; sizes gives values to symbolic sizes. The answer has loops: records of loop, id, depth, timed, parallel, seconds (of all executions in a call; inside a parallel loop, the mean over the threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts) and times (number of executions); seconds of a call without clocks, clocked (with clocks), clocks (the part that the clocks take), least (the shortest execution that is timed), threads, reps, disturbed; counts, records of event and count per call: cycles, instructions, misses and page faults, as far as the system lets this process count them. s:show{cost = true, measured = true} shows the times beside the predictions.
+---Measures the time of each loop of the lowered program. The program is compiled with a clock around each loop; what the clocks cost is measured and subtracted. A loop is not timed if its executions are too short for a clock, or if a clock would change its code: its time is in the loop around it. If no arrays are given, they are random; sizes gives values to symbolic sizes. The answer has loops: records of loop, id, depth, timed, parallel, seconds (of all executions in a call; inside a parallel loop, the mean over the threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts), times (number of executions, of all threads) and busy (the seconds of all these executions together); seconds of a call without clocks, clocked (with clocks), clocks (the part that the clocks take), least (the shortest execution that is timed), threads, reps, disturbed; counts, records of event and count per call: cycles, instructions, misses and page faults, as far as the system lets this process count them. s:show{cost = true, measured = true} shows the times beside the predictions.
 ---@param ... nw.array|{threads?: integer, opt?: integer, reps?: integer, sizes?: table}
 ---@return nw.report
 function schedule:loop_times(...) end
@@ -279,7 +279,7 @@ function schedule:retarget(machine) end
 ---@param options? {index?: integer}
 function schedule:reverse_compute_at(stage, loop, options) end
 
----Merges an elementwise stage into the only stage that it reads. stage: a stage of which each element depends on one element of another stage. Example: s:reverse_compute_inline(C)
+---Merges a stage into the only stage that it reads. Each element must depend on one element; its index may be a number in mixed radix, such as i*8 + j, or p//32 and p%32. stage: a stage of which each element depends on one element of another stage. Example: s:reverse_compute_inline(C)
 ---@param stage nw.stage|nw.tensor|string
 function schedule:reverse_compute_inline(stage) end
 
@@ -354,7 +354,7 @@ function schedule:stages() end
 ---@param offset? integer
 function schedule:storage_align(tensor, axis, factor, offset) end
 
----Keeps the storage of a stage alive over the iterations of an outer loop; each iteration computes only new elements. stage: a stage that compute_at has put into a loop. loop: the enclosing loop that allocates the storage; by default it is outside of all loops. Example: s:store_at(P, "i_o")
+---Keeps the storage of a stage alive over the iterations of an outer loop; each iteration computes only new elements, along every loop in between along which the needed rows move in one direction. stage: a stage that compute_at has put into a loop. loop: the enclosing loop that allocates the storage; by default it is outside of all loops. Example: s:store_at(P, "i_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop? nw.loop|string
 function schedule:store_at(stage, loop) end

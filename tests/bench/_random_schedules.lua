@@ -73,14 +73,14 @@ local function scheduled(r, make, size)
 end
 
 --- Returns a nest with at least 1e7 accesses (see KERNELS), and the name of its kernel. The seed determines the kernel, its size
---- and its steps. Returns nil if the schedule cannot be written as a nest, or if `least` is nil.
-function random.nest(seed, least)
+--- and its steps. Returns nil if the schedule cannot be written as a nest.
+function random.nest(seed)
   local r = rng.new(seed)
   local kernel = r:pick(KERNELS)
   local s = scheduled(r, kernel[2], r:pick(kernel[3]))
   local ok, nest = pcall(nw.nest.of, s)
   if not ok then return nil end
-  return least and nest, kernel[1]
+  return nest, kernel[1]
 end
 
 --- Returns the kernels without steps: {name, schedule}.

@@ -101,7 +101,7 @@ end
 -- Returns a nest of at least 1e7 accesses: the nest of a random schedule, or a random nest of one of the kinds in `list`. Returns
 -- nil if its arrays are too large.
 local function big_nest(number)
-  if number % 3 == 0 then return big.nest(number, LEAST) end
+  if number % 3 == 0 then return big.nest(number) end
   local list = {"plain", "tiled", "packed", "imperfect", "guarded"}
   local kind = list[number % #list + 1]
   local ok, nest = pcall(nw.nest.parse, random.text(number + 100000, kind, LEAST * (number % 7 == 0 and 30 or 1)))

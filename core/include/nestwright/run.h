@@ -72,6 +72,7 @@ typedef struct nw_loop_time {
   double most; // like `seconds`, but for the slowest thread
   double work; // for a parallel loop, the mean time in which a thread runs its parts; otherwise `seconds`
   double times; // number of executions, of all threads together
+  double busy; // sum of the seconds of all these executions; threads run at the same time, so it may exceed `seconds`
 } nw_loop_time;
 #define NW_MOST_COUNTS 7
 typedef struct nw_event_count { // the number of events of one kind, such as branch misses

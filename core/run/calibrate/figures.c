@@ -82,6 +82,8 @@ static void doubt_of(const nw_figure *f, char *text, size_t size) {
   else if (f->n)
     snprintf(text, size, "no two measurements agree: from %.3g to %.3g", fmin(f->value[0], f->value[f->n - 1]),
              fmax(f->value[0], f->value[f->n - 1]));
+  else if (isinf(f->implausible))
+    snprintf(text, size, "its cost is too small to be measured beside that of the rest of the loop");
   else if (f->implausible)
     snprintf(text, size, "%.3g was measured, which is not between %g and %g", f->implausible, f->bounds.least,
              f->bounds.most);

@@ -63,8 +63,8 @@ static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
       return nw_step_refuse(st, "the stage must be a single block: use this step before the step that splits the block",
                             NULL, "%d blocks write it: %s", n, names_of_writers(st, buffer));
     if (places > 1)
-      return nw_step_refuse(st, "the stage has several versions: move it before the specialize step", NULL,
-                            "it is allocated in %d places", places);
+      return nw_step_refuse(st, "it is computed for several readers, or has several versions: move it before that step",
+                            NULL, "it is allocated in %d places", places);
   }
   return true;
 }

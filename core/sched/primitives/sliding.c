@@ -293,8 +293,11 @@ static outcome find_moving(slide *x, int from, bool says) {
   x->loop = loop_along(x, x->var);
   if (!x->loop) {
     if (says)
-      nw_step_refuse(x->st, "store_at must shorten that loop: use store_at before splitting or marking it", x->over,
-                     "the loop of %s along %s was split or marked", name, x->var->var->name);
+      nw_step_refuse(x->st,
+                     "store_at must shorten that loop: use store_at before splitting or marking it, and before "
+                     "computing another stage in it",
+                     x->over, "the loop of %s along %s was split or marked, or another stage is computed in it", name,
+                     x->var->var->name);
     return REFUSED;
   }
   x->lo = end_of_range(x, x->var, true);
@@ -337,11 +340,11 @@ static bool slide_nest(nw_step *st, const nw_stmt *nest, int keep, int from, tal
     if (!proven(&x, x.before, nw_le(st->p->pool, x.next, x.first))) first = first_rows(&x, &own);
     new_rows(&x);
     if (first) nw_kids_insert(st->p, x.path.at[x.before - 1], x.path.pos[x.before], first);
-    if (first && !feed_first(st, first, x.path.at[x.before])) return false;
     nw_step_note(st, "%s slides along %s: an iteration computes only new elements%s%s%s", block->block.name,
                  x.over->loop.var->name, first ? "; " : "",
                  first ? nw_blocks_below(st->scratch, own).at[0]->block.name : "",
                  first ? " computes the other elements of the first iteration" : "");
+    if (first && !feed_first(st, first, x.path.at[x.before])) return false;
     t->slid++;
     if (first && !slide_nest(st, own, keep, x.before, t)) return false;
   }

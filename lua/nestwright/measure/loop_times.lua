@@ -19,7 +19,7 @@ local function by_id(loops)
   for _, l in ipairs(loops) do
     local sum = out[l.id]
     if sum then
-      for _, field in ipairs {"seconds", "most", "work", "times"} do sum[field] = sum[field] + l[field] end
+      for _, field in ipairs {"seconds", "most", "work", "times", "busy"} do sum[field] = sum[field] + l[field] end
       sum.timed = sum.timed or l.timed
     else
       out[l.id] = l
@@ -85,7 +85,7 @@ local function row_of(r, l)
   local name = ("  "):rep(l.depth) .. l.loop
   if not l.timed then return {name, "no clock", "", "", "", ""} end
   return {name, seconds(l.seconds), percent(l.seconds / r.clocked), ("%.0f"):format(l.times),
-    l.times > 0 and seconds(l.seconds / l.times) or "",
+    l.times > 0 and seconds(l.busy / l.times) or "",
     l.parallel and ("threads work %s"):format(seconds(l.work)) or r.threads > 1 and l.most > l.seconds and seconds(l.most) or ""}
 end
 
@@ -113,8 +113,8 @@ function loop_times.install()
     .. "change its code: its time is in the loop around it. If no arrays are given, they are random; sizes gives values to "
     .. "symbolic sizes. The answer has loops: records of "
     .. "loop, id, depth, timed, parallel, seconds (of all executions in a call; inside a parallel loop, the mean over the "
-    .. "threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts) and "
-    .. "times (number of executions); seconds of a call without clocks, clocked (with clocks), clocks (the part that the clocks "
+    .. "threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts), "
+    .. "times (number of executions, of all threads) and busy (the seconds of all these executions together); seconds of a call without clocks, clocked (with clocks), clocks (the part that the clocks "
     .. "take), least (the shortest execution that is timed), threads, reps, disturbed; counts, records of event and count per "
     .. "call: cycles, instructions, misses and page faults, as far as the system lets this process count them. "
     .. "s:show{cost = true, measured = true} "

@@ -69,7 +69,9 @@ describe("the measured time of each loop", function()
     if inner.timed then
       assert.equal(64, inner.times)
       assert.is_true(inner.most >= inner.seconds)
+      assert.near(2 * inner.seconds, inner.busy, 1e-12) -- an execution takes busy / times, not seconds / times
     end
+    assert.equal(outer.seconds, outer.busy)
     assert.truthy(tostring(r):find("threads work", 1, true))
     assert.truthy(tostring(r):find("the mean over the threads", 1, true))
   end)
