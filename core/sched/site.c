@@ -184,14 +184,16 @@ void nw_widen_storage(nw_step *st) {
     nw_walk(st->p, see_use, &x);
     if (!x.outside) continue;
     nw_stmt *in = x.common.at[x.common.n - 1];
-    bool inside = false; // inside a loop
-    for (int k = 0; k < x.common.n; k++) inside |= x.common.at[k]->kind == NW_LOOP;
+    const nw_stmt *loop = NULL; // the innermost loop around all uses
+    for (int k = 0; k < x.common.n; k++)
+      if (x.common.at[k]->kind == NW_LOOP) loop = x.common.at[k];
     nw_splice_alloc(st->p, b->name);
     nw_box box;
-    if (inside) box = nw_box_used(st, b, in, &x.common);
-    store_buffers(st, in, 1, &b->name, inside ? &box : NULL);
-    nw_step_note(st, "%s is now allocated %s, because it is used there too", b->name,
-                 inside ? nw_arena_printf(st->scratch, "further out, inside %s", nw_tree_what(in))
-                        : "outside of all loops");
+    if (loop) box = nw_box_used(st, b, in, &x.common);
+    store_buffers(st, in, 1, &b->name, loop ? &box : NULL);
+    if (loop)
+      nw_step_note(st, "%s is now allocated inside %s, because it is used there too", b->name, loop->loop.var->name);
+    else
+      nw_step_note(st, "%s is now allocated outside of all loops, because it is used there too", b->name);
   }
 }

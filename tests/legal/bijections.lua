@@ -23,31 +23,17 @@ return function(case, t)
     {"rows of 8 become rows of 4", {3, 8}, {6, 4}, function(i, j) return {(i * 4 + j) // 8, (i * 4 + j) % 8} end},
   }
 
-  local function stages(map, reduction)
+  local function stages(map)
     local _, from, to, at = table.unpack(map)
-    local wide = {table.unpack(from)}
-    local k
-    if reduction then
-      wide[#wide + 1] = 3
-      k = nw.reduce_axis(3, "k")
-    end
-    local A = nw.placeholder(wide, "i32", "A")
+    local A = nw.placeholder(from, "i32", "A")
     local names = {"a", "b", "c", "d"}
     local function body(f, n)
       return load("local f = ... return function(" .. table.concat(names, ", ", 1, n) .. ") return f("
         .. table.concat(names, ", ", 1, n) .. ") end")(f)
     end
-    local P = nw.compute(from, body(function(...)
-      if not reduction then return A(...) * 2 + 1 end
-      local index = {...}
-      index[#index + 1] = k
-      return nw.sum(A(table.unpack(index)), k)
-    end, #from), "P")
-    local C = nw.compute(to, body(function(...)
-      local v = P(table.unpack(at(...)))
-      return reduction and v or v * 3
-    end, #to), "C")
-    return nw.schedule(C), {C}, {filled("i32", wide)}
+    local P = nw.compute(from, body(function(...) return A(...) * 2 + 1 end, #from), "P")
+    local C = nw.compute(to, body(function(...) return P(table.unpack(at(...))) * 3 end, #to), "C")
+    return nw.schedule(C), {C}, {filled("i32", from)}
   end
 
   for _, map in ipairs(MAPS) do

@@ -142,6 +142,13 @@ void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
   for (int t = 0; t < block->block.ntargets; t++) nw_splice_alloc(st->p, block->block.target[t].buffer);
 }
 
+nw_lifted nw_lift_copy(nw_step *st, const nw_stmt *block, const char *name) {
+  nw_lifted copy = {.block = nw_copy_stmt(st->p, block),
+                    .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
+  copy.block->block.name = nw_unique_block_name(st->p, name);
+  return copy;
+}
+
 nw_stmt *nw_loop_around(const nw_path *path) {
   for (int i = nw_path_exclusive(path) - 1; i > 0; i--)
     if (path->at[i]->kind == NW_LOOP) return path->at[i];
@@ -328,9 +335,7 @@ static bool place_for_pieces(nw_step *st, const nw_stmt *block, const nw_stmt *l
     if (!to)
       return nw_step_refuse(st, "a piece of its reader is in no other loop", loop,
                             "not all of its readers are inside that loop");
-    nw_lifted more = {.block = nw_copy_stmt(st->p, block),
-                      .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
-    more.block->block.name = nw_unique_block_name(st->p, block->block.name);
+    nw_lifted more = nw_lift_copy(st, block, block->block.name);
     if (!nw_place(st, &more, to)) return false;
     nw_step_note(st, "%s is also computed in %s, for %s", block->block.name, to->loop.var->name, b.at[i]->block.name);
   }
@@ -410,9 +415,8 @@ static feeders lift_feeders(nw_step *st, const nw_path *own) {
   int n = 1;
   for (int i = nw_path_exclusive(own) - 1; i > 0; i--) {
     const nw_stmt *s = own->at[i];
-    bool binds = s->kind == NW_LOOP && (nw_loop_binds(block, s, false) || nw_loop_binds(block, s, true));
     if (s->kind == NW_ALLOC) continue;
-    if (!binds) break;
+    if (s->kind != NW_LOOP || !(nw_loop_binds(block, s, false) || nw_loop_binds(block, s, true))) break;
     int now = feeders_in(st, s, block, list);
     if (!now) break;
     n = now;

@@ -260,8 +260,7 @@ static nw_stmt *missing_input(nw_step *st, const nw_stmt *first, const nw_stmt *
 static bool feed_first(nw_step *st, nw_stmt *first, const nw_stmt *over) {
   nw_stmt *b;
   while ((b = missing_input(st, first, over))) {
-    nw_lifted copy = {.block = nw_copy_stmt(st->p, b), .reuse = NW_NEW_N(st->scratch, nw_stmt *, b->block.nvars + 1)};
-    copy.block->block.name = nw_unique_block_name(st->p, nw_arena_printf(st->scratch, "%s.pre", b->block.name));
+    nw_lifted copy = nw_lift_copy(st, b, nw_arena_printf(st->scratch, "%s.pre", b->block.name));
     if (!nw_place(st, &copy, first)) return false;
   }
   return true;

@@ -8,7 +8,6 @@ local host = {}
 -- CPUs of the family have the same cores. `dispatch` is the number of instructions that they dispatch per cycle, from the vendor's
 -- optimization guide. It is given if the record does not describe these cores.
 local FAMILIES = {
-  {cpu = "^AuthenticAMD family 23 ", name = "x86_server", dispatch = 5},
   {cpu = "^AuthenticAMD family 25 ", name = "x86_server", dispatch = 6},
   {cpu = "^AuthenticAMD family 26 ", name = "zen5", alike = true},
   {cpu = "^GenuineIntel family 6 model 85$", name = "skylake_x", alike = true},
