@@ -203,7 +203,7 @@ static const struct {
 
 // ---- the loop
 
-enum { AWAKE_MS = 6 }; // milliseconds for which the main thread polls for the next message before it sleeps
+enum { AWAKE_MS = 2 }; // milliseconds for which the main thread polls for the next message before it sleeps
 
 static void abort_request(nwj *k, nwj_message *m) {
   reply(k, m, "execute_reply",
@@ -281,7 +281,8 @@ static bool take_waiting(nwj *k) {
 }
 
 // Waits for a message. First polls without sleeping, because cells often arrive in sequence, as with "Run all". Waking
-// a sleeping CPU takes longer than executing a short cell.
+// a sleeping CPU takes longer than executing a short cell. The time is short, because the polling thread also takes a
+// CPU from the client.
 static void wait_for_message(nwj *k, int64_t awake_until) {
   zmq_pollitem_t item = {k->shell, 0, ZMQ_POLLIN, 0};
   while (nwj_now_ms() < awake_until) {

@@ -162,7 +162,7 @@ SETUP = """
 """
 
 BARS = {
-    "kernel.start_ms": ("<=", 50), "kernel.roundtrip_ms_median": ("<=", 0.3), "kernel.roundtrip_ms_p95": ("<=", 1),
+    "kernel.start_ms": ("<=", 50), "kernel.roundtrip_ms_median": ("<=", 0.25), "kernel.roundtrip_ms_p95": ("<=", 1),
     "kernel.vs_ipykernel_roundtrip": (">=", 8), "kernel.lines_1e5_s": ("<=", 0.3), "kernel.lines_lost": ("<=", 0),
     "kernel.stream_messages": ("<=", 20), "kernel.interrupt_ms_p95": ("<=", 50), "kernel.rss_idle_mb": ("<=", 25),
     "kernel.nbconvert_vs_ipykernel": (">=", 1.3),
