@@ -90,6 +90,14 @@ static bool ascending(const nw_program *p, const nw_path *path) {
   return ok;
 }
 
+// True if a variable of the sum is bound to another expression of the loops, for example because a loop was reversed.
+static bool rebound(const nw_stmt *was, const nw_stmt *is) {
+  if (was->block.nvars != is->block.nvars) return true;
+  for (int v = 0; v < is->block.nvars; v++)
+    if (is->block.var[v].kind == NW_REDUCE && was->block.var[v].bind != is->block.var[v].bind) return true;
+  return false;
+}
+
 static int pieces(const nw_blocks *b, const nw_stmt *block) {
   int n = 0;
   for (int i = 0; i < b->n; i++)
@@ -103,7 +111,7 @@ typedef struct sums {
   nw_blocks was, is; // the blocks before the step, and after it
   bool *met; // true for the blocks that were already found in the new program
   // `other`: a sum has other loops, other blocks or another order than before; `swapped`: two loops or blocks of a sum
-  // were swapped
+  // were swapped, or a variable of a sum is bound to another expression of the same loops
   bool other, swapped;
 } sums;
 
@@ -129,8 +137,10 @@ static bool see_sum(void *env, const nw_path *path) {
   n = reduce_loops(&was, old);
   bool turned = overtaken(x, block), whole = pieces(&x->was, block) == 1 && pieces(&x->is, block) == 1;
   if (whole && ascending(x->st->before, &was) && ascending(x->p, path)) return true;
-  x->other |= turned || !same_loops(n, old, m, now);
-  x->swapped |= turned || swapped(n, old, m, now);
+  bool same = same_loops(n, old, m, now);
+  bool moved = same && rebound(was.at[was.n - 1], block) && !NW_MUTATED(reversed_exactly);
+  x->other |= turned || moved || !same;
+  x->swapped |= turned || moved || swapped(n, old, m, now);
   return true;
 }
 

@@ -273,6 +273,10 @@ function schedule:replay(trace) end
 ---@return nw.schedule
 function schedule:retarget(machine) end
 
+---Runs the iterations of a loop from the last to the first. A dependence that points backward along the loop then points forward. loop: the loop. Example: s:reverse "i"
+---@param loop nw.loop|string
+function schedule:reverse(loop) end
+
 ---Moves a stage into a loop of the stage that it reads: each iteration computes the elements whose inputs are complete. stage: the stage to move. loop: a loop around the stage that it reads. index: its position among the statements of the loop: 1 is the first, -1 as late as possible, -2 as early as possible (after the last statement that it reads; the default). Example: s:reverse_compute_at(C, "i_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string

@@ -120,6 +120,8 @@ function draw.shift(r, loops)
   return {r:chance(0.3) and "no loop" or r:pick(loops), r:chance(0.3) and r:pick {"Q", 1.5, "", 1 << 62} or r:int(-3, 9)}
 end
 
+function draw.reverse(r, loops, all) return {r:chance(0.6) and loops[#loops] or r:pick(r:chance(0.5) and loops or all)} end
+
 function draw.add_unit_loop(r, loops, _, stages)
   if r:chance(0.5) then return {r:pick {"no stage", 3, {}}} end
   return {r:chance(0.5) and r:pick(loops) or r:pick(stages)}

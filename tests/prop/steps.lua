@@ -93,7 +93,7 @@ for want, list in pairs {
   apart = {"create_fused_loop", "reorder_stmts"},
   sizes = {"assume", "specialize"},
   band = {"trim"},
-  scan = {"skew"},
+  scan = {"skew", "reverse"},
   grid = {"bind"},
   plain = {"tensorize"},
   lanes = {"stream_stores"},

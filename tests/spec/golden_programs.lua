@@ -177,6 +177,23 @@ programs.wavefront = {
   },
 }
 
+-- Each row reads an element to the right in the row before. The loop over columns is reversed, so that it can run outside.
+programs.reversed = {
+  make = function()
+    local A, H = nw.placeholder({1, 50}, "f32", "A"), nw.scan_state({20, 50}, "f32", "H")
+    local first = nw.compute({1, 50}, function(t, x) return A(t, x) end, "first")
+    local update = nw.compute({20, 50}, function(t, x) return H(t - 1, nw.min(x + 1, 49)) + H(t - 1, x) end, "update")
+    return nw.schedule(nw.scan(first, update, H, "S"))
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:reverse "x_1" end,
+    function(s) s:reorder("x_1", "t_1") end,
+    function(s) s:split("x_1", {factor = 16, tail = "cut"}) end,
+    function(s) s:reverse "x" end,
+  },
+}
+
 programs.loops = {
   make = function()
     local M = nw.size("M", {min = 1})

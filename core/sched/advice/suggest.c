@@ -158,7 +158,24 @@ void nw_suggest_skew(void *step) {
     }
 }
 
-// ---- shifts and loops of one iteration
+// ---- reversals, shifts and loops of one iteration
+
+// Suggests splitting off the inits of the reductions that the loop carries, since an init runs before all updates. Also
+// suggests reversing other loops of the nest.
+void nw_suggest_reverse(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  if (!n) return;
+  nw_blocks b = nw_blocks_below(st->scratch, loop);
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i]->block.has_init && nw_loop_binds(b.at[i], loop, true))
+      for (int k = n - 1; k >= 0; k--)
+        if (nw_tree_has(nest[k], loop))
+          first2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(nest[k]));
+  for (int i = n - 1; i >= 0; i--)
+    if (nest[i] != loop) offer1(st, "reverse", loop_arg(nest[i]));
+}
 
 void nw_suggest_shift(void *step) {
   nw_step *st = step;

@@ -1,5 +1,5 @@
-// skew, shift, add_unit_loop and remove_unit_loop: change where a loop begins, and add or remove loops of one
-// iteration.
+// skew, shift, reverse, add_unit_loop and remove_unit_loop: change the values of a loop's variable, and add or remove
+// loops of one iteration.
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
@@ -61,6 +61,27 @@ bool nw_apply_shift(void *step) {
   nw_pool *pool = st->p->pool;
   const nw_expr *by = nw_sub(pool, begin, loop->loop.begin);
   if (!nw_is_const(by, 0)) move_begin(st, loop, by);
+  return true;
+}
+
+// ---- reverse
+
+// Runs iteration begin + extent - 1 - n in place of iteration begin + n. A fused loop loses its original dimensions, like
+// in move_begin. If they are symbolic, nothing could then be proved about the loop.
+bool nw_apply_reverse(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop = nw_step_loop(st, 0, NULL);
+  int64_t extent;
+  if (!loop) return false;
+  if (loop->loop.nfused && !nw_is_int(loop->loop.extent, &extent))
+    return nw_step_refuse(st, "its iterations combine several loops: use reverse before fuse", loop,
+                          "it is a fused loop");
+  nw_pool *pool = st->p->pool;
+  const nw_expr *var = loop->loop.var;
+  const nw_expr *ends = nw_add(pool, loop->loop.begin, nw_loop_last(pool, loop)), *at = nw_sub(pool, ends, var);
+  for (int i = 0; i < loop->nkids; i++) nw_stmt_subst(st->p, loop->kid[i], var->name, at);
+  loop->loop.nfused = 0;
+  loop->step = st->p->step;
   return true;
 }
 

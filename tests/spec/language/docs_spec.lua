@@ -69,6 +69,19 @@ describe("the page on the order of instances", function()
   end)
 end)
 
+describe("the page on scheduling", function()
+  it("shows what its examples print", function()
+    local page, code, printed = support.read "docs/schedule.md", {}, {}
+    for block in (page .. "\n\n"):gmatch "\n\n(    .-)\n\n" do
+      if load(block) and not block:find "export" then code[#code + 1] = block end
+    end
+    local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
+    for _, block in ipairs(code) do assert(load(block, "=schedule.md", "t", env))() end
+    assert.same({1, 1}, {#code, #printed})
+    for _, text in ipairs(printed) do assert.truthy(page:find(indented(text), 1, true), text) end
+  end)
+end)
+
 describe("the page on pictures", function()
   it("shows what its examples print", function()
     local page, code, printed = support.read "docs/pictures.md", {}, {}

@@ -1,4 +1,5 @@
---- Tests steps on loops: splits by a list, tiles of many dimensions, skew, shift, loops of one iteration, and the removal of marks.
+--- Tests steps on loops: splits by a list, tiles of many dimensions, skew, shift, reversal, loops of one iteration, and the removal
+--- of marks.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -226,6 +227,82 @@ describe("shift", function()
     for _, bad in ipairs {nw.size "Q", "Q", "1.5", 2.5, "i", "", true, {}, 1 << 62, "0 - (1 << 41)", -(1 << 50)} do
       unchanged(s, function() s:shift("i", bad) end)
     end
+  end)
+end)
+
+describe("reverse", function()
+  it("runs the iterations from the last to the first, for any sizes", function()
+    local M = nw.size("M", {min = 0})
+    local A = nw.placeholder({M, 12}, "f32", "A")
+    local function make() return nw.schedule(nw.compute({M, 12}, function(i, j) return A(i, j) + 1 end, "C")) end
+    local s = make()
+    s:reverse "i"
+    s:split("j", 5)
+    s:reverse "j_o"
+    assert.equal('s:reverse "i"\ns:split("j", 5)\ns:reverse "j_o"\n', s:trace())
+    assert.truthy(tostring(s):find("A[M - i - 1, ", 1, true))
+    assert.is_true(s:reparses())
+    assert.is_false(s:rounds())
+    assert.truthy(s:check())
+    local t, u = make(), make()
+    t:replay(s:trace "json")
+    assert.equal(s:text(), t:text())
+    assert(load("local s = ...\n" .. s:trace()))(u)
+    assert.equal(s:text(), u:text())
+    s:reverse "i"
+    s:reverse "i"
+    assert.equal(t:text(), s:text())
+  end)
+
+  it("lets columns run outside the rows if each row reads elements to the right", function()
+    local A, H = nw.placeholder({1, 20}, "f32", "A"), nw.scan_state({6, 20}, "f32", "H")
+    local first = nw.compute({1, 20}, function(t, x) return A(t, x) end, "first")
+    local update = nw.compute({6, 20}, function(t, x) return H(t - 1, nw.min(x + 1, 19)) + H(t - 1, x) end, "update")
+    local s = nw.schedule(nw.scan(first, update, H, "S"))
+    unchanged(s, function() s:reorder("x_1", "t_1") end)
+    s:reverse "x_1"
+    s:reorder("x_1", "t_1")
+    assert.is_false(s:rounds())
+    assert.truthy(s:check())
+    local err = unchanged(s, function() s:reverse "t_1" end)
+    assert.equal("raw", err.refusal.kind)
+    assert.same({"(x_1=0, t_1=2)", "(x_1=0, t_1=1)"}, {err.refusal.source, err.refusal.sink})
+  end)
+
+  it("marks a float sum whose terms are added in another order, also without a proof", function()
+    for _, dtype in ipairs {"f32", "i32"} do
+      for _, unsafe in ipairs {false, true} do
+        local A, k = nw.placeholder({9, 16}, dtype, "A"), nw.reduce_axis(16, "k")
+        local R = nw.compute({9}, function(i) return nw.sum(A(i, k), k) end, "R")
+        local s = nw.schedule(R)
+        s:decompose_reduction(R, "i")
+        s:reverse "i"
+        assert.is_false(s:rounds())
+        local function reverse() s:reverse "k" end
+        if unsafe then s:unsafe(reverse) else reverse() end
+        assert.equal(dtype == "f32", s:rounds())
+        if dtype == "f32" then assert.truthy(s:notes():find "rounding may change") end
+      end
+    end
+  end)
+
+  it("offers to split off the init of a reduction, which must run before all updates", function()
+    local s = support.gemm(8)
+    local err = unchanged(s, function() s:reverse "k" end)
+    assert.equal('s:decompose_reduction("C", "k")', err.refusal.alternatives[1])
+    s:decompose_reduction("C", "k")
+    s:reverse "k"
+    assert.truthy(s:check())
+  end)
+
+  it("refuses a loop fused from symbolic sizes, and other arguments than loops", function()
+    local M, N = nw.size "M", nw.size "N"
+    local A = nw.placeholder({M, N}, "f32", "A")
+    local s = nw.schedule(nw.compute({M, N}, function(i, j) return A(i, j) + 1 end, "C"))
+    local f = s:fuse("i", "j")
+    assert.truthy(tostring(unchanged(s, function() s:reverse(f) end)):find "use reverse before fuse")
+    for _, bad in ipairs {"no loop", "C", 3, {}} do unchanged(s, function() s:reverse(bad) end) end
+    unchanged(s, function() s:reverse() end)
   end)
 end)
 

@@ -1,0 +1,103 @@
+--- Schedules that one primitive makes possible. The cases of each primitive have a heading.
+local nw = require "nestwright"
+local filled = require("values").filled
+
+return function(case, t)
+  -- ---------------------------------------------------------------- reverse
+
+  local SHAPES = {{6, 8}, {7, 5}, {1, 3}}
+
+  local function map(shape)
+    local A = nw.placeholder(shape, "i32", "A")
+    local C = nw.compute(shape, function(i, j) return A(i, j) * 3 + i - j end, "C")
+    return nw.schedule(C), {C}, {filled("i32", shape)}
+  end
+
+  -- Each row: a name and a function that makes the steps.
+  local REVERSED = {
+    {"one loop", function(s) s:reverse "i" end},
+    {"both loops", function(s) s:reverse "i" s:reverse "j" end},
+    {"a loop twice", function(s) s:reverse "j" s:reverse "j" end},
+    {"both parts of a split", function(s) s:split("j", 3) s:reverse "j_i" s:reverse "j_o" end},
+    {"before a split", function(s) s:reverse "i" s:split("i", 4) end},
+    {"before a split with a tail of its own", function(s) s:reverse "i" s:split("i", {factor = 4, tail = "cut"}) end},
+    {"the tail of a split", function(s) s:split("i", {factor = 4, tail = "cut"}) s:reverse "i.tail" end},
+    {"the pieces of a cut", function(s) s:cut("j", 2) s:reverse "j.head" s:reverse "j.rest" end},
+    {"a fused loop", function(s) s:reverse(s:fuse("i", "j")) end},
+    {"a shifted loop", function(s) s:shift("i", 5) s:reverse "i" end},
+    {"a skewed loop", function(s) s:skew("j", "i", 1) s:reverse "j" end},
+    {"a loop around a skewed loop", function(s) s:skew("j", "i", 1) s:reverse "i" end},
+    {"before a reorder", function(s) s:reverse "i" s:reorder("j", "i") end},
+    {"a parallel loop", function(s) s:parallel "i" s:reverse "i" end},
+    {"before parallel", function(s) s:reverse "i" s:parallel "i" end},
+    {"the lanes of a vector", function(s) s:split("j", 4) s:vectorize "j_i" s:reverse "j_i" end},
+    {"an unrolled loop", function(s) s:split("i", 2) s:unroll "i_i" s:reverse "i_i" end},
+  }
+  for _, shape in ipairs(SHAPES) do
+    for _, row in ipairs(REVERSED) do
+      case(("reverse %s, %dx%d"):format(row[1], shape[1], shape[2]), function()
+        local s, out, arguments = map(shape)
+        t.accepted(row[2], s)
+        assert(s:reparses())
+        t.agree(s, out, arguments)
+      end)
+    end
+  end
+
+  -- Each row: a name, the shape, the offset of the element that is read from the row before, and the steps.
+  local function moved_scan(shape, offset)
+    local n = shape[2]
+    local A, H = nw.placeholder({1, n}, "i32", "A"), nw.scan_state(shape, "i32", "H")
+    local first = nw.compute({1, n}, function(r, x) return A(r, x) end, "first")
+    local update = nw.compute(shape, function(r, x)
+      return H(r - 1, nw.clamp(x + offset, 0, n - 1)) * 2 - H(r - 1, x)
+    end, "update")
+    local S = nw.scan(first, update, H, "S")
+    return nw.schedule(S), {S}, {filled("i32", {1, n})}
+  end
+  for _, shape in ipairs {{6, 9}, {3, 4}, {5, 17}} do
+    for _, offset in ipairs {1, 2} do
+      case(("columns run backwards, then outside the rows, %dx%d, from %d ahead"):format(shape[1], shape[2], offset), function()
+        local s, out, arguments = moved_scan(shape, offset)
+        t.refused("cannot reorder", s.reorder, s, "x_1", "r_1")
+        t.accepted(s.reverse, s, "x_1")
+        t.accepted(s.reorder, s, "x_1", "r_1")
+        t.agree(s, out, arguments)
+      end)
+    end
+  end
+
+  for _, K in ipairs {1, 7, 12} do
+    case(("a sum from the last term to the first, %d terms"):format(K), function()
+      local A, B, k = nw.placeholder({5, K}, "i32", "A"), nw.placeholder({K, 6}, "i32", "B"), nw.reduce_axis(K, "k")
+      local C = nw.compute({5, 6}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+      local s = nw.schedule(C)
+      s:decompose_reduction(C, "i")
+      t.accepted(s.reverse, s, "k")
+      s:split("k", 4)
+      t.accepted(s.reverse, s, "k_i")
+      t.agree(s, {C}, {filled("i32", {5, K}), filled("i32", {K, 6})})
+    end)
+  end
+
+  for _, first in ipairs {true, false} do
+    case("a window that a reversed loop moves down, reversed " .. (first and "first" or "last"), function()
+      local A = nw.placeholder({14, 5}, "i32", "A")
+      local X = nw.compute({14, 5}, function(p, q) return A(p, q) * 3 end, "X")
+      local Y = nw.compute({12, 5}, function(y, x) return X(y, x) + X(y + 1, x) * 2 + X(y + 2, x) end, "Y")
+      local s = nw.schedule(Y)
+      local y = s[Y]:loops()[1]
+      if first then t.accepted(s.reverse, s, y) end
+      t.accepted(s.compute_at, s, X, y)
+      if not first then t.accepted(s.reverse, s, y) end
+      t.accepted(s.store_at, s, X)
+      local a, n = nw.accesses(s), 0
+      for k = 1, #a do
+        local x = a:at(k)
+        if x.tensor == "X" and x.write then n = n + 1 end
+      end
+      t.same(n, 70, "elements of X that are computed")
+      t.agree(s, {Y}, {filled("i32", {14, 5})})
+    end)
+  end
+end
