@@ -394,7 +394,15 @@ static const nw_primitive rows[] = {
        .doc = "the stages that read the copy; all by default"},
       LAYOUT,
       NAME("name of the copy"),
-      AT("also moves the copy into this loop, like compute_at")},
+      AT("also moves the copy into this loop, like compute_at"),
+      {.name = "accesses",
+       .kind = NW_ARG_LIST,
+       .item = NW_ARG_INT,
+       .optional = true,
+       .option = true,
+       .doc = "the reads in each reader that use the copy, counted from 1 from left to right as s:show() prints them; "
+              "equal reads count once, and a read in an index comes before the read that it indexes: {1} is A[i] in "
+              "A[i] + A[i + 1]; all by default"}},
      nw_apply_cache_read,
      nw_suggest_cache_read,
      "cannot read $0 through a $1 copy"},

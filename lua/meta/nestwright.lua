@@ -45,11 +45,11 @@ function schedule:branch(name) end
 ---@return nw.kernel
 function schedule:build(options) end
 
----Reads a tensor through a copy, which can have another layout. tensor: the tensor to copy. scope: memory of the copy. readers: the stages that read the copy; all by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
+---Reads a tensor through a copy, which can have another layout. tensor: the tensor to copy. scope: memory of the copy. readers: the stages that read the copy; all by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at. accesses: the reads in each reader that use the copy, counted from 1 from left to right as s:show() prints them; equal reads count once, and a read in an index comes before the read that it indexes: {1} is A[i] in A[i] + A[i + 1]; all by default. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
 ---@param tensor nw.stage|nw.tensor|string
 ---@param scope "global"|"local"|"shared"
 ---@param readers? (nw.stage|nw.tensor|string)[]
----@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
+---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string, accesses?: (integer)[]}
 ---@return nw.stage
 function schedule:cache_read(tensor, scope, readers, options) end
 

@@ -100,4 +100,46 @@ return function(case, t)
       t.agree(s, {Y}, {filled("i32", {14, 5})})
     end)
   end
+
+  -- ---------------------------------------------------------------- cache_read of some accesses
+
+  -- Each row: a name, the shape of A, the shape of the result, and its body.
+  local READERS = {
+    {"three neighbours", {14}, {12}, function(A, i) return A(i) + A(i + 1) * 2 - A(i + 2) end},
+    {"both ends", {10}, {10}, function(A, i) return A(i) * 3 + A(9 - i) end},
+    {"an index that is data", {9}, {9}, function(A, i) return A(nw.clamp(A(i), 0, 8)) - A(i) end},
+    {"rows and columns", {6, 6}, {6, 6}, function(A, i, j) return A(i, j) * 2 - A(j, i) end},
+    {"a select", {12}, {12}, function(A, i) return nw.select(nw.gt(i, 3), A(nw.max(i - 4, 0)), A(i) * 2) end},
+  }
+  for _, row in ipairs(READERS) do
+    local name, from, to, body = table.unpack(row)
+    for _, accesses in ipairs {{1}, {2}, {1, 2}, {2, 1}} do
+      for _, at in ipairs {false, "i", "i_o"} do
+        case(("a copy for reads %s of %s%s"):format(table.concat(accesses, " and "), name, at and ", in " .. at or ""), function()
+          local A = nw.placeholder(from, "i32", "A")
+          local Y = nw.compute(to, #to == 1 and function(i) return body(A, i) end or function(i, j) return body(A, i, j) end, "Y")
+          local s = nw.schedule(Y)
+          if at == "i_o" then s:split("i", 4) end
+          t.accepted(s.cache_read, s, A, "global", {Y}, {accesses = accesses, at = at or nil})
+          local expr = s:text():match "Y%[[^\n]*\n*$"
+          local _, direct = expr:gsub("%f[%w_]A%[", "")
+          local _, copied = expr:gsub("A_global%[", "")
+          assert(copied >= #accesses, "reads of the copy: " .. expr)
+          if #accesses == 1 then assert(direct > 0, "no other reads: " .. expr) end
+          assert(s:reparses())
+          t.agree(s, {Y}, {filled("i32", from)})
+        end)
+      end
+    end
+  end
+  case("a copy for the second read of each of two readers", function()
+    local A = nw.placeholder({12}, "i32", "A")
+    local Y = nw.compute({10}, function(i) return A(i) + A(i + 2) end, "Y")
+    local Z = nw.compute({10}, function(i) return A(i) * A(i + 1) end, "Z")
+    local s = nw.schedule {Y, Z}
+    t.accepted(s.cache_read, s, A, "global", {accesses = {2}})
+    t.same(s:text():match "Y%[i%] = ([^\n]*)", "A[i] + A_global[i + 2]")
+    t.same(s:text():match "Z%[i%] = ([^\n]*)", "A[i]*A_global[i + 1]")
+    t.agree(s, {Y, Z}, {filled("i32", {12})})
+  end)
 end

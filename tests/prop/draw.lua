@@ -286,6 +286,10 @@ function draw.cache_read(r, loops, _, stages, tensors, known)
   local reader = r:chance(0.7) and known.reader(r, tensor) or r:pick(stages)
   local theirs = known.loops(reader)
   local options = storage(r, known, known.rank(tensor), #theirs > 0 and theirs or loops)
+  if given(r, known, "accesses", 0.2) then
+    options = options or {}
+    options.accesses = r:pick {{1}, {1}, {1}, {2}, {2}, {3}, {1, 2}, {0}}
+  end
   local scope = choice(r, known, "scope", SCOPES)
   if not given(r, known, "readers", 0.6) then return {tensor, scope, options} end
   return {tensor, scope, {reader}, options}

@@ -163,7 +163,7 @@ local function ready(arg)
   if type(arg) == "table" and arg.place then return layout(arg.place, arg.rank) end
   if type(arg) == "table" and arg.kernel then return kernels.id(arg.kernel) end
   if type(arg) ~= "table" or not arg.layout then return arg end
-  return {layout = layout(arg.layout, arg.rank), at = arg.at}
+  return {layout = layout(arg.layout, arg.rank), at = arg.at, name = arg.name, accesses = arg.accesses}
 end
 
 --- Applies a step. Returns true, or false and the error. If `placed` is given, it records stages that were moved into loops.

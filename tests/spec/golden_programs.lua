@@ -416,6 +416,20 @@ programs.storage = {
   },
 }
 
+-- Two of three reads of a tensor use a copy.
+programs.accesses = {
+  make = function()
+    local A = nw.placeholder({40}, "f32", "A")
+    local Y = nw.compute({36}, function(i) return A(i) + A(i + 2) * A(i + 4) end, "Y")
+    return nw.schedule(Y), A, Y
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", 8) end,
+    function(s, A, Y) s:cache_read(A, "local", {Y}, {at = "i_o", accesses = {2, 3}, name = "ahead"}) end,
+  },
+}
+
 -- All threads of a block copy the parts of A and B that a tile of C needs to shared storage.
 programs.gpu_gemm = {
   make = function() return support.gemm(64) end,

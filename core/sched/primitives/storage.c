@@ -73,16 +73,18 @@ nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_b
 
 // ---- cache_read
 
-enum { READ_TENSOR, READ_SCOPE, READ_READERS, READ_LAYOUT, READ_NAME, READ_AT };
+enum { READ_TENSOR, READ_SCOPE, READ_READERS, READ_LAYOUT, READ_NAME, READ_AT, READ_ACCESSES };
 
 typedef struct renaming {
   nw_pool *pool;
   const char *from, *to;
+  const nw_expr *only; // the only load to rename; NULL if all loads of `from` are renamed
 } renaming;
 
 static const nw_expr *rename_load(void *env, const nw_expr *e) {
   const renaming *r = env;
-  return strcmp(e->name, r->from) ? NULL : nw_load(r->pool, e->type, r->to, e->n, e->arg);
+  bool wanted = r->only ? e == r->only : !strcmp(e->name, r->from);
+  return wanted ? nw_load(r->pool, e->type, r->to, e->n, e->arg) : NULL;
 }
 
 nw_buffer *nw_tensor_arg(nw_step *st, int param) {
@@ -122,13 +124,79 @@ static bool readers_read(nw_step *st, const char *tensor, const nw_arg *readers)
   return true;
 }
 
+// The reads of a tensor in a block: its different loads, from left to right. A load in an index comes before the load
+// that it indexes.
+typedef struct read_list {
+  const char *tensor;
+  nw_vec load; // const nw_expr *
+} read_list;
+
+static bool see_read(void *env, const nw_expr *e) {
+  read_list *x = env;
+  if (e->op != NW_OP_LOAD || strcmp(e->name, x->tensor)) return true;
+  for (int i = 0; i < x->load.n; i++)
+    if (x->load.at[i] == e) return true;
+  nw_vec_push(&x->load, (void *)e);
+  return true;
+}
+
+static nw_vec reads_of(const nw_stmt *block, const char *tensor) {
+  read_list x = {.tensor = tensor};
+  for (int t = 0; t < block->block.ntargets; t++) {
+    nw_visit(block->block.target[t].value, see_read, &x);
+    nw_visit(block->block.target[t].init, see_read, &x);
+  }
+  return x.load;
+}
+
+// Reports that the block has no read number `number`, and lists its reads.
+static void fail_unknown_read(nw_step *st, const nw_stmt *block, const char *tensor, int64_t number,
+                              const nw_vec *load) {
+  nw_str list = {0};
+  for (int i = 0; i < load->n; i++) {
+    char *e = nw_expr_show(load->at[i]);
+    nw_str_fmt(&list, "%s%d: %s", i ? ", " : "", i + 1, e);
+    free(e);
+  }
+  const char *hint = nw_arena_printf(st->scratch, "%s reads %s", block->block.name, list.s);
+  nw_str_free(&list);
+  nw_fail(st->ctx, NW_EINVAL, hint, "%s: %s has no access %lld of %s", st->primitive->name, block->block.name,
+          (long long)number, tensor);
+}
+
+// Renames the given reads of the block, the last one first. If a read is in the index of another, the other is renamed
+// before its index changes.
+static bool rename_reads(nw_step *st, nw_stmt *block, renaming r, const nw_arg *numbers) {
+  nw_vec load = reads_of(block, r.from);
+  bool *wanted = NW_NEW_N(st->scratch, bool, load.n + 1), ok = true;
+  for (int i = 0; i < numbers->n && ok; i++) {
+    int64_t number = numbers->item[i].i;
+    ok = number >= 1 && number <= load.n;
+    if (ok) wanted[number - 1] = true;
+    if (!ok) fail_unknown_read(st, block, r.from, number, &load);
+  }
+  for (int i = load.n - 1; i >= 0 && ok; i--) {
+    if (!wanted[i]) continue;
+    r.only = load.at[i];
+    nw_block_rewrite(st->p, block, rename_load, &r);
+  }
+  nw_vec_free(&load);
+  return ok;
+}
+
+// Lets the readers read the copy. Returns their number, or -1 with an error.
 static int rename_readers(nw_step *st, const char *from, const char *to, const nw_arg *readers) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  const nw_arg *numbers = &st->resolved[READ_ACCESSES];
+  renaming r = {st->p->pool, from, to, NULL};
   int n = 0;
   for (int i = 0; i < b.n; i++) {
     if (!nw_block_reads(b.at[i], from) || !is_named(st, b.at[i], from, readers)) continue;
-    nw_block_rewrite(st->p, b.at[i], rename_load, &(renaming){st->p->pool, from, to});
     n++;
+    if (numbers->kind == NW_ARG_NONE)
+      nw_block_rewrite(st->p, b.at[i], rename_load, &r);
+    else if (!rename_reads(st, b.at[i], r, numbers))
+      return -1;
   }
   return n;
 }
@@ -230,11 +298,14 @@ bool nw_apply_cache_read(void *step) {
       !readers_read(st, from->name, readers))
     return false;
   if (is_output(st, from)) return no_reader(st, from->name);
+  if (nw_step_given(st, READ_ACCESSES) && !st->resolved[READ_ACCESSES].n)
+    return nw_fail(st->ctx, NW_EINVAL, "{1} is the first read of each reader", "cache_read: accesses is empty");
   const char *suffix = nw_step_given(st, READ_LAYOUT) ? "packed" : scopes[scope];
   nw_buffer *to = nw_new_cache(st, from, scope, READ_NAME, suffix);
   if (!to || !nw_set_layout(st, to, &st->resolved[READ_LAYOUT])) return false;
   nw_stmt *block = copy_of(st, from, to);
-  if (!rename_readers(st, from->name, to->name, readers)) return no_reader(st, from->name);
+  int n = rename_readers(st, from->name, to->name, readers);
+  if (n <= 0) return n < 0 ? false : no_reader(st, from->name);
   nw_lifted stage = {.block = block, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
   if (!loop) loop = home_of(st, from->name);
   if (!nw_place(st, &stage, loop)) return false;

@@ -162,6 +162,7 @@ local refusals = {
   {"fused_loop_backwards", TWO_READERS, 's:create_fused_loop("i_1", "i")'},
   {"cut_skewed", HEAT .. 's:skew("x_1", "t_1", 1)\n', 's:split("x_1", {factor = 4, tail = "cut"})'},
   {"cache_read_scan", HEAT, 's:cache_read(S, "global", {S})'},
+  {"cache_read_access", STAGES, 's:cache_read(X, "global", {Y}, {accesses = {1, 3}})'},
   {"inline_scan", HEAT, 's:compute_inline(S)'},
   {"inline_reduction", REDUCED, 's:compute_inline(R)'},
   {"local_symbolic", REDUCED, 's:set_scope(R, "local")'},
