@@ -34,11 +34,21 @@ typedef enum way { DEFINITION, SCHEDULED, LOWERED, COMPILED, WAYS } way;
 static const char *const way_name[] = {"the definition", "the scheduled program", "the lowered program",
                                        "the compiled program"};
 
-static bool run_way(job *j, way w, const int64_t *sizes, const nw_check_data *d) {
+// Runs the lowered program, interpreted or compiled, on arguments in the layouts of the schedule.
+static bool run_laid_out(job *j, bool compiled, const int64_t *sizes, nw_check_data *d) {
+  nw_check_data packed;
+  bool good = nw_check_pack(&packed, j->p, sizes, d) &&
+              (compiled ? nw_kernel_call(j->kernel, packed.n, packed.array) : interpret(j, sizes, &packed, true)) &&
+              nw_check_unpack(d, j->p, sizes, &packed);
+  nw_check_data_free(&packed);
+  return good;
+}
+
+static bool run_way(job *j, way w, const int64_t *sizes, nw_check_data *d) {
   switch (w) {
   case DEFINITION: return nw_check_define(j->c, j->s, j->p, sizes, d);
-  case COMPILED: return nw_kernel_call(j->kernel, d->n, d->array);
-  default: return interpret(j, sizes, d, w == LOWERED);
+  case SCHEDULED: return interpret(j, sizes, d, false);
+  default: return run_laid_out(j, w == COMPILED, sizes, d);
   }
 }
 
@@ -178,7 +188,7 @@ static bool check_large(job *j, const int64_t *sizes) {
   char *text = nw_check_shape_text(j->p, sizes);
   nw_str_fmt(j->report, "%s: ", text);
   free(text);
-  bool ok = nw_check_data_make(&d, j->p, sizes, 1) && nw_kernel_call(j->kernel, d.n, d.array);
+  bool ok = nw_check_data_make(&d, j->p, sizes, 1) && run_laid_out(j, true, sizes, &d);
   if (ok) {
     points q = {.j = j, .d = &d, .sizes = sizes, .until = nw_now() + 2};
     q.views = nw_check_views(&d);

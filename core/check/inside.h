@@ -30,6 +30,11 @@ bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *si
 // Makes new outputs for the same inputs, which are shared.
 bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check_data *inputs);
 void nw_check_data_free(nw_check_data *d);
+// Makes the arrays of a call from the data of a check: arguments with a layout get the shape of their layout. Then
+// nw_check_unpack converts the outputs of the call back into d. It fails with NW_EMISMATCH if a position that holds no
+// element does not have the pad value. Both return false, with a diagnostic, on failure.
+bool nw_check_pack(nw_check_data *packed, const nw_program *p, const int64_t *sizes, const nw_check_data *d);
+bool nw_check_unpack(nw_check_data *d, const nw_program *p, const int64_t *sizes, const nw_check_data *packed);
 nw_view *nw_check_views(const nw_check_data *d); // heap
 int nw_check_inputs(const nw_program *p); // number of inputs, which are the first buffers of the program
 const char **nw_check_size_names(const nw_program *p); // heap

@@ -200,14 +200,19 @@ static bool still_right(nw_replay_case *x, const nw_check_data *out) {
 // returns NULL.
 static const char *how_race(nw_replay_case *x) {
   nw_check_data out = {0};
+  nw_check_data packed = {0};
   nw_exec *e = nw_lower(x->r->after, NULL);
-  nw_view *v = e && nw_check_data_outputs(&out, x->r->after, &x->data) ? nw_check_views(&out) : NULL;
-  bool ran = v && nw_interp_exec(x->c, e, x->sizes, v, &(nw_interp_opts){.max_steps = NW_CASE_STEPS});
+  bool made =
+      e && nw_check_data_outputs(&out, x->r->after, &x->data) && nw_check_pack(&packed, x->r->after, x->sizes, &out);
+  nw_view *v = made ? nw_check_views(&packed) : NULL;
+  bool ran = v && nw_interp_exec(x->c, e, x->sizes, v, &(nw_interp_opts){.max_steps = NW_CASE_STEPS}) &&
+             nw_check_unpack(&out, x->r->after, x->sizes, &packed);
   bool right = ran && still_right(x, &out);
   const nw_diag *d = nw_error(x->c);
   bool seen = d ? d->code == NW_ERACE || d->code == NW_ERANGE : ran && !right;
   x->ordered = right;
   if (!x->c->interrupted) nw_clear(x->c);
+  nw_check_data_free(&packed);
   nw_check_data_free(&out);
   nw_exec_release(e);
   free(v);

@@ -1,6 +1,7 @@
 // Holds the entry points of the interpreter. They run a program on its arguments, and store the results in the views of
 // the outputs.
 #include "interp/code.h"
+#include "ir/program/physical.h"
 #include <stdlib.h>
 
 static bool eval_size(nwi_program *x, const nw_expr *e, int64_t *out) {
@@ -12,14 +13,16 @@ static bool eval_size(nwi_program *x, const nw_expr *e, int64_t *out) {
   return !x->run.failed;
 }
 
-// Makes the stored box of a buffer equal to its whole logical box.
+// Makes the stored box of a buffer equal to its whole logical box. In a lowered program, a parameter has the extents of
+// its layout. In a scheduled program, it is row-major over its logical box, whatever its layout is.
 static bool set_box(nwi_program *x, nwi_buffer *b, const nw_buffer *from) {
-  b->n = from->ndim;
+  const nw_expr *const *shape = x->exec ? nw_physical_shape(from) : (const nw_expr *const *)from->shape;
+  b->n = x->exec ? nw_physical_dims(from) : from->ndim;
   b->min = NW_NEW_N(x->arena, int64_t, b->n + 1);
   b->extent = NW_NEW_N(x->arena, int64_t, b->n + 1);
   b->count = 1;
   for (int d = 0; d < b->n; d++) {
-    if (!eval_size(x, from->shape[d], &b->extent[d])) return false;
+    if (!eval_size(x, shape[d], &b->extent[d])) return false;
     if (b->extent[d] < 0) b->extent[d] = 0;
     if (__builtin_mul_overflow(b->count, b->extent[d], &b->count))
       return nw_fail(x->run.ctx, NW_ERANGE, NULL, "%s is too large", b->name);

@@ -140,7 +140,7 @@ const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *in
 
 static const nw_expr *elements_of(const nw_buffer *b, nw_pool *p) {
   const nw_expr *n = nw_index(p, 1);
-  for (int d = 0; d < b->ndim; d++) n = nw_mul(p, n, b->shape[d]);
+  for (int d = 0; d < nw_physical_dims(b); d++) n = nw_mul(p, n, nw_physical_shape(b)[d]);
   return n;
 }
 

@@ -13,6 +13,7 @@ static const nw_pass passes[] = {
     {"init", "moves the inits of reductions into statements of their own", nw_pass_init, always},
     {"barriers", "inserts barriers between threads of a block", nw_pass_barriers, always},
     {"blocks", "turns blocks into stores with linear indices, and conditions into guards", nw_pass_blocks, always},
+    {"pads", "writes the value of positions that hold no element of an output", nw_pass_pads, always},
     {"interleave", "turns virtual threads, and threads around barriers, into loops around each statement",
      nw_pass_interleave, always},
     {"guards", "moves guards out of loops on which they do not depend", nw_pass_guards, always},

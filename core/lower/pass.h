@@ -11,6 +11,7 @@
 nw_program *nw_pass_init(nw_program *p);
 nw_program *nw_pass_barriers(nw_program *p);
 nw_program *nw_pass_blocks(nw_program *p);
+nw_program *nw_pass_pads(nw_program *p);
 nw_program *nw_pass_interleave(nw_program *p);
 nw_program *nw_pass_guards(nw_program *p);
 nw_program *nw_pass_partition(nw_program *p);

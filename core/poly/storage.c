@@ -1,5 +1,5 @@
-// Checks that local buffers fit on the stack, that shared buffers fit in the memory of a GPU block, and that a layout
-// gives no position outside its own extents.
+// Checks that local buffers fit on the stack, that shared buffers fit in the memory of a GPU block, that a layout gives
+// no position outside its own extents, and that the layout of a parameter gives every element its own position.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
 #include <stdlib.h>
@@ -169,9 +169,46 @@ static nw_answer check_layout(const nw_model *m, const nw_buffer *b) {
   return answer;
 }
 
+// Checks that every position in the caller's array is written.
+static nw_answer judge_filled(const nw_model *m, const nw_buffer *b) {
+  int fact = nw_layout_fact(m, 'W', b);
+  if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  isl_set *range = nw_set_with_quotients(m->f->s, isl_map_range(nw_layout_map(m, b)));
+  isl_set *room = nw_shape_box(m->f, b->nlayout, (const nw_expr *const *)b->layout_shape);
+  nw_answer full = nw_answer_of(m->f->s, isl_set_is_subset(room, range));
+  isl_set_free(range);
+  isl_set_free(room);
+  if (full == NW_FAILS)
+    return bad_layout(m, b, "leaves positions without an element, and an output needs a pad_value for them");
+  if (full == NW_HOLDS) nw_fact_prove(m->f, fact);
+  return full;
+}
+
+static nw_answer tell_shared(const nw_model *m, const nw_buffer *b) {
+  isl_map *map = nw_layout_map(m, b),
+          *same = isl_map_apply_range(isl_map_copy(map), isl_map_reverse(isl_map_copy(map)));
+  isl_space *space = isl_space_domain(isl_map_get_space(map));
+  isl_set *bad = isl_map_domain(isl_map_intersect(same, isl_map_lex_lt(space)));
+  isl_map_free(map);
+  return nw_tell_element(m, NW_REFUSE_STRUCTURE, b, "the layout puts {e} and another element at the same position",
+                         bad);
+}
+
+// Checks the layout of an input or an output, whose array belongs to the caller.
+static nw_answer check_param(const nw_model *m, const nw_buffer *b) {
+  if (!b->nlayout || b->role == NW_TEMP) return NW_HOLDS;
+  nw_answer own = NW_RULE(m->p->ctx, param_places) ? nw_own_places(m, b) : NW_HOLDS;
+  if (own == NW_FAILS) return tell_shared(m, b);
+  if (own != NW_HOLDS || b->role != NW_OUTPUT || b->pad || !NW_RULE(m->p->ctx, param_filled)) return own;
+  return judge_filled(m, b);
+}
+
 nw_answer nw_check_storage(const nw_model *m) {
   nw_answer answer = check_sizes(m);
   if (answer == NW_HOLDS) answer = check_capacity(m);
-  for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) answer = check_layout(m, m->p->buffer[i]);
+  for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {
+    answer = check_layout(m, m->p->buffer[i]);
+    if (answer == NW_HOLDS) answer = check_param(m, m->p->buffer[i]);
+  }
   return answer;
 }

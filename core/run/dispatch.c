@@ -7,13 +7,22 @@
 
 enum { MOST_CASES = 1023 };
 
+// True if the arguments of both parameters have the same layout.
+static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
+  if (!a || !b) return a == b;
+  bool same = a->nlayout == b->nlayout && a->pad == b->pad;
+  for (int d = 0; same && d < a->nlayout; d++) same = a->layout[d] == b->layout[d];
+  return same;
+}
+
 static bool same_formals(const nw_formals *a, const nw_formals *b) {
   bool same = a->n == b->n && a->nsizes == b->nsizes && a->nfacts <= b->nfacts;
   for (int i = 0; same && i < a->nsizes; i++) same = !strcmp(a->size[i], b->size[i]);
   for (int i = 0; same && i < a->nfacts; i++) same = a->fact[i] == b->fact[i];
   for (int i = 0; same && i < a->n; i++) {
     const nw_formal *x = &a->at[i], *y = &b->at[i];
-    same = !strcmp(x->name, y->name) && x->dtype == y->dtype && x->ndim == y->ndim && x->output == y->output;
+    same = !strcmp(x->name, y->name) && x->dtype == y->dtype && x->ndim == y->ndim && x->output == y->output &&
+           same_layout(x->laid, y->laid);
     for (int d = 0; same && d < x->ndim; d++) same = x->shape[d] == y->shape[d];
   }
   return same;
@@ -59,7 +68,8 @@ static void refuse_version(nw_ctx *c, int i, int n, const nw_formals *one, const
   int at = 0;
   while (at < last->nfacts && at < one->nfacts && last->fact[at] == one->fact[at]) at++;
   if (at == last->nfacts) {
-    nw_fail(c, NW_EINVAL, NULL, "versions[%d] must have the same sizes and tensors as the last version", i + 1);
+    nw_fail(c, NW_EINVAL, NULL,
+            "versions[%d] must have the same sizes and tensors as the last version, in the same layouts", i + 1);
     return;
   }
   char *fact = nw_expr_show(last->fact[at]);

@@ -8,13 +8,38 @@ static nw_view *views_of(int n, nw_array *const *args) {
   return v;
 }
 
-static bool interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, const int64_t *sizes,
-                      const nw_view *views) {
+static bool interpret_lowered(nw_ctx *c, const nw_program *p, int64_t most, const int64_t *sizes, const nw_formals *f,
+                              nw_array *const *args) {
   nw_interp_opts o = {.max_steps = most};
-  if (!lowered) return nw_interp_program(c, p, sizes, views, &o);
+  nw_view *views = views_of(f->n, args);
   nw_exec *e = nw_lower(p, NULL);
   bool good = e && nw_interp_exec(c, e, sizes, views, &o);
   nw_exec_release(e);
+  free(views);
+  return good;
+}
+
+static bool copy_back(nw_ctx *c, const nw_program *p, int i, const int64_t *sizes, nw_array *plain, nw_array *to) {
+  nw_array *packed = nw_relayout(c, p, i, sizes, plain, true);
+  if (packed) memcpy(to->data, packed->data, packed->bytes);
+  nw_array_release(packed);
+  return packed != NULL;
+}
+
+// Runs the scheduled program. It uses the indices of the computation, so arguments with layouts are converted.
+static bool interpret_plain(nw_ctx *c, const nw_program *p, int64_t most, const int64_t *sizes, const nw_formals *f,
+                            nw_array *const *args) {
+  nw_interp_opts o = {.max_steps = most};
+  nw_array **plain = nw_xcalloc((size_t)f->n + 1, sizeof(nw_array *));
+  bool good = true;
+  for (int i = 0; i < f->n && good; i++) good = (plain[i] = nw_relayout(c, p, i, sizes, args[i], false));
+  nw_view *views = good ? views_of(f->n, plain) : NULL;
+  good = good && nw_interp_program(c, p, sizes, views, &o);
+  for (int i = 0; i < f->n && good; i++)
+    if (f->at[i].output && f->at[i].laid) good = copy_back(c, p, i, sizes, plain[i], args[i]);
+  for (int i = 0; i < f->n; i++) nw_array_release(plain[i]);
+  free(views);
+  free(plain);
   return good;
 }
 
@@ -23,11 +48,7 @@ bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, in
   nw_formals f = nw_formals_of_program(p);
   int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);
   bool good = nw_formals_count(c, &f, n) && nw_formals_check(c, &f, n, args, sizes);
-  if (good) {
-    nw_view *views = views_of(n, args);
-    good = interpret(c, p, lowered, most, sizes, views);
-    free(views);
-  }
+  good = good && (lowered ? interpret_lowered : interpret_plain)(c, p, most, sizes, &f, args);
   free(sizes);
   nw_formals_free(&f);
   return good;
@@ -37,7 +58,7 @@ bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, in
 
 static void add_formal(nw_formals *f, const char *name, const nw_teop *op, int out, bool output) {
   f->at = nw_xrealloc(f->at, sizeof *f->at * (size_t)(f->n + 1));
-  f->at[f->n++] = (nw_formal){name, op->dtype[out], op->ndim, op->shape, output};
+  f->at[f->n++] = (nw_formal){name, op->dtype[out], op->ndim, op->shape, output, NULL};
 }
 
 static void add_sizes(nw_formals *f, const nw_vec *sizes) {

@@ -1,5 +1,6 @@
 // Checks the tensors of a call.
 #include "run/formals.h"
+#include "ir/program/physical.h"
 #include <stdlib.h>
 
 nw_formals nw_formals_of_program(const nw_program *p) {
@@ -13,7 +14,8 @@ nw_formals nw_formals_of_program(const nw_program *p) {
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_buffer *b = p->buffer[i];
     if (b->role == NW_TEMP) continue;
-    f.at[f.n++] = (nw_formal){b->name, b->dtype, b->ndim, b->shape, b->role == NW_OUTPUT};
+    f.at[f.n++] = (nw_formal){
+        b->name, b->dtype, nw_physical_dims(b), nw_physical_shape(b), b->role == NW_OUTPUT, b->nlayout ? b : NULL};
   }
   return f;
 }
@@ -36,20 +38,30 @@ static char *shape_text(int n, const int64_t *shape) {
   return nw_str_take(&s);
 }
 
-static char *formal_text(const nw_formal *p) {
+static char *extents_text(int n, const nw_expr *const *e) {
   nw_str s = {0};
   nw_str_add(&s, "[");
-  for (int d = 0; d < p->ndim; d++) {
+  for (int d = 0; d < n; d++) {
     if (d) nw_str_add(&s, ", ");
-    nw_expr_print(&s, p->shape[d]);
+    nw_expr_print(&s, e[d]);
   }
   nw_str_add(&s, "]");
   return nw_str_take(&s);
 }
 
+// Returns a hint for a parameter whose layout was transformed.
+static const char *how_to_pack(nw_ctx *c, const nw_formal *p) {
+  if (!p->laid) return NULL;
+  char *plain = extents_text(p->laid->ndim, (const nw_expr *const *)p->laid->shape);
+  const char *hint = nw_diag_printf(
+      c, "transform_layout changed its shape from %s: s:pack(\"%s\", a) converts a tensor", plain, p->name);
+  free(plain);
+  return hint;
+}
+
 static bool wrong_shape(nw_ctx *c, const nw_formal *p, const nw_array *a, const char *why) {
-  char *has = shape_text(a->ndim, a->shape), *wants = formal_text(p);
-  nw_fail(c, NW_EINVAL, NULL, "%s has shape %s; it must be %s%s", p->name, has, wants, why);
+  char *has = shape_text(a->ndim, a->shape), *wants = extents_text(p->ndim, p->shape);
+  nw_fail(c, NW_EINVAL, how_to_pack(c, p), "%s has shape %s; it must be %s%s", p->name, has, wants, why);
   free(has);
   free(wants);
   return false;
@@ -195,6 +207,25 @@ bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n) {
   nw_fail(c, NW_EINVAL, NULL, "%s takes %d tensors (%s), not %d", f->callee, f->n, s.s ? s.s : "", n);
   nw_str_free(&s);
   return false;
+}
+
+bool nw_formals_check_one(nw_ctx *c, const nw_program *p, const nw_formal *one, nw_array *a, int64_t *sizes) {
+  nw_formals f = nw_formals_of_program(p);
+  bool *known = nw_xcalloc((size_t)f.nsizes + 1, sizeof *known), good = check_kind(c, one, a);
+  f.at[0] = *one;
+  for (int i = 0; i < f.nsizes; i++) known[i] = sizes[i] >= 0;
+  if (good) infer(&f, 1, &a, sizes, known);
+  for (int d = 0; d < one->ndim && good; d++)
+    for (int i = 0; i < f.nsizes && good; i++)
+      if (!known[i] && nw_uses_var(one->shape[d], f.size[i]))
+        good = nw_fail(c, NW_EINVAL, nw_diag_printf(c, "give it: {%s = 37}", f.size[i]),
+                       "the size %s does not follow from the shape of %s", f.size[i], one->name);
+  good = good && check_shape(c, &f, one, a, sizes);
+  for (int i = 0; i < f.nsizes; i++)
+    if (!known[i]) sizes[i] = 0;
+  free(known);
+  nw_formals_free(&f);
+  return good;
 }
 
 bool nw_formals_check(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, int64_t *sizes) {

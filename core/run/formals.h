@@ -7,8 +7,9 @@ typedef struct nw_formal {
   const char *name;
   nw_dtype dtype;
   int ndim;
-  const nw_expr *const *shape;
+  const nw_expr *const *shape; // the shape of the argument
   bool output;
+  const nw_buffer *laid; // the parameter, if a layout gives the argument another shape; otherwise NULL
 } nw_formal;
 
 typedef struct nw_formals {
@@ -26,4 +27,8 @@ bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n);
 // Checks the first n arrays, infers every size, and checks the facts. `sizes` must have an entry for each size. If n ==
 // f->n, also checks that no output overlaps another array. Returns false, with a diagnostic, if a check fails.
 bool nw_formals_check(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, int64_t *sizes);
+// Checks one tensor that has the type and the shape of `one`, and finds the sizes in this shape. On entry, an entry of
+// `sizes` is -1 if the size is unknown. Returns false, with a diagnostic, if a size remains unknown, or if the tensor
+// does not fit.
+bool nw_formals_check_one(nw_ctx *c, const nw_program *p, const nw_formal *one, nw_array *a, int64_t *sizes);
 nw_view nw_view_of(const nw_array *a);

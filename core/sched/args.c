@@ -5,6 +5,7 @@
 #include "sched/history.h"
 #include "sched/primitives/tensorize.h"
 #include "sched/tree.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,6 +28,7 @@ static const char *kind_name(nw_arg_kind k) {
   case NW_ARG_COND: return "a condition";
   case NW_ARG_STMT: return "a loop or a stage";
   case NW_ARG_VALUE: return "a word or a whole number";
+  case NW_ARG_NUMBER: return "a number";
   default: return "nothing";
   }
 }
@@ -175,6 +177,16 @@ nw_arg *nw_args_copy(nw_arena *arena, nw_pool *pool, const nw_primitive *row, co
 
 // ---- the Lua text of a step
 
+void nw_number_show(nw_str *out, double f) {
+  char text[32] = "-0.0";
+  if (f == 0 && signbit(f)) return nw_str_add(out, text); // -0 would be a whole number in Lua, which has no sign
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, f);
+    if (strtod(text, NULL) == f) break;
+  }
+  nw_str_add(out, text);
+}
+
 static void show_string(nw_str *b, const char *s) {
   nw_str_add(b, "\"");
   for (; *s; s++) {
@@ -219,6 +231,13 @@ static void show_written(nw_str *b, const nw_arg *a) {
   free(e);
 }
 
+// Writes a number with the digits that are needed to read the same number again.
+static void show_number(nw_str *b, double f) {
+  if (f != f) return nw_str_add(b, "0/0");
+  if (f - f != 0) return nw_str_add(b, f < 0 ? "-math.huge" : "math.huge");
+  nw_number_show(b, f);
+}
+
 static void show_arg(nw_str *b, const nw_arg *a, bool bare_list);
 
 static void show_items(nw_str *b, const nw_arg *a) {
@@ -241,6 +260,7 @@ static void show_arg(nw_str *b, const nw_arg *a, bool bare_list) {
   case NW_ARG_COND: show_written(b, a); break;
   case NW_ARG_EXPRS: show_function(b, a); break;
   case NW_ARG_VALUE: a->name ? show_string(b, a->name) : nw_str_fmt(b, "%lld", (long long)a->i); break;
+  case NW_ARG_NUMBER: show_number(b, a->f); break;
   case NW_ARG_NONE: nw_str_add(b, "nil"); break;
   default: a->name ? show_string(b, a->name) : nw_str_fmt(b, "?%lld", (long long)a->i); break;
   }

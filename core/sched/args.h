@@ -12,5 +12,7 @@ bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a);
 bool nw_args_divide(nw_step *st);
 nw_arg nw_arg_copy(nw_arena *arena, nw_pool *pool, const nw_arg *a);
 nw_arg *nw_args_copy(nw_arena *arena, nw_pool *pool, const nw_primitive *row, const nw_arg *args);
+// Writes a number with the digits that are needed to read the same number again: 0, 0.5, inf.
+void nw_number_show(nw_str *out, double f);
 // Returns the text of a step, for example s:split("i", 32, {tail = "cut"}), as a heap string.
 char *nw_step_show(const nw_primitive *row, const nw_arg *args);

@@ -491,10 +491,21 @@ static const nw_primitive rows[] = {
      nw_suggest_reorder_storage,
      "cannot reorder the storage of $0"},
     {"transform_layout",
-     "Places each element of a temporary at a position given by a one-to-one function of its indices.",
+     "Places each element of a tensor at a position given by a one-to-one function of its indices. If the tensor is an "
+     "input or an output, this changes the shape of the argument of the kernel: s:pack(\"A\", a) converts a tensor to "
+     "the new shape, and s:unpack(\"A\", a) converts it back. All sizes must still follow from the shapes of the "
+     "arguments.",
      "s:transform_layout(P, function(i, j) return j // 32, i, j % 32 end)",
      NULL,
-     {STAGE("tensor", "a temporary"), {.name = "layout", .kind = NW_ARG_EXPRS, .doc = "the position of an element"}},
+     {STAGE("tensor", "a temporary, an input or an output"),
+      {.name = "layout", .kind = NW_ARG_EXPRS, .doc = "the position of an element"},
+      {.name = "pad_value",
+       .kind = NW_ARG_NUMBER,
+       .optional = true,
+       .option = true,
+       .doc = "for an input or an output: the value of the positions that hold no element, if the layout leaves such "
+              "positions. An output needs it: the kernel writes it there. The kernel does not read such positions of "
+              "an input; s:pack writes the value there, or 0 by default"}},
      nw_apply_transform_layout,
      nw_suggest_transform_layout,
      "cannot change the layout of $0"},

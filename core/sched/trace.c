@@ -1,12 +1,22 @@
 // Writes and reads traces. A trace is the text of all steps of a schedule. It can be pasted into a script, or replayed.
+#include "sched/args.h"
 #include "sched/history.h"
 #include "sched/json.h"
 #include <stdlib.h>
 
 // ---- writing
 
+// Writes a number that is not a whole number as a string, because numbers of JSON are whole numbers here.
+static void write_number(nw_str *b, double f) {
+  bool whole = f > -1e15 && f < 1e15 && f == (double)(int64_t)f && !(f == 0 && __builtin_signbit(f));
+  if (!whole) nw_str_add(b, "\"");
+  nw_number_show(b, f);
+  if (!whole) nw_str_add(b, "\"");
+}
+
 static void write_value(nw_str *b, const nw_arg *a) {
   int64_t number = a->i;
+  if (a->kind == NW_ARG_NUMBER) return write_number(b, a->f);
   if (a->kind == NW_ARG_INT || (a->kind == NW_ARG_VALUE && !a->name) ||
       (a->kind == NW_ARG_EXPR && nw_is_int(a->expr[0], &number))) {
     nw_str_fmt(b, "%lld", (long long)number);
@@ -126,8 +136,16 @@ static bool read_number(replay *r, const nw_json *j, nw_arg *out) {
   return true;
 }
 
+static bool read_any_number(replay *r, const nw_param *param, const nw_json *j, nw_arg *out) {
+  char *end = NULL;
+  if (j->kind == NW_JSON_INT) return out->f = (double)j->i, true;
+  if (j->kind == NW_JSON_STR) out->f = strtod(j->s, &end);
+  return (end && end != j->s && !*end) || wrong_arg(r, param);
+}
+
 static bool read_value(replay *r, const nw_param *param, nw_arg_kind kind, const nw_json *j, nw_arg *out) {
   *out = (nw_arg){.kind = kind};
+  if (kind == NW_ARG_NUMBER) return read_any_number(r, param, j, out);
   if (kind == NW_ARG_EXPR && j->kind == NW_JSON_INT) return read_number(r, j, out);
   if (kind == NW_ARG_VALUE && j->kind == NW_JSON_INT) return out->i = j->i, true;
   bool list = kind == NW_ARG_LIST || kind == NW_ARG_EXPRS;

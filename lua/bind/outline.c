@@ -88,6 +88,23 @@ void nwl_push_signature(lua_State *L, const nw_program *p, int arg) {
   }
 }
 
+// pack(s, name, array, packs, sizes)
+static int f_pack(lua_State *L) {
+  nw_sched *s = schedule_arg(L);
+  nw_arg arg = {0};
+  lua_settop(L, 5);
+  nwl_read_stage(L, 2, lua_toboolean(L, 4) ? "pack: tensor" : "unpack: tensor", &arg);
+  nw_array *a = nwl_check(L, 3, &nwl_array_class, "data");
+  sizes x;
+  read_sizes(L, 5, &x);
+  nw_clear(nwl_ctx(L));
+  nw_array *to = nw_pack(nwl_ctx(L), nw_sched_program(s), arg.name, a, lua_toboolean(L, 4), x.n, x.name, x.value);
+  if (!to) return nwl_raise(L);
+  if (to != a) return nwl_push_array(L, to), 1;
+  nw_array_release(to);
+  return lua_pushvalue(L, 3), 1;
+}
+
 // ---- nests
 
 static void push_row(lua_State *L, const nw_outline_row *r) {
@@ -154,6 +171,9 @@ const nwl_row nwl_outline_rows[] = {
      "True if a step of this version was not proven legal (s:unsafe)."},
     {"operation_count", f_operation_count, "(s: nw.schedule, version: integer, sizes: table): number?",
      "Returns the number of operations of one run of a version at these sizes; nil if this depends on data."},
+    {"pack", f_pack,
+     "(s: nw.schedule, tensor: nw.tensor|string, data: nw.array, packs: boolean, sizes?: table): nw.array",
+     "Converts data from the shape of the computation to the shape of an argument of the kernel, or back."},
     {"size_value", f_size_value, "(text: string, sizes: table): integer|boolean|nil",
      "Returns the value of an extent or a condition for given sizes. The text has the syntax of expressions in the "
      "arguments of steps, for example 'M // 16 + 1'."},

@@ -97,6 +97,7 @@ static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, 
   case NW_ARG_EXPR:
   case NW_ARG_COND: read_written(L, at, p, out); break;
   case NW_ARG_STMT: read_stmt(L, at, p->name, out); break;
+  case NW_ARG_NUMBER: out->f = nwl_number_or(L, at, p->name, 0); break;
   case NW_ARG_VALUE:
     if (lua_type(L, at) == LUA_TSTRING)
       out->name = nwl_string(L, at, p->name);
@@ -168,6 +169,8 @@ static void push_arg(lua_State *L, const nw_arg *a) {
     }
   } else if (a->kind == NW_ARG_EXPR || a->kind == NW_ARG_COND) {
     nwl_push_expr(L, a->expr[0]);
+  } else if (a->kind == NW_ARG_NUMBER) {
+    lua_pushnumber(L, a->f);
   } else if (a->name) {
     lua_pushstring(L, a->name);
   } else if (a->kind == NW_ARG_NONE) {
@@ -207,8 +210,8 @@ int nwl_random_step(lua_State *L) {
 
 // ---- the table of primitives
 
-static const char *const arg_kinds[] = {"none",  "loop", "stage", "int",  "str",   "list",
-                                        "exprs", "expr", "cond",  "stmt", "value", "intrinsic"};
+static const char *const arg_kinds[] = {"none", "loop", "stage", "int",   "str",       "list",  "exprs",
+                                        "expr", "cond", "stmt",  "value", "intrinsic", "number"};
 
 static void push_param(lua_State *L, const nw_param *p) {
   lua_createtable(L, 0, 7);

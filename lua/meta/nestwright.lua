@@ -202,6 +202,12 @@ function schedule:notes() end
 ---@return table[]
 function schedule:outputs() end
 
+---Converts an input or an output from the shape of the computation to the shape that a kernel takes after transform_layout. Positions that hold no element get the pad_value of the step, or 0. If the schedule does not change its shape, returns the same array.
+---@param tensor nw.tensor|string
+---@param data nw.array
+---@return nw.array
+function schedule:pack(tensor, data) end
+
 ---Distributes the iterations of a loop over threads. loop: the loop. Example: s:parallel "i_o"
 ---@param loop nw.loop|string
 function schedule:parallel(loop) end
@@ -405,10 +411,11 @@ function schedule:timeline(...) end
 ---@return string
 function schedule:trace(format) end
 
----Places each element of a temporary at a position given by a one-to-one function of its indices. tensor: a temporary. layout: the position of an element. Example: s:transform_layout(P, function(i, j) return j // 32, i, j % 32 end)
+---Places each element of a tensor at a position given by a one-to-one function of its indices. If the tensor is an input or an output, this changes the shape of the argument of the kernel: s:pack("A", a) converts a tensor to the new shape, and s:unpack("A", a) converts it back. All sizes must still follow from the shapes of the arguments. tensor: a temporary, an input or an output. layout: the position of an element. pad_value: for an input or an output: the value of the positions that hold no element, if the layout leaves such positions. An output needs it: the kernel writes it there. The kernel does not read such positions of an input; s:pack writes the value there, or 0 by default. Example: s:transform_layout(P, function(i, j) return j // 32, i, j % 32 end)
 ---@param tensor nw.stage|nw.tensor|string
 ---@param layout fun(...: nw.expr): nw.expr ...
-function schedule:transform_layout(tensor, layout) end
+---@param options? {pad_value?: number}
+function schedule:transform_layout(tensor, layout, options) end
 
 ---The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. All nodes have kind and text; some also have name, mark, stream or unsafe.
 ---@return nw.report
@@ -433,6 +440,13 @@ function schedule:undo(steps) end
 ---Removes the mark of a loop: its iterations run sequentially. loop: a loop that is unrolled, vectorized or parallel. Example: s:unmark "i"
 ---@param loop nw.loop|string
 function schedule:unmark(loop) end
+
+---Converts an input or an output back from the shape that a kernel takes after transform_layout. sizes: the values of the symbolic sizes that do not follow from the shape of the data: s:unpack(C, c, {M = 37}).
+---@param tensor nw.tensor|string
+---@param data nw.array
+---@param sizes? table
+---@return nw.array
+function schedule:unpack(tensor, data, sizes) end
 
 ---Replaces a loop by copies of its body. With a factor, splits the loop and unrolls the inner loop. loop: a loop of constant extent; with a factor, any loop. factor: iterations to unroll; all by default. tail: how to handle an extent that the factor does not divide: guard (an if), cut (a separate nest for the tail), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). Example: s:unroll "k_i"
 ---@param loop nw.loop|string

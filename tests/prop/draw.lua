@@ -352,10 +352,18 @@ function draw.reorder_storage(r, _, _, stages, _, known)
   return {name, order}
 end
 
-function draw.transform_layout(r, _, _, stages, _, known)
+-- Draws temporaries, and inputs and outputs, which also have a pad value in many cases.
+function draw.transform_layout(r, _, _, stages, tensors, known)
   local name, rank = temporary(r, stages, known)
-  local names_ = {"reversed", "panels", "skewed", "slanted", "slanted", "rotated", "backwards", "gaps"}
-  return {name, {place = r:pick(names_), rank = rank}}
+  local padded = known.option == "pad_value"
+  if padded or r:chance(0.4) then
+    name = r:pick(tensors)
+    rank = known.rank(name) or 1
+  end
+  local names_ = {"reversed", "panels", "panels", "skewed", "slanted", "slanted", "rotated", "backwards", "gaps"}
+  local place = {place = padded and r:pick {"panels", "reversed"} or r:pick(names_), rank = rank}
+  if padded or r:chance(0.3) then return {name, place, {pad_value = r:pick {0, 0, 1, 1, -3, 0.5, 300}}} end
+  return {name, place}
 end
 
 -- In most cases draws a stage that is vectorized.

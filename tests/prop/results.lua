@@ -42,7 +42,7 @@ local function sizes_told(case, s)
 end
 
 --- Draws data for the sizes with which a schedule is to be run, and requests the results from the oracle. Returns a list of
---- {values, data (in the order of the schedule's inputs), job}.
+--- {values, data (in the order of the schedule's inputs), packed (the data in the layouts of the schedule), job}.
 function results.ask(case, s, batch, seed)
   local r = rng.new(seed)
   local number = batch:add(case, cases.outputs(case))
@@ -60,7 +60,7 @@ function results.ask(case, s, batch, seed)
       by_name[input.name] = array
     end
     for n, t in ipairs(s:inputs()) do arguments[n] = by_name[t.name] end
-    list[k] = {values = values, data = arguments, job = batch:ask(number, values, by_name)}
+    list[k] = {values = values, data = arguments, packed = check.packed(s, arguments), job = batch:ask(number, values, by_name)}
   end
   return list
 end
@@ -106,9 +106,9 @@ end
 
 -- Returns the results of the interpreter, or nil if the program needs more than MOST_STEPS steps, for example because of many
 -- tails.
-local function interpret(s, arguments, lowered)
-  local ok, out = pcall(nw.interpret, s, arguments, {lowered = lowered, steps = MOST_STEPS})
-  if ok then return out end
+local function interpret(s, one, lowered)
+  local ok, out = pcall(nw.interpret, s, one.packed, {lowered = lowered, steps = MOST_STEPS})
+  if ok then return check.unpacked(s, out, one.values) end
   if type(out) ~= "table" or out.code ~= "limit" then error(out, 0) end
   counts["too long to interpret"] = counts["too long to interpret"] + 1
 end
@@ -149,9 +149,10 @@ local function check_edges(s, kernel, outputs, one, want, exact)
   for _, where in ipairs {"after", "before"} do
     local got = check.fenced(where, align, function()
       local own = {}
-      for n, a in ipairs(one.data) do own[n] = check.copy(a) end
+      for n, a in ipairs(one.packed) do own[n] = check.copy(a) end
       return {kernel(table.unpack(own))}
     end)
+    got = check.unpacked(s, got, one.values)
     local message = compare("the oracle and the JIT next to an inaccessible page", outputs, want, got, exact)
     if message then return message end
     counts["run next to inaccessible pages"] = counts["run next to inaccessible pages"] + 1
@@ -167,7 +168,7 @@ end
 --- list of failures, {index =, what =}.
 function results.export(list, library)
   local texts = {}
-  for n, e in ipairs(list) do texts[n] = {schedule = e.s, arguments = e.one.data, sizes = e.one.values} end
+  for n, e in ipairs(list) do texts[n] = {schedule = e.s, arguments = e.one.packed, sizes = e.one.values} end
   if #texts == 0 then return {} end
   local failures, done = ctext.check(texts, {library = library, fence = library and "after" or nil,
     align = library and 64 or nil})
@@ -193,7 +194,7 @@ function results.check(case, s, outputs, asked, answers)
   for k, one in ipairs(asked) do
     local want = answers[one.job]
     local naive = nw.evaluate(outputs, one.data)
-    local scheduled, lowered = interpret(s, one.data), interpret(s, one.data, true)
+    local scheduled, lowered = interpret(s, one), interpret(s, one, true)
     local message = compare("the oracle and the definition", outputs, want, naive, not case.near)
     if not message and scheduled and scheduled_as then
       message = compare("the oracle and the scheduled program", outputs, want, scheduled, scheduled_as == "exact")
@@ -203,7 +204,7 @@ function results.check(case, s, outputs, asked, answers)
     end
     for run = 1, kernel and runs or 0 do
       if message then break end
-      local native = {kernel(table.unpack(one.data))}
+      local native = check.unpacked(s, {kernel(table.unpack(one.packed))}, one.values)
       if lowered and not free then
         message = compare("the interpreter and the JIT, run " .. run .. ",", outputs, lowered, native, true)
       elseif lowered_as then
@@ -213,7 +214,7 @@ function results.check(case, s, outputs, asked, answers)
     if not message and k == 1 and kernel and lowered_as then
       message = check_edges(s, kernel, outputs, one, want, lowered_as == "exact" and not free)
     end
-    if not message and k == 1 and lowered then message = examine.accesses(s, one.values, one.data) end
+    if not message and k == 1 and lowered then message = examine.accesses(s, one.values, one.packed) end
     if message then
       local tried = one.values.M and (" with M = %d, N = %s"):format(one.values.M, one.values.N) or ""
       return message .. tried

@@ -82,16 +82,35 @@ local function run_fenced(kernel, where, arguments, align)
   end)
 end
 
+--- Returns the inputs of a schedule in the shapes that its kernel takes.
+function check.packed(s, arguments)
+  local out = {}
+  for n, t in ipairs(s:inputs()) do out[n] = s:pack(t.name, arguments[n]) end
+  return out
+end
+
+--- Returns the outputs of a kernel in the shapes of the computation. `sizes` has the values of the symbolic sizes.
+function check.unpacked(s, results, sizes)
+  local out = {}
+  for n, t in ipairs(s:outputs()) do out[n] = s:unpack(t.name, results[n], sizes) end
+  return out
+end
+
 --- Compares the definition of the outputs (a list of tensors), the interpreted schedule, the interpreted lowered program, and
 --- the compiled program. All must give the same bits for the arguments (a list of arrays). Returns the outputs as lists. Options:
 ---   threads  number of threads of the compiled program; by default 1
 ---   runs     how many times the compiled program is called with ordinary arrays; by default 1
 ---   align    the alignment for check.fenced, with which the compiled program is called too
+---   sizes    values of symbolic sizes that the shapes of laid-out outputs do not determine
 ---   order    "free": the definition is not compared, because the schedule changes the order of a float reduction
 function check.agree(s, outputs, arguments, options)
   options = options or {}
+  local plain = arguments
+  arguments = check.packed(s, plain)
   local scheduled = nw.interpret(s, arguments)
-  if options.order ~= "free" then compare("the schedule", scheduled, nw.evaluate(outputs, arguments)) end
+  if options.order ~= "free" then
+    compare("the schedule", check.unpacked(s, scheduled, options.sizes), nw.evaluate(outputs, plain))
+  end
   compare("the lowered program", nw.interpret(s, arguments, {lowered = true}), scheduled)
   local kernel = s:build {threads = options.threads or 1}
   for run = 1, options.runs or 1 do
@@ -101,7 +120,7 @@ function check.agree(s, outputs, arguments, options)
     compare("with an inaccessible page " .. where .. " each array", run_fenced(kernel, where, arguments, options.align), scheduled)
   end
   local out = {}
-  for n = 1, #scheduled do out[n] = check.list(scheduled[n]) end
+  for n, array in ipairs(check.unpacked(s, scheduled, options.sizes)) do out[n] = check.list(array) end
   return out
 end
 

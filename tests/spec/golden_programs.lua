@@ -430,6 +430,25 @@ programs.accesses = {
   },
 }
 
+-- The kernel takes and returns matrices in tiles. The rows of C do not fill the tiles.
+programs.param_layouts = {
+  make = function()
+    local A, B = nw.placeholder({37, 16}, "f32", "A"), nw.placeholder({16, 32}, "f32", "B")
+    local k = nw.reduce_axis(16, "k")
+    local C = nw.compute({37, 32}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+    return nw.schedule(C), C
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:transform_layout("A", function(i, k) return i // 4, k, i % 4 end) end,
+    function(s) s:transform_layout("B", function(k, j) return j // 8, k, j % 8 end) end,
+    function(s, C) s:transform_layout(C, function(i, j) return i // 4, j // 8, i % 4, j % 8 end, {pad_value = -1}) end,
+    function(s) s:tile("i", "j", 4, 8) end,
+    function(s) s:vectorize "j_i" end,
+    function(s) s:parallel "i_o" end,
+  },
+}
+
 -- All threads of a block copy the parts of A and B that a tile of C needs to shared storage.
 programs.gpu_gemm = {
   make = function() return support.gemm(64) end,

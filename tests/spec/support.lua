@@ -147,9 +147,10 @@ function support.agrees_with(s, outputs, shape, dtype, tolerance)
   local data, near = {}, {rtol = tolerance or 0, atol = tolerance or 0}
   for n in ipairs(s:inputs()) do data[n] = nw.random(shape, dtype, {seed = n, lo = dtype:find "^u" and 0 or -4, hi = 4}) end
   local want = nw.evaluate(outputs, data)
+  for n, t in ipairs(s:inputs()) do data[n] = s:pack(t.name, data[n]) end
   local native = {s:build {threads = 2}(table.unpack(data))}
   for _, got in ipairs {nw.interpret(s, data), nw.interpret(s, data, {lowered = true}), native} do
-    for n = 1, #want do assert(nw.allclose(want[n], got[n], near)) end
+    for n, t in ipairs(s:outputs()) do assert(nw.allclose(want[n], s:unpack(t.name, got[n]), near)) end
   end
 end
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "codegen/codegen.h"
 #include "ir/program/choose.h"
+#include "ir/program/physical.h"
 
 // A helper is a small C function for an operation that C lacks. Some helpers have a version for each dtype. A C text
 // contains only the helpers that it uses (c_helpers.c).

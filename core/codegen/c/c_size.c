@@ -51,7 +51,7 @@ bool nwt_surely_fits(const nw_storage *s) {
 // Returns the number of elements of a parameter, as an expression.
 static const nw_expr *elements(const nwt *g, const nw_buffer *b) {
   const nw_expr *n = nw_index(g->p->pool, 1);
-  for (int d = 0; d < b->ndim; d++) n = nw_mul(g->p->pool, n, b->shape[d]);
+  for (int d = 0; d < nw_physical_dims(b); d++) n = nw_mul(g->p->pool, n, nw_physical_shape(b)[d]);
   return n;
 }
 
@@ -115,14 +115,14 @@ static void product(nwt *g, const nw_buffer *b, int d) {
   if (d) open_call(g, NWT_SIZE_MUL);
   if (d) product(g, b, d - 1);
   if (d) nw_str_add(&g->out, ", ");
-  nwt_size(g, b->shape[d]);
+  nwt_size(g, nw_physical_shape(b)[d]);
   if (d) nw_str_add(&g->out, ", &nw_big)");
 }
 
 static void check_product(nwt *g, const nw_buffer *b) {
   nw_str_add(&g->out, "  nw_n = ");
   open_call(g, NWT_SIZE_MUL);
-  product(g, b, b->ndim - 1);
+  product(g, b, nw_physical_dims(b) - 1);
   nw_str_fmt(&g->out, ", %d, &nw_big);\n", nw_dtype_bytes(b->dtype));
   nw_str_fmt(&g->out, "  if (!nw_big && nw_n > 0 && !%s) return %d;\n", nwt_name(g, b->name), MISSING);
 }

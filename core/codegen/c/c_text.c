@@ -39,11 +39,26 @@ static void name_kernel(nwt *g) {
   nw_str_free(&s);
 }
 
-static void shape(nw_str *out, const nw_buffer *b) {
-  for (int d = 0; d < b->ndim; d++) {
+static void exprs(nw_str *out, int n, const nw_expr *const *e) {
+  for (int d = 0; d < n; d++) {
     nw_str_add(out, d ? ", " : "");
-    nw_expr_print(out, b->shape[d]);
+    nw_expr_print(out, e[d]);
   }
+}
+
+// Describes the layout of a parameter: which position holds an element, and what the other positions hold.
+static void layout(nw_str *out, const nw_buffer *b) {
+  nw_str_fmt(out, "\n//     element (");
+  for (int d = 0; d < b->ndim; d++) nw_str_fmt(out, "%s_%d", d ? ", " : "", d);
+  nw_str_add(out, ") of [");
+  exprs(out, b->ndim, (const nw_expr *const *)b->shape);
+  nw_str_add(out, "] is at [");
+  exprs(out, b->nlayout, (const nw_expr *const *)b->layout);
+  nw_str_add(out, "]");
+  if (b->role == NW_INPUT) nw_str_add(out, "; other positions are not read");
+  if (b->role != NW_OUTPUT || !b->pad) return;
+  nw_str_add(out, "; other positions get the value ");
+  nw_expr_print(out, b->pad);
 }
 
 #define UNSAFE "// unsafe: steps of its schedule that were not judged: %d\n"
@@ -56,8 +71,10 @@ void nwt_describe(nwt *g, nw_str *out) {
     if (b->role == NW_TEMP) continue;
     nw_str_fmt(out, "//   %s %s: %s[", b->role == NW_INPUT ? "in " : "out", nwt_name(g, b->name),
                nw_dtype_name(b->dtype));
-    shape(out, b);
-    nw_str_add(out, "]\n");
+    exprs(out, nw_physical_dims(b), nw_physical_shape(b));
+    nw_str_add(out, "]");
+    if (b->nlayout) layout(out, b);
+    nw_str_add(out, "\n");
   }
   nw_str_add(out, "// A pointer must be aligned for its type; it may be NULL only if its tensor has no elements.\n");
   if (g->exec->parallel)

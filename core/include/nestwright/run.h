@@ -140,6 +140,11 @@ NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
 // statement, or 0 if the line does not belong to a statement.
 NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n);
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // the program as C99 with OpenMP
+// Converts a tensor from the shape of the computation to the shape that a kernel of the program takes, or back if
+// `packs` is false. The n sizes `names` with their `values` are needed if they do not follow from the shape of the
+// tensor. Returns a new reference, or NULL with a diagnostic.
+NW_API nw_array *nw_pack(nw_ctx *c, const nw_program *p, const char *param, nw_array *a, bool packs, int n,
+                         const char *const *names, const int64_t *values);
 // Runs a program in the interpreter. The run stops with NW_ELIMIT after `most` steps; 0 means no limit.
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, int n, nw_array *const *args);
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,

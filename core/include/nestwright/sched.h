@@ -34,6 +34,7 @@ typedef enum nw_arg_kind {
   NW_ARG_STMT, // a loop or a stage
   NW_ARG_VALUE, // a word (in `name`) or, if `name` is NULL, a whole number (in `i`)
   NW_ARG_INTRINSIC, // an intrinsic, given by name or id
+  NW_ARG_NUMBER, // any number (in `f`)
 } nw_arg_kind;
 typedef struct nw_arg nw_arg;
 struct nw_arg {
@@ -41,6 +42,7 @@ struct nw_arg {
   // STR: the text; INTRINSIC, LOOP, STMT: the name of the object; STAGE: the name of the stage's block or buffer;
   // EXPR, COND: the text of the expression
   const char *name;
+  double f; // NUMBER: the number
   int64_t i; // INT: the number; LOOP, STMT: the id of the object, if `name` is NULL
   int n; // LIST, EXPRS: number of items
   const nw_arg *item; // LIST
@@ -96,7 +98,7 @@ typedef struct nw_random_step {
   int draws, refused; // draws: number of steps that were drawn; refused: number of drawn steps that were refused
   struct nw_arena *arena; // owns the arguments
 } nw_random_step;
-// Draws a random step. The same seed gives the same step for the same program. Returns NULL after an interrupt.
+// Draws a random step that keeps the shapes of the arguments of a kernel. The same seed gives the same step for the same program. Returns NULL after an interrupt.
 NW_API nw_random_step *nw_sched_random_step(nw_sched *s, uint64_t seed);
 NW_API void nw_random_step_free(nw_random_step *r);
 NW_API bool nw_sched_undo(nw_sched *s);

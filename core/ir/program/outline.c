@@ -1,4 +1,5 @@
 // Makes the outline of a scheduled program as rows, and answers queries about its parameters.
+#include "ir/program/physical.h"
 #include "ir/text/lines.h" // nw_node_text
 #include <stdlib.h>
 
@@ -9,14 +10,16 @@ int nw_program_parameters(const nw_program *p) {
 }
 
 bool nw_program_is_output(const nw_program *p, int i) { return p->buffer[i]->role == NW_OUTPUT; }
-int nw_program_rank(const nw_program *p, int i) { return p->buffer[i]->ndim; }
-char *nw_program_extent(const nw_program *p, int i, int dim) { return nw_expr_show(p->buffer[i]->shape[dim]); }
+int nw_program_rank(const nw_program *p, int i) { return nw_physical_dims(p->buffer[i]); }
+char *nw_program_extent(const nw_program *p, int i, int dim) {
+  return nw_expr_show(nw_physical_shape(p->buffer[i])[dim]);
+}
 const char *nw_program_name(const nw_program *p) { return p->name; }
 bool nw_program_unsafe(const nw_program *p) { return p->unsafe > 0; }
 
 bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names, const int64_t *values,
                           int64_t *out) {
-  return nw_eval_size(p->buffer[i]->shape[dim], n, names, values, out);
+  return nw_eval_size(nw_physical_shape(p->buffer[i])[dim], n, names, values, out);
 }
 
 bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values, int64_t *out,

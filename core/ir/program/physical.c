@@ -1,11 +1,15 @@
 // Computes the memory layout of a buffer from its allocated box, its layout and its strides.
 //
-// A parameter is row-major over its shape. A temporary stores only the box of its allocation. The extents of the stored
+// A parameter is row-major over its shape, or over the extents of its layout. A temporary stores only the box of its allocation. The extents of the stored
 // box are upper bounds that do not depend on the enclosing loops. So the strides are constant if the sizes are
 // constant.
 #include "ir/program/physical.h"
 
 int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
+
+const nw_expr *const *nw_physical_shape(const nw_buffer *b) {
+  return (const nw_expr *const *)(b->nlayout ? b->layout_shape : b->shape);
+}
 
 // Returns the smallest aligned stride that is not smaller than `stride`, so that no two elements share a location.
 static const nw_expr *aligned(nw_pool *pool, const nw_buffer *b, int d, const nw_expr *stride) {
@@ -37,8 +41,8 @@ static nw_physical *new_place(nw_arena *a, nw_pool *pool, const nw_buffer *b, in
 }
 
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b) {
-  nw_physical *place = new_place(a, p->pool, b, b->ndim);
-  set_strides(place, p->pool, b->shape);
+  nw_physical *place = new_place(a, p->pool, b, nw_physical_dims(b));
+  set_strides(place, p->pool, nw_physical_shape(b));
   return place;
 }
 

@@ -16,6 +16,8 @@ enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
 // Returns the number of dimensions of the layout. If the buffer has no layout, returns the number of dimensions of its
 // shape.
 int nw_physical_dims(const nw_buffer *b);
+// Returns the extents of these dimensions. For a parameter, this is the shape of the caller's array.
+const nw_expr *const *nw_physical_shape(const nw_buffer *b);
 // Returns the layout of a parameter.
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
 // Returns the layout of an allocated buffer. `loops` has the names of the loop variables around the allocation. Returns

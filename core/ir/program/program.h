@@ -69,9 +69,14 @@ typedef struct nw_buffer {
   const nw_expr **shape; // logical extents; indices begin at 0
   // `layout` is the physical position of an element, as expressions in the variables "_0", "_1", ... (one per logical
   // dimension). `layout_shape` has the physical extents. If nlayout is 0, the buffer is row-major over the logical box.
-  // cache_read and cache_write set the layout, and lowering uses it.
+  // cache_read, cache_write and transform_layout set the layout, and lowering uses it. If a parameter has a layout, the
+  // caller's array has the shape `layout_shape`.
   int nlayout;
   const nw_expr **layout, **layout_shape;
+  // For a parameter with a layout: the value of the positions that hold no element, as a constant; NULL if none was
+  // given. The program writes it to an output (lower/pads.c), and never reads these positions of an input.
+  const nw_expr *pad;
+  int laid; // number of the step that chose the layout of a parameter; 0 if there is none
   int nstrides; // at most one per dimension
   nw_stride *stride;
   // The allocation of a temporary that exists as long as the program runs. This NW_ALLOC is outside the tree. All such

@@ -103,7 +103,8 @@ static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
   return same_text(a->name, b->name) && a->dtype == b->dtype && a->scope == b->scope && a->role == b->role &&
          a->ndim == b->ndim && same_exprs(a->ndim, a->shape, b->shape) && a->nlayout == b->nlayout &&
          same_exprs(a->nlayout, a->layout, b->layout) && same_exprs(a->nlayout, a->layout_shape, b->layout_shape) &&
-         same_strides(a, b) && nw_same_tree(a->alloc, b->alloc);
+         !a->pad == !b->pad && same_exprs(a->pad != NULL, &a->pad, &b->pad) && same_strides(a, b) &&
+         nw_same_tree(a->alloc, b->alloc);
 }
 
 // True if the programs have the same text: names, tables and trees are compared, but not ids and step numbers.

@@ -1,4 +1,5 @@
 // Checks the invariants of a program.
+#include "ir/program/layout.h"
 #include "ir/program/physical.h"
 #include "ir/program/tags.h"
 #include "ir/program/valid.h"
@@ -173,13 +174,25 @@ static bool check_strides(check *c, const nw_buffer *b) {
   return true;
 }
 
+static bool check_pad(check *c, const nw_buffer *b) {
+  if (!b->pad) return true;
+  if (b->role == NW_TEMP || !b->nlayout)
+    return flaw(c, b->id, "%s has a pad value, but is not a parameter with a layout", b->name);
+  if (b->role == NW_OUTPUT && !nw_layout_is_radix(b))
+    return flaw(c, b->id, "the layout of %s does not tell which positions hold no element", b->name);
+  bool constant = b->pad->op == NW_OP_INT || b->pad->op == NW_OP_FLOAT;
+  return (constant && b->pad->type.dtype == b->dtype) ||
+         flaw(c, b->id, "the pad value of %s is not a constant of its type", b->name);
+}
+
 static bool check_buffer(check *c, const nw_buffer *b) {
   scope sizes = {.c = c, .buffer = b};
   if (!nw_name_ok(b->name)) return flaw(c, b->id, "'%s' cannot name a buffer", b->name);
   if (!names_add(&c->buffers, b->name)) return flaw(c, b->id, "there are two buffers named %s", b->name);
   if (!check_indices(&sizes, "the shape of a buffer", b->ndim, b->shape) || !check_strides(c, b)) return false;
   return check_indices(&sizes, "the extents of a layout", b->nlayout, b->layout_shape) &&
-         check_indices(&(scope){.c = c, .kind = LAYOUT, .buffer = b}, "a layout", b->nlayout, b->layout);
+         check_indices(&(scope){.c = c, .kind = LAYOUT, .buffer = b}, "a layout", b->nlayout, b->layout) &&
+         check_pad(c, b);
 }
 
 static bool check_tables(check *c) {

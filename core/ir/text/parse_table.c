@@ -43,6 +43,13 @@ static bool layout(nw_parser *ps, nw_buffer *b) {
   return nw_parse_fail(ps, &at, "the layout has %d positions, but %d extents", b->nlayout, n);
 }
 
+static bool pad(nw_parser *ps, nw_buffer *b) {
+  nw_token at = ps->tok;
+  if (!(b->pad = nw_parse_typed(ps, b->dtype, "pad value"))) return false;
+  if (b->pad->op == NW_OP_INT || b->pad->op == NW_OP_FLOAT) return true;
+  return nw_parse_fail(ps, &at, "the pad value of %s must be a constant", b->name);
+}
+
 static bool whole_number(nw_parser *ps, const char *what, int64_t *out) {
   const nw_expr *e = nw_parse_typed(ps, NW_INDEX, what);
   if (!e || nw_is_int(e, out)) return e != NULL;
@@ -89,7 +96,7 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
   if (scoped) nw_next(ps);
   nw_buffer *b = nw_add_buffer(ps->p, name, dtype, scoped ? scope : NW_GLOBAL, role, ndim, shape);
   nw_note_line(ps, b->id, &at);
-  return (!nw_accept(ps, "layout") || layout(ps, b)) && strides(ps, b);
+  return (!nw_accept(ps, "layout") || layout(ps, b)) && (!nw_accept(ps, "pad") || pad(ps, b)) && strides(ps, b);
 }
 
 typedef struct tables {

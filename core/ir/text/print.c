@@ -82,6 +82,7 @@ static void strides(printer *pr, const nw_buffer *b) {
 static void storage_of(printer *pr, const nw_buffer *b) {
   if (b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
   if (b->nlayout) layout(pr, b);
+  if (b->pad) word(pr, " pad "), expr(pr, b->pad);
   strides(pr, b);
 }
 
@@ -100,6 +101,12 @@ static void assumptions(printer *pr) {
     word(pr, "assume ");
     expr(pr, pr->p->fact[i]);
   }
+}
+
+// Prints the inputs and outputs whose layout gives the argument of the kernel another shape.
+static void laid_out(printer *pr) {
+  for (int i = 0; i < pr->p->nbuffers; i++)
+    if (pr->p->buffer[i]->role != NW_TEMP && pr->p->buffer[i]->nlayout) buffer(pr, pr->p->buffer[i]);
 }
 
 static void tables(printer *pr) {
@@ -451,7 +458,7 @@ void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o) {
     tables(&pr);
   else
     short_head(&pr);
-  if (!o->full && !o->only_marked) assumptions(&pr);
+  if (!o->full && !o->only_marked) assumptions(&pr), laid_out(&pr);
   statement(&pr, p->root, 0);
 }
 

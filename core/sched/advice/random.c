@@ -8,6 +8,13 @@
 
 enum { DRAWS = 1000, LOOPS = 512 };
 
+// True if a kernel takes arguments of the same shapes after the step. A search compares kernels on the same arguments.
+static bool same_arguments(const nw_program *was, const nw_program *is) {
+  for (int i = 0; i < was->nbuffers && was->buffer[i]->role != NW_TEMP; i++)
+    if (was->buffer[i]->nlayout != is->buffer[i]->nlayout || was->buffer[i]->laid != is->buffer[i]->laid) return false;
+  return true;
+}
+
 // Tries a random primitive at a loop. Returns true if the step is legal and changes the program.
 static bool draw(nw_sched *s, int loop, uint64_t *random, nw_random_step *out) {
   nw_sensible m;
@@ -18,6 +25,7 @@ static bool draw(nw_sched *s, int loop, uint64_t *random, nw_random_step *out) {
   filled = filled && nw_sensible_fill(&m, row, args);
   nw_program *p = filled ? nw_sched_try(s, row, args, NULL) : NULL;
   out->refused += filled && !p;
+  if (p && !same_arguments(nw_sched_program(s), p)) nw_program_release(p), p = NULL;
   if (p && !nw_same_program(nw_sched_program(s), p)) {
     *out = (nw_random_step){row, {{0}}, p, nw_step_show(row, args), out->draws, out->refused, nw_arena_new()};
     memcpy(out->args, nw_args_copy(out->arena, s->pool, row, args), sizeof out->args);

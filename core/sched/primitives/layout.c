@@ -1,38 +1,8 @@
 // Makes the layouts of copies. A layout is a list of digits of the indices, such as j // 32, k, j % 32.
+#include "ir/program/layout.h"
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
-#include <stdio.h>
 #include <stdlib.h>
-
-// Represents the digit (_dim // div) % mod of index _dim. If mod is 0, the digit is _dim // div.
-typedef struct digit {
-  int dim;
-  int64_t div, mod;
-} digit;
-
-static bool dim_of(const nw_expr *e, int ndim, int *dim) {
-  char name[16];
-  for (int d = 0; d < ndim && e->op == NW_OP_VAR; d++) {
-    snprintf(name, sizeof name, "_%d", d);
-    if (!strcmp(e->name, name)) return *dim = d, true;
-  }
-  return false;
-}
-
-// If *e is the operation `op` (// or %) with a constant divisor, sets *by to the divisor and *e to the dividend.
-// Returns false if the divisor is not valid.
-static bool take_constant(const nw_expr **e, nw_op op, int64_t *by) {
-  enum { MOST = 1 << 30 };
-  if ((*e)->op != op || !nw_is_int((*e)->arg[1], by)) return true;
-  *e = (*e)->arg[0];
-  return *by > 0 && *by <= MOST;
-}
-
-static bool digit_of(const nw_expr *e, int ndim, digit *out) {
-  *out = (digit){.div = 1};
-  return take_constant(&e, NW_OP_FLOORMOD, &out->mod) && take_constant(&e, NW_OP_FLOORDIV, &out->div) &&
-         dim_of(e, ndim, &out->dim);
-}
 
 // True if the digit is a constant, such as a digit of a dimension of extent 1. A constant digit carries no information.
 static bool silent(const nw_expr *e) {
@@ -40,7 +10,7 @@ static bool silent(const nw_expr *e) {
   return nw_is_int(e, &v) && v >= 0;
 }
 
-static bool covers(const digit *d, int64_t reach, const nw_expr *extent) {
+static bool covers(const nw_digit *d, int64_t reach, const nw_expr *extent) {
   int64_t n;
   if (d->div > reach) return false;
   return !d->mod || (nw_is_int(extent, &n) && n <= d->div * d->mod);
@@ -48,7 +18,7 @@ static bool covers(const digit *d, int64_t reach, const nw_expr *extent) {
 
 // True if the digits of one dimension together determine the index in this dimension. This is the case if the digits
 // cover the extent without a gap.
-static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *extent) {
+static bool tells_apart(int n, const nw_digit *digits, int dim, const nw_expr *extent) {
   int64_t reach = 1;
   for (bool grew = true; grew;) {
     grew = false;
@@ -67,10 +37,10 @@ static bool refuse(nw_step *st, const char *why) {
 }
 
 static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_expr *const *e) {
-  digit *digits = NW_NEW_N(st->scratch, digit, n + 1);
+  nw_digit *digits = NW_NEW_N(st->scratch, nw_digit, n + 1);
   for (int i = 0; i < n; i++) {
     digits[i].dim = -1;
-    if (silent(e[i]) || digit_of(e[i], b->ndim, &digits[i])) continue;
+    if (silent(e[i]) || nw_digit_of(e[i], b->ndim, &digits[i])) continue;
     char *text = nw_expr_show(e[i]);
     const char *why =
         nw_arena_printf(st->scratch, "%s is not an index, index // n, index %% n or (index // n) %% m", text);

@@ -1,4 +1,5 @@
-// storage_align, reorder_storage and transform_layout: change the memory layout of a temporary. Values do not change.
+// storage_align, reorder_storage and transform_layout: change the memory layout of a temporary, or of a parameter
+// (transform_layout only; see params.c). Values do not change.
 // The judge checks that no two elements share a location.
 #include "ir/program/physical.h"
 #include "sched/primitives.h"
@@ -186,14 +187,19 @@ static bool is_compact(nw_step *st, const nw_buffer *b) {
 
 bool nw_apply_transform_layout(void *step) {
   nw_step *st = step;
-  nw_buffer *b = nw_temp_arg(st, 0);
+  nw_buffer *b = nw_tensor_arg(st, 0);
   const nw_arg *layout = &st->resolved[1];
   if (!b) return false;
   if (b->nstrides)
     return nw_step_refuse(st, "use transform_layout before storage_align", NULL, "its strides are already aligned");
   const nw_expr **e = NW_NEW_N(st->scratch, const nw_expr *, layout->n + 1);
   for (int i = 0; i < layout->n; i++) e[i] = nw_import(st->p->pool, layout->expr[i]);
-  return is_layout(st, b, layout->n, e) && nw_put_layout(st, b, layout->n, e) && is_compact(st, b) && changed(st, b);
+  if (!is_layout(st, b, layout->n, e) || !nw_put_layout(st, b, layout->n, e) || !is_compact(st, b)) return false;
+  if (b->role != NW_TEMP) return nw_lay_out_param(st, b, &st->resolved[2]);
+  if (nw_step_given(st, 2))
+    return nw_step_refuse(st, "the other positions of a temporary are neither written nor read; leave pad_value out",
+                          NULL, "%s is a temporary", b->name);
+  return changed(st, b);
 }
 
 // ---- suggestions
@@ -207,10 +213,14 @@ static void suggest_copy(nw_step *st, const nw_arg *layout) {
   nw_step_suggest(st, "cache_write", write, NW_COUNT(write));
 }
 
-static const nw_buffer *temp_of(const nw_step *st) {
+static const nw_buffer *buffer_of(const nw_step *st) {
   const char *name = st->resolved[0].name;
   const nw_stmt *block = name ? nw_stage_block(st->before, name) : NULL;
-  const nw_buffer *b = nw_find_buffer(st->before, block ? block->block.target[0].buffer : name);
+  return nw_find_buffer(st->before, block ? block->block.target[0].buffer : name);
+}
+
+static const nw_buffer *temp_of(const nw_step *st) {
+  const nw_buffer *b = buffer_of(st);
   return b && b->role == NW_TEMP ? b : NULL;
 }
 
@@ -226,7 +236,7 @@ static void suggest_reversed(nw_step *st) {
 
 // Suggests a layout in which the last index is split into groups of four, with the number of the group outermost.
 static void suggest_panels(nw_step *st) {
-  const nw_buffer *b = temp_of(st);
+  const nw_buffer *b = buffer_of(st);
   nw_pool *pool = st->before->pool;
   int n = b ? b->ndim : 0;
   const nw_expr **e = NW_NEW_N(st->scratch, const nw_expr *, n + 2), *four = nw_index(pool, 4);
@@ -234,8 +244,9 @@ static void suggest_panels(nw_step *st) {
   e[0] = nw_floordiv(pool, dimension(st, n - 1), four);
   for (int d = 0; d < n - 1; d++) e[d + 1] = dimension(st, d);
   e[n] = nw_floormod(pool, dimension(st, n - 1), four);
-  nw_arg args[] = {st->resolved[0], {.kind = NW_ARG_EXPRS, .n = n + 1, .expr = e}};
-  nw_step_suggest(st, "transform_layout", args, 2);
+  nw_arg args[] = {st->resolved[0], {.kind = NW_ARG_EXPRS, .n = n + 1, .expr = e}, {0}};
+  if (b->role == NW_OUTPUT) args[2] = (nw_arg){.kind = NW_ARG_NUMBER, .f = 0};
+  nw_step_suggest(st, "transform_layout", args, NW_COUNT(args));
 }
 
 void nw_suggest_storage_align(void *step) {
@@ -253,6 +264,8 @@ void nw_suggest_reorder_storage(void *step) {
 
 void nw_suggest_transform_layout(void *step) {
   nw_step *st = step;
+  nw_arg padded[] = {st->resolved[0], st->resolved[1], {.kind = NW_ARG_NUMBER, .f = 0}};
+  if (!temp_of(st)) nw_step_suggest(st, "transform_layout", padded, NW_COUNT(padded));
   if (!temp_of(st)) suggest_copy(st, &st->resolved[1]);
   suggest_reversed(st);
   suggest_panels(st);

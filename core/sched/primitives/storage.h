@@ -15,6 +15,9 @@ nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int na
 // at the same position. nw_put_layout sets a layout without this check.
 bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout);
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e);
+// Completes the step that gave a parameter its layout. `pad` is the argument with the value of the positions that hold
+// no element (params.c).
+bool nw_lay_out_param(nw_step *st, nw_buffer *b, const nw_arg *pad);
 // Makes a block that computes to[index] = from[index] for all values of the variables `var`.
 nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
                        const nw_block_var *var, int n, const nw_expr *const *index);

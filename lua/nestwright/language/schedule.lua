@@ -217,6 +217,22 @@ return function(nw)
     function(s) return signature(s).inputs end)
   method("outputs", "(self: nw.schedule): table[]", "The outputs of the computation: name, dtype and shape() of each.",
     function(s) return signature(s).outputs end)
+  method("pack", "(self: nw.schedule, tensor: nw.tensor|string, data: nw.array): nw.array",
+    "Converts an input or an output from the shape of the computation to the shape that a kernel takes after transform_layout. "
+    .. "Positions that hold no element get the pad_value of the step, or 0. If the schedule does not change its shape, returns "
+    .. "the same array.",
+    function(s, tensor, data) return core.pack(s, tensor, data, true) end)
+  method("unpack", "(self: nw.schedule, tensor: nw.tensor|string, data: nw.array, sizes?: table): nw.array",
+    "Converts an input or an output back from the shape that a kernel takes after transform_layout. sizes: the values of the "
+    .. "symbolic sizes that do not follow from the shape of the data: s:unpack(C, c, {M = 37}).",
+    function(s, tensor, data, sizes)
+      for name, value in pairs(errors.expect("unpack: sizes", sizes or {}, "table")) do
+        if type(name) ~= "string" or math.type(value) ~= "integer" then
+          errors.fail("invalid", "for example {M = 37}", "unpack: sizes: expected names with whole numbers")
+        end
+      end
+      return core.pack(s, tensor, data, false, sizes)
+    end)
   method("save", "(self: nw.schedule, path: string): nw.schedule", "Writes the computation and the steps to a file.",
     save)
   method("load", "(self: nw.schedule, path: string): nw.schedule",

@@ -202,7 +202,8 @@ end
 -- ---- rows of the primitives
 
 local TYPES = {
-  loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string", value = "string|integer",
+  loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string",
+  value = "string|integer", number = "number",
   expr = "integer|nw.expr|string", cond = "nw.expr|string",
   stmt = "nw.loop|nw.stage|nw.tensor|string", intrinsic = "nw.intrinsic|string",
 }

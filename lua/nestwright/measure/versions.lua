@@ -114,21 +114,47 @@ end
 --- Returns the label of a row of the log.
 function versions.label(entry) return entry.step or "the naive program" end
 
---- Returns the arguments of a kernel: the given arrays, or random arrays whose shapes have these sizes.
+-- Returns the given arrays in the shapes that a kernel of the current version takes.
+local function packed(s, given)
+  local found, signature = {}, inside.signature(s)
+  local all = table.move(signature.outputs, 1, #signature.outputs, #signature.inputs + 1, signature.inputs)
+  for n, array in ipairs(given) do
+    found[n] = all[n] and debug.getmetatable(array) == core.classes.array and s:pack(all[n].name, array) or array
+  end
+  return found
+end
+
+--- Returns the arguments of a kernel of the current version: the given arrays, which have the shapes of the computation, or random
+--- arrays whose shapes have these sizes.
 function versions.arguments(what, s, kernel, given, o)
-  if #given == 0 then given = inside.sized_arrays(s, sizes.named(what, s, o.sizes or {})) end
+  if #given == 0 then
+    given = inside.sized_arrays(s, sizes.named(what, s, o.sizes or {}))
+  else
+    given = packed(s, given)
+  end
   return inside.kernel_arrays(what, kernel, given)
+end
+
+-- Returns the arrays as a text that is the same for arrays of the same types and shapes.
+local function shapes_of(arrays)
+  local all = {}
+  for n, array in ipairs(arrays) do all[n] = array.dtype .. table.concat(array:shape(), ",") end
+  return table.concat(all, " ")
 end
 
 --- Measures the versions of rows of the log, and returns a comparison. given: a list of arrays, which may be empty.
 function versions.times(what, s, line, given, o)
-  local list, numbers, arguments = {}, {}, nil
+  local list, numbers, known = {}, {}, {} -- known: the arguments of the versions so far, by their shapes
   for n, entry in ipairs(line) do numbers[n] = entry.version end
   versions.each(s, numbers, function()
     local p = {label = versions.label(line[#list + 1])}
     p.kernel, p.refused = versions.build(s, o)
-    arguments = arguments or p.kernel and versions.arguments(what, s, p.kernel, given, o)
-    p.arguments = arguments
+    if p.kernel then
+      local arguments = versions.arguments(what, s, p.kernel, given, o)
+      local shapes = shapes_of(arguments)
+      known[shapes] = known[shapes] or arguments
+      p.arguments = known[shapes]
+    end
     list[#list + 1] = p
   end)
   local out, rounds = versions.measure(what, list, o)

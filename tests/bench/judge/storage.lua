@@ -244,8 +244,17 @@ local illegal = {
   {"the dimensions of an output in reverse order", pair(4, 5), function(s, Y)
     return function() s:reorder_storage(Y, {1, 0}) end
   end, "structure"},
-  {"another layout for an input", pair(4, 5), function(s, _, _, A)
-    return function() s:transform_layout(A, function(i, j) return j, i end) end
+  {"two elements of an input in one place", pair(4, 5), function(s, _, _, A)
+    return function() s:transform_layout(A, function(i, j) return j // 2, i end) end
+  end, "structure"},
+  {"two elements of an output in one place", pair(4, 5), function(s, Y)
+    return function() s:transform_layout(Y, function(i, j) return i % 3, j end) end
+  end, "structure"},
+  {"an output with positions that nothing writes", pair(4, 5), function(s, Y)
+    return function() s:transform_layout(Y, function(i, j) return j // 4, i, j % 4 end) end
+  end, "structure"},
+  {"an output of symbolic size with positions that nothing writes", pair(4, {min = 1}), function(s, Y)
+    return function() s:transform_layout(Y, function(i, j) return j // 4, i, j % 4 end) end
   end, "structure"},
   {"rows on the stack that are too far apart", pair(64, 16), function(s, _, P)
     s:set_scope(P, "local")

@@ -96,6 +96,17 @@ describe("the page on pictures", function()
   end)
 end)
 
+describe("the page on scheduling", function()
+  it("shows what its example of layouts prints", function()
+    local page, printed = support.read "docs/schedule.md", {}
+    local code = assert(page:match "\n## Layouts of arguments\n.-\n\n(    .-)\n\n")
+    local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
+    assert(load(code, "=schedule.md", "t", env))()
+    assert.equal(2, #printed)
+    assert.truthy(page:find(indented(table.concat(printed, "\n")), 1, true), table.concat(printed, "\n"))
+  end)
+end)
+
 describe("the page on partitioning", function()
   it("shows what its examples print", function()
     local page, code, printed = support.read "docs/partition.md", {}, {}

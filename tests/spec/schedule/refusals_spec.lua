@@ -205,6 +205,8 @@ first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
   {"reorder_storage_output", STAGES, 's:reorder_storage(Y, {0})'},
   {"transform_layout", STAGES, 's:transform_layout(X, function(i) return i // 2, i // 4 end)'},
   {"transform_layout_extents", STAGES, 's:transform_layout(X, function(i) return i - 1 end)'},
+  {"transform_layout_output", STAGES, 's:transform_layout(Y, function(i) return i // 8, i % 8 end)'},
+  {"transform_layout_input", STAGES, 's:transform_layout(A, function(i) return i // 2 end)'},
   {"atomic_lanes", GEMM .. 's:reorder("k", "i", "j")\ns:split("j", 16)\ns:vectorize "j_i"\n', 's:atomic(C)'},
   {"atomic_init", GEMM .. 's:atomic(C)\nf = s:fuse("j", "k")\n', 's:parallel(f)'},
   {"rfactor_output", GEMM, 's:rfactor(C, "i")'},
