@@ -77,7 +77,7 @@ describe("the page on scheduling", function()
     end
     local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
     for _, block in ipairs(code) do assert(load(block, "=schedule.md", "t", env))() end
-    assert.same({2, 2}, {#code, #printed})
+    assert.same({3, 3}, {#code, #printed})
     for _, text in ipairs(printed) do assert.truthy(page:find(indented(text), 1, true), text) end
   end)
 end)
@@ -93,17 +93,6 @@ describe("the page on pictures", function()
     assert(load(table.concat(code, "\n"), "=pictures.md", "t", env))()
     assert.equal(1, #printed)
     assert.truthy(page:find(indented(printed[1]), 1, true), printed[1])
-  end)
-end)
-
-describe("the page on scheduling", function()
-  it("shows what its example of layouts prints", function()
-    local page, printed = support.read "docs/schedule.md", {}
-    local code = assert(page:match "\n## Layouts of arguments\n.-\n\n(    .-)\n\n")
-    local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
-    assert(load(code, "=schedule.md", "t", env))()
-    assert.equal(2, #printed)
-    assert.truthy(page:find(indented(table.concat(printed, "\n")), 1, true), table.concat(printed, "\n"))
   end)
 end)
 
