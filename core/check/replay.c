@@ -269,7 +269,7 @@ static void note_workers(nw_replay_case *x) {
   const nw_stmt *l = x->w && x->w->loop ? nw_find_loop(x->r->after, x->w->loop) : NULL;
   x->on_grid = l && nw_grid_dim(l) >= 0;
   x->worker = "thread";
-  if (l && l->loop.mark == NW_VECTORIZED) x->worker = "lane";
+  if (l && nw_is_vector_loop(l)) x->worker = "lane";
   if (l && nw_is_vthread_loop(l)) x->worker = "virtual thread";
   if (l && nw_is_block_loop(l)) x->worker = "block";
 }

@@ -2,6 +2,7 @@
 // the outputs.
 #include "interp/code.h"
 #include "ir/program/physical.h"
+#include "lower/lower.h"
 #include <stdlib.h>
 
 static bool eval_size(nwi_program *x, const nw_expr *e, int64_t *out) {
@@ -114,7 +115,16 @@ bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_
   return e && interpret(c, e->p, e, sizes, params, o);
 }
 
+// True if the caller sees single statements of the program, which must then be its own statements.
+static bool is_observed(const nw_interp_opts *o) {
+  return o && (o->trace || o->enters || o->runs || o->backwards || o->drop);
+}
+
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o) {
-  return p && interpret(c, p, NULL, sizes, params, o);
+  if (!p || is_observed(o)) return p && interpret(c, p, NULL, sizes, params, o);
+  nw_program *in_lanes = nw_lower_lanes(p);
+  bool ok = in_lanes && interpret(c, in_lanes, NULL, sizes, params, o);
+  nw_program_release(in_lanes);
+  return ok;
 }

@@ -31,6 +31,7 @@ static const char *const marks[] = {
     [NW_SERIAL] = "",
     [NW_UNROLLED] = "unroll",
     [NW_VECTORIZED] = "vectorize",
+    [NW_VECTOR_REDUCE] = "vectorize_reduce",
     [NW_PARALLEL] = "parallel",
     [NW_BLOCK_X] = "blockIdx.x",
     [NW_BLOCK_Y] = "blockIdx.y",

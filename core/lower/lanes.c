@@ -188,9 +188,39 @@ static bool stays_scalar(nw_lanes *v, const nw_expr *e) {
   return !v->mask || v->some || nw_visit(e, no_hazard, v);
 }
 
+// Returns the value of e that was computed under the mask `key`, or NULL if there is none.
+static const nw_expr *known(const nw_lanes *v, const nw_expr *e, const void *key) {
+  for (int i = v->memo.n - 3; i >= 0; i -= 3)
+    if (v->memo.at[i] == e && v->memo.at[i + 1] == key) return v->memo.at[i + 2];
+  return NULL;
+}
+
+static bool not_load(void *env, const nw_expr *e) { return e != env; }
+
+static bool no_select(void *env, const nw_expr *e) {
+  (void)env;
+  return e->op != NW_OP_SELECT;
+}
+
+// If e is a load that the condition of a select around it has executed already, for at least the current lanes, returns
+// its value. Otherwise returns NULL. A load in a branch of another select may not have been executed.
+static const nw_expr *loaded(const nw_lanes *v, const nw_expr *e) {
+  for (int i = v->around.n - 2; i >= 0 && e->op == NW_OP_LOAD; i -= 2) {
+    const nw_expr *cond = v->around.at[i];
+    if (nw_visit(cond, not_load, (void *)e) || !nw_visit(cond, no_select, NULL)) continue;
+    const nw_expr *wide = known(v, e, v->around.at[i + 1]);
+    if (wide) return wide;
+  }
+  return NULL;
+}
+
+static const void *mask_key(const nw_lanes *v) { return v->some ? (const void *)v : (const void *)v->mask; }
+
 static const nw_expr *select_lanes(nw_lanes *v, const nw_expr *e) {
   const nw_expr *mask = v->mask, *cond = nw_lanes_expr(v, e->arg[0]), *branch[2];
   bool some = v->some, varies = cond->type.lanes > 1;
+  nw_vec_push(&v->around, (void *)e->arg[0]);
+  nw_vec_push(&v->around, (void *)mask_key(v));
   for (int i = 0; i < 2; i++) {
     if (varies && !NW_MUTATED(lanes_branch_mask)) {
       v->mask = nw_lanes_and(v, mask, i ? not_of(v, cond) : cond);
@@ -200,6 +230,7 @@ static const nw_expr *select_lanes(nw_lanes *v, const nw_expr *e) {
   }
   v->mask = mask;
   v->some = some;
+  v->around.n -= 2;
   if (!varies && branch[0]->type.lanes == 1 && branch[1]->type.lanes == 1)
     return nw_make(v->pool, NW_OP_SELECT, branch[0]->type, 3, (const nw_expr *[]){cond, branch[0], branch[1]});
   const nw_expr *arg[] = {cond, widen(v, branch[0]), widen(v, branch[1])};
@@ -228,14 +259,12 @@ static const nw_expr *rebuild(nw_lanes *v, const nw_expr *e) {
   }
 }
 
-static const void *mask_key(const nw_lanes *v) { return v->some ? (const void *)v : (const void *)v->mask; }
-
 const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e) {
   if (stays_scalar(v, e)) return e;
-  for (int i = v->memo.n - 3; i >= 0; i -= 3) {
-    if (v->memo.at[i] == e && v->memo.at[i + 1] == mask_key(v)) return v->memo.at[i + 2];
-  }
-  const nw_expr *wide = rebuild(v, e);
+  const nw_expr *wide = known(v, e, mask_key(v));
+  if (!wide) wide = loaded(v, e);
+  if (wide) return wide;
+  wide = rebuild(v, e);
   nw_vec_push(&v->memo, (void *)e);
   nw_vec_push(&v->memo, (void *)mask_key(v));
   nw_vec_push(&v->memo, (void *)wide);

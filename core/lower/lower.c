@@ -1,4 +1,5 @@
 // Runs the passes of the table below on a scheduled program, and makes the executable program.
+#include "ir/program/lanes.h"
 #include "ir/text/lines.h"
 #include "lower/pass.h"
 #include <stdlib.h>
@@ -10,6 +11,8 @@ static bool copies_bodies(const nw_lowering *l) { return !l->keeps_loops; }
 static bool makes_vectors(const nw_lowering *l) { return !l->keeps_loops && l->target->limit.lanes > 1; }
 
 static const nw_pass passes[] = {
+    {"accumulate", "gives the lanes of a vector loop accumulators, if a reduction runs along the loop",
+     nw_pass_accumulate, always},
     {"init", "moves the inits of reductions into statements of their own", nw_pass_init, always},
     {"barriers", "inserts barriers between threads of a block", nw_pass_barriers, always},
     {"blocks", "turns blocks into stores with linear indices, and conditions into guards", nw_pass_blocks, always},
@@ -20,7 +23,7 @@ static const nw_pass passes[] = {
     {"partition", "splits loops so that iterations that need no guard run without it", nw_pass_partition, always},
     {"vectorize", "turns vector loops into vector loads, operations and stores", nw_pass_vectorize, makes_vectors},
     {"storage", "places local temporaries on the stack and the others in workspaces", nw_pass_storage, always},
-    {"masks", "removes masks from stack buffers that are always accessed with the same mask", nw_pass_masks,
+    {"masks", "removes masks from stack buffers in which no lane uses the elements of another", nw_pass_masks,
      makes_vectors},
     {"unroll", "replaces unrolled loops by their iterations", nw_pass_unroll, copies_bodies},
     {"simplify", "simplifies every expression, using the conditions and bounds around it", nw_pass_simplify, always},
@@ -135,6 +138,14 @@ nw_exec *nw_lower(const nw_program *p, const char *until) {
   if (!p) return NULL;
   if (until) return lower_until(p, until, NONE);
   return p->lowered ? nw_exec_retain(p->lowered) : keep_lowered(p, lower_all(p));
+}
+
+nw_program *nw_lower_lanes(const nw_program *p) {
+  if (!nw_reduces_in_lanes(p->root)) return nw_program_retain(p);
+  nw_program *q = nw_program_clone(p);
+  if (nw_pass_accumulate(q)) return nw_program_freeze(q);
+  nw_program_release(q);
+  return NULL;
 }
 
 nw_exec *nw_lower_loops(const nw_program *p) {

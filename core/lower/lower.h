@@ -88,6 +88,9 @@ nw_exec *nw_lower(const nw_program *p, const char *until);
 // Lowers p to a program that is easy to read: vector and unrolled loops stay loops, and allocations of workspaces keep
 // their positions.
 nw_exec *nw_lower_loops(const nw_program *p);
+// Returns a scheduled program in which the lanes of vector loops have the accumulators that lowering gives to them; p
+// itself if no reduction runs in lanes. The result is a new reference. It computes p in the order of generated code.
+nw_program *nw_lower_lanes(const nw_program *p);
 bool nw_multiplies_sizes(const nw_expr *e); // true if e multiplies a size by another size or by a large number
 NW_API nw_exec *nw_exec_retain(nw_exec *e);
 NW_API void nw_exec_release(nw_exec *e);

@@ -8,6 +8,7 @@
 #include "ir/expr/rewrites.h"
 #include "lower/lower.h"
 
+nw_program *nw_pass_accumulate(nw_program *p);
 nw_program *nw_pass_init(nw_program *p);
 nw_program *nw_pass_barriers(nw_program *p);
 nw_program *nw_pass_blocks(nw_program *p);
@@ -73,6 +74,10 @@ void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_ta
 // Replaces the prefetch of a box of elements by one prefetch for each cache line.
 nw_stmt *nw_lower_prefetch(nw_program *p, nw_ranges *r, const nw_physical *place, nw_stmt *s);
 
+// ---- fills.c
+// True if the first statement that uses the array, with its loops, writes every element, before any is read.
+bool nw_fills(nw_program *p, const nw_stmt *alloc);
+
 // ---- stream.c
 // True if every streaming store in s stores a whole aligned vector. Otherwise there is a diagnostic.
 bool nw_streams_hold(nw_program *p, nw_ranges *r, const nw_stmt *s);
@@ -89,6 +94,8 @@ typedef struct nw_lanes {
   bool some; // true if at least one lane executes whenever this code is reached
   nw_vec inner; // buffers allocated inside the loop: each lane has its own copy
   nw_vec memo; // triples: an expression, the mask when it was converted, and the result
+  // For each select around the current expression: its condition, and the mask around it (see `loaded` in lanes.c)
+  nw_vec around;
 } nw_lanes;
 // Converts e. The result has v->n lanes, or is a scalar if it is the same in all lanes.
 const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e);

@@ -158,6 +158,7 @@ static bool vectorize_loop(nw_program *p, nw_ranges *r, nw_stmt *loop) {
   bool ok = widen_kids(&v, loop);
   nw_vec_free(&v.inner);
   nw_vec_free(&v.memo);
+  nw_vec_free(&v.around);
   return ok;
 }
 

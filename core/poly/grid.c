@@ -33,7 +33,7 @@ static const char *inside(grid *g, const nw_stmt *s, const nw_stmt *around) {
 
 static bool stands_in(grid *g, const nw_stmt *s, const nw_stmt *around) {
   const char *outer = around->loop.var->name;
-  if (around->loop.mark == NW_VECTORIZED)
+  if (nw_is_vector_loop(around))
     return refuse(g, s, inside(g, s, around), "%s is vectorized, and a vector lane is not a GPU thread", outer);
   if (s->loop.mark == around->loop.mark && nw_grid_dim(s) >= 0)
     return refuse(g, s, inside(g, s, around),

@@ -1,11 +1,11 @@
 // Checks that parallel loops, vectorized loops and virtual threads carry no dependence. That is, if an iteration of one
 // of these loops writes an element, no other iteration accesses this element. Atomic updates of a reduction are an
 // exception.
+#include "ir/program/lanes.h"
 #include "ir/program/lift.h"
 #include "poly/internal.h"
 
 static bool is_parallel(const nw_stmt *s) { return s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL; }
-static bool is_vector(const nw_stmt *s) { return s->kind == NW_LOOP && s->loop.mark == NW_VECTORIZED; }
 
 static const char *cannot(const nw_model *m, const nw_stmt *loop) {
   const char *name = loop->loop.var->name;
@@ -30,7 +30,8 @@ static nw_answer check_nesting(const nw_model *m, const nw_stmt *s, const nw_stm
   if (is_parallel(s) && is_parallel(around))
     return refuse(m, s, "%s is inside %s, which already runs in parallel", outer);
   if (is_parallel(s)) return refuse(m, s, "%s is inside %s, which is vectorized", outer);
-  if (is_vector(s) && is_vector(around)) return refuse(m, s, "%s is inside %s, which is vectorized too", outer);
+  if (nw_is_vector_loop(s) && nw_is_vector_loop(around))
+    return refuse(m, s, "%s is inside %s, which is vectorized too", outer);
   return NW_HOLDS;
 }
 
@@ -67,11 +68,19 @@ static nw_answer check_atomic(const nw_model *m, const nw_stmt *s, const nw_stmt
   if (s->block.ntargets > 1 && NW_RULE(c, atomic_single))
     return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL,
                    "%s updates two elements at a time, and no CPU can do this atomically", name);
-  if (vector && NW_RULE(c, atomic_lanes))
+  if (vector && NW_RULE(c, atomic_lanes) && !nw_accumulation_of(&(nw_accumulation){0}, m->seen, s))
     return nw_tell(m, NW_REFUSE_STRUCTURE, vector, NULL,
                    "the updates of %s are atomic, and the lanes of %s would make several updates at once", name,
                    vector->loop.var->name);
   return NW_HOLDS;
+}
+
+// Checks that a reduction in the lanes of a vector loop can have an accumulator in each lane.
+static nw_answer check_accumulators(const nw_model *m, const nw_stmt *s, const nw_stmt *vector) {
+  nw_accumulation x;
+  if (!vector || !NW_RULE(m->p->ctx, vector_accumulators) || !nw_accumulation_of(&x, m->seen, s) || !x.why)
+    return NW_HOLDS;
+  return nw_tell(m, NW_REFUSE_STRUCTURE, vector, cannot(m, vector), x.why, s->block.name, x.about);
 }
 
 static bool not_atomic(void *env, nw_stmt *s) {
@@ -100,14 +109,15 @@ static nw_answer check_uniform(const nw_model *m, const nw_stmt *loop, const nw_
 static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_stmt *parallel, const nw_stmt *vector) {
   nw_answer answer = NW_HOLDS;
   if (is_parallel(s)) answer = check_nesting(m, s, vector ? vector : parallel);
-  if (is_vector(s)) answer = check_nesting(m, s, vector);
+  if (nw_is_vector_loop(s)) answer = check_nesting(m, s, vector);
   if (s->kind == NW_BLOCK) answer = check_atomic(m, s, vector);
+  if (s->kind == NW_BLOCK && answer == NW_HOLDS) answer = check_accumulators(m, s, vector);
   if (s->kind == NW_CALL) answer = check_call(m, s);
-  if (is_vector(s) && answer == NW_HOLDS) answer = check_extent(m, s);
-  if (is_vector(s) && answer == NW_HOLDS && NW_RULE(m->p->ctx, vector_uniform)) answer = check_uniform(m, s, s);
+  if (nw_is_vector_loop(s) && answer == NW_HOLDS) answer = check_extent(m, s);
+  if (nw_is_vector_loop(s) && answer == NW_HOLDS && NW_RULE(m->p->ctx, vector_uniform)) answer = check_uniform(m, s, s);
   if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && answer == NW_HOLDS) answer = check_copies(m, s);
   if (is_parallel(s)) parallel = s;
-  if (is_vector(s)) vector = s;
+  if (nw_is_vector_loop(s)) vector = s;
   for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_structure(m, s->kid[i], parallel, vector);
   return answer;
 }
@@ -167,6 +177,16 @@ static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_u
   return (a->update && b->update) || init_before(m, a->update ? b : a, level);
 }
 
+// True if the lanes of the loop may share an element, because each of them accumulates its updates separately.
+static bool shared_by_lanes(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, const nw_use *a, const nw_use *b,
+                            int level) {
+  const char *var = at->loop.var->name;
+  if (loop->loop.mark != NW_VECTOR_REDUCE || !nw_is_reduction(a, b)) return false;
+  if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;
+  if (!nw_binds_reduce(a->site->block, var) || !nw_binds_reduce(b->site->block, var)) return false;
+  return (a->update && b->update) || init_before(m, a->update ? b : a, level);
+}
+
 static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
   nw_ctx *c = m->p->ctx;
   if (nw_is_vthread_loop(loop)) return NW_RULE(c, vthread_carried);
@@ -190,13 +210,14 @@ static isl_map *carried(const nw_model *m, nw_use *a, nw_use *b, int level) {
 
 static const char *by_whom(const nw_stmt *loop) {
   if (is_parallel(loop)) return "by another thread";
-  return is_vector(loop) ? "in another lane" : "by another virtual thread";
+  return nw_is_vector_loop(loop) ? "in another lane" : "by another virtual thread";
 }
 
-static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_use *a, nw_use *b, int level) {
+static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, nw_use *a, nw_use *b,
+                            int level) {
   bool reduction = nw_is_reduction(a, b);
   if (!nw_may_meet(a, b) || a->depth > level || !rule_on(m, loop, reduction)) return NW_HOLDS;
-  if (shared_by_threads(m, loop, a, b, level)) return NW_HOLDS;
+  if (shared_by_threads(m, loop, a, b, level) || shared_by_lanes(m, loop, at, a, b, level)) return NW_HOLDS;
   if (!NW_RULE(m->p->ctx, private_storage) && a->buffer->role == NW_TEMP) return NW_HOLDS;
   int fact = nw_fact_of(m->f, 'p', a->number, b->number, level, nw_common_loops(a->site, b->site));
   if (a->buffer->nlayout) fact = nw_fact_of(m->f, 'P', fact, nw_layout_fact(m, 'I', a->buffer), 0, 0);
@@ -237,7 +258,7 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_st
   for (int i = 0; i < s->nuses && answer == NW_HOLDS; i++)
     for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++)
       if ((s->use[i].update && t->use[j].update) == updates)
-        answer = check_pair(m, loop, &s->use[i], &t->use[j], level);
+        answer = check_pair(m, loop, at, &s->use[i], &t->use[j], level);
   return answer;
 }
 
@@ -246,6 +267,7 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_st
 static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, const nw_site *s) {
   int level = nw_site_level(s, at);
   if (!NW_RULE(m->p->ctx, vector_lanes)) return NW_HOLDS;
+  if (loop->loop.mark == NW_VECTOR_REDUCE && nw_binds_reduce(s->block, at->loop.var->name)) return NW_HOLDS;
   for (int i = 0; i < s->nuses; i++) {
     const nw_use *a = &s->use[i];
     bool varies = !a->write || a->depth > level;
@@ -265,7 +287,8 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stm
     for (int i = 0; i < below.n && answer == NW_HOLDS; i++)
       for (int j = 0; j < below.n && answer == NW_HOLDS; j++)
         answer = check_sites(m, loop, at, below.at[i], below.at[j], pass == 0);
-  for (int i = 0; i < below.n && answer == NW_HOLDS && is_vector(loop) && !nw_is_const(loop->loop.extent, 1); i++)
+  for (int i = 0; i < below.n && answer == NW_HOLDS && nw_is_vector_loop(loop) && !nw_is_const(loop->loop.extent, 1);
+       i++)
     answer = check_lanes(m, loop, at, below.at[i]);
   return answer;
 }
@@ -315,7 +338,7 @@ bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
 }
 
 static bool is_asked(const nw_program *before, const nw_stmt *s) {
-  return (is_parallel(s) || is_vector(s) || nw_is_vthread_loop(s)) && !nw_known_unsafe(before, s);
+  return (is_parallel(s) || nw_is_vector_loop(s) || nw_is_vthread_loop(s)) && !nw_known_unsafe(before, s);
 }
 
 static nw_answer check_loops(const nw_model *m, const nw_program *before, const nw_stmt *s) {

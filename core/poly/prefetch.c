@@ -29,7 +29,7 @@ static bool exists(const look *l, const nw_path *path) {
 
 static const nw_stmt *around(const nw_path *path, bool vector) {
   for (int i = path->n - 2; i >= 0; i--)
-    if (path->at[i]->kind == NW_LOOP && (!vector || path->at[i]->loop.mark == NW_VECTORIZED)) return path->at[i];
+    if (path->at[i]->kind == NW_LOOP && (!vector || nw_is_vector_loop(path->at[i]))) return path->at[i];
   return NULL;
 }
 

@@ -40,7 +40,7 @@ static bool is_memory(stream *s) {
 
 static const nw_stmt *vector_around(const nw_path *path) {
   for (int i = path->n - 2; i >= 0; i--)
-    if (path->at[i]->kind == NW_LOOP && path->at[i]->loop.mark == NW_VECTORIZED) return path->at[i];
+    if (nw_is_vector_loop(path->at[i])) return path->at[i];
   return NULL;
 }
 

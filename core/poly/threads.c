@@ -60,7 +60,7 @@ static bool lets_all_in(const nw_program *p, const nw_launch *l, const place *at
   const nw_stmt *s = at->path.at[i];
   if (s->kind == NW_GUARD) return !uses_thread(s->guard.cond, at, i);
   if (s->kind != NW_LOOP) return s->kind != NW_BLOCK;
-  if (s->loop.mark == NW_VECTORIZED) return false;
+  if (nw_is_vector_loop(s)) return false;
   if (uses_thread(s->loop.begin, at, i) || uses_thread(s->loop.extent, at, i)) return false;
   return !nw_is_thread_loop(s) || all_threads(p, l, s);
 }

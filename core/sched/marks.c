@@ -1,6 +1,7 @@
 // unroll, vectorize, parallel and bind: mark how a loop runs. The judge (poly/poly.h) checks that values do not change.
 // This file checks the other requirements of marks.
 #include "sched/primitives.h"
+#include "sched/rounding.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
 
@@ -20,6 +21,7 @@ static bool unmarked(nw_step *st, const nw_stmt *loop) {
 static bool not_with(nw_step *st, const nw_stmt *loop, const nw_path *path, nw_loop_kind other, const char *why) {
   const nw_stmt *outside = nw_path_marked(path, other), *inside = nw_tree_marked(loop, other);
   const nw_stmt *with = outside ? outside : inside;
+  if (other == NW_VECTORIZED && !not_with(st, loop, path, NW_VECTOR_REDUCE, why)) return false;
   if (!with) return true;
   return nw_step_refuse(st, why, with, "it %s %s, which is marked %s", outside ? "is inside" : "holds",
                         with->loop.var->name, nw_loop_kind_name(other));
@@ -136,7 +138,21 @@ static void note_mask(nw_step *st, const nw_stmt *loop) {
       nw_step_note(st, "the guard becomes a vector mask");
 }
 
-bool nw_vectorize_loop(nw_step *st, nw_stmt *loop) {
+// Checks that a reduction runs along the loop. Adds a note about rounding.
+static bool lanes_reduce(nw_step *st, const nw_stmt *loop) {
+  nw_blocks b = nw_blocks_below(st->scratch, loop);
+  bool any = false, rounds = false;
+  for (int i = 0; i < b.n; i++) {
+    if (b.at[i]->block.combiner == NW_PLAIN || !nw_binds_reduce(b.at[i], loop->loop.var->name)) continue;
+    any = true;
+    rounds |= nw_rounds(st->p, b.at[i]);
+  }
+  if (rounds) nw_step_rounds(st, "rounding may change: each lane adds up its own floats");
+  return any || nw_step_refuse(st, "the option reduce needs a reduction along the loop", loop,
+                               "no reduction runs along %s", loop->loop.var->name);
+}
+
+bool nw_vectorize_loop(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
   nw_path path;
   int64_t extent;
   nw_find(st->p, loop->id, &path);
@@ -146,13 +162,17 @@ bool nw_vectorize_loop(nw_step *st, nw_stmt *loop) {
       !not_with(st, loop, &path, NW_PARALLEL, "a vector lane cannot start threads"))
     return false;
   if (!constant(st, loop, &extent) || !lanes_fit(st, loop, extent) || !nothing_lives_inside(st, loop)) return false;
+  if (mark == NW_VECTOR_REDUCE && !lanes_reduce(st, loop)) return false;
   note_mask(st, loop);
-  return set_mark(st, loop, NW_VECTORIZED);
+  return set_mark(st, loop, mark);
 }
 
+enum { VECTORIZE_LOOP, VECTORIZE_REDUCE };
+
 bool nw_apply_vectorize(void *step) {
-  nw_stmt *loop = nw_step_loop(step, 0, NULL);
-  return loop && nw_vectorize_loop(step, loop);
+  nw_stmt *loop = nw_step_loop(step, VECTORIZE_LOOP, NULL);
+  return loop &&
+         nw_vectorize_loop(step, loop, nw_step_given(step, VECTORIZE_REDUCE) ? NW_VECTOR_REDUCE : NW_VECTORIZED);
 }
 
 // ---- parallel

@@ -266,7 +266,15 @@ static const nw_primitive rows[] = {
      "Runs the iterations of a loop as lanes of vectors.",
      "s:vectorize \"j_i\"",
      NULL,
-     {LOOP("loop", "a loop of constant extent, at most 256")},
+     {LOOP("loop", "a loop of constant extent, at most 256"),
+      {.name = "reduce",
+       .kind = NW_ARG_STR,
+       .optional = true,
+       .option = true,
+       .choices = "tree",
+       .doc = "for a loop of a reduction: each lane accumulates its own partial result, and the partial results are "
+              "combined as a tree: of n lanes, the last n // 2 are combined with the first n // 2, and so on, until "
+              "one is left"}},
      nw_apply_vectorize,
      nw_suggest_vectorize,
      "cannot vectorize $0"},

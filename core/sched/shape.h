@@ -28,7 +28,7 @@ bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr 
 void nw_note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x);
 void nw_guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond);
 // Checks that a loop can be vectorized, and marks it (marks.c).
-bool nw_vectorize_loop(nw_step *st, nw_stmt *loop);
+bool nw_vectorize_loop(nw_step *st, nw_stmt *loop, nw_loop_kind mark);
 // Extends the declared instances of the blocks inside the loops to all instances that the loops execute, and extends
 // the storage of their temporaries (pad.c).
 bool nw_pad_below(nw_step *st, const nw_pieces *x);

@@ -462,9 +462,10 @@ function schedule:unroll(loop, factor, options) end
 ---@return any ...
 function schedule:unsafe(steps, ...) end
 
----Runs the iterations of a loop as lanes of vectors. loop: a loop of constant extent, at most 256. Example: s:vectorize "j_i"
+---Runs the iterations of a loop as lanes of vectors. loop: a loop of constant extent, at most 256. reduce: for a loop of a reduction: each lane accumulates its own partial result, and the partial results are combined as a tree: of n lanes, the last n // 2 are combined with the first n // 2, and so on, until one is left. Example: s:vectorize "j_i"
 ---@param loop nw.loop|string
-function schedule:vectorize(loop) end
+---@param options? {reduce?: "tree"}
+function schedule:vectorize(loop, options) end
 
 ---Returns the number of the current version. Version 0 is the naive program, before any step.
 ---@return integer

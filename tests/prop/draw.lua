@@ -203,7 +203,13 @@ function draw.unroll(r, loops, all, _, _, known)
   end
   return {r:pick(r:chance(0.5) and loops or all)}
 end
-function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
+-- With the option `reduce`, draws an inner loop of a reduction in most cases.
+function draw.vectorize(r, loops, _, _, _, known)
+  if not (known.option == "reduce=tree" or r:chance(0.3)) then return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
+  local stage = known.reduction(r)
+  local theirs = stage and known.loops(stage) or {}
+  return {#theirs > 0 and r:chance(0.8) and theirs[#theirs] or r:pick(loops), {reduce = "tree"}}
+end
 function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
 
 local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "blockIdx.z", "threadIdx.x", "threadIdx.x", "threadIdx.y",

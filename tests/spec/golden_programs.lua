@@ -60,6 +60,15 @@ programs.rfactor = {
   },
 }
 
+programs.lanes = {
+  make = total,
+  lowered = true,
+  steps = {
+    function(s) s:split("k", 24) end,
+    function(s) s:vectorize("k_i", {reduce = "tree"}) end,
+  },
+}
+
 programs.tensorized = {
   make = function() return support.gemm(64) end,
   lowered = true,

@@ -320,9 +320,7 @@ static void run(nw_visits *v, const node *x) {
 // ---- order
 
 // True if all iterations of the loop execute a statement before one of them executes the next statement.
-static bool is_side_by_side(const nw_stmt *s) {
-  return s->kind == NW_LOOP && (s->loop.mark == NW_VECTORIZED || nw_is_vthread_loop(s));
-}
+static bool is_side_by_side(const nw_stmt *s) { return nw_is_vector_loop(s) || nw_is_vthread_loop(s); }
 
 static int sign(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 

@@ -91,6 +91,7 @@ typedef enum nw_loop_kind {
   NW_SERIAL,
   NW_UNROLLED,
   NW_VECTORIZED,
+  NW_VECTOR_REDUCE, // vectorized; a reduction along the loop runs in lanes (lanes.h)
   NW_PARALLEL,
   NW_BLOCK_X,
   NW_BLOCK_Y,
@@ -101,6 +102,7 @@ typedef enum nw_loop_kind {
   NW_VTHREAD,
   NW_LOOP_KIND_COUNT
 } nw_loop_kind;
+bool nw_is_vector_loop(const struct nw_stmt *s); // a loop marked NW_VECTORIZED or NW_VECTOR_REDUCE
 const char *nw_loop_kind_name(nw_loop_kind k); // "", "unroll", "vectorize", "parallel", "blockIdx.x", ...
 
 typedef enum nw_var_kind { NW_SPATIAL, NW_REDUCE, NW_ORDERED } nw_var_kind; // NW_ORDERED: the time axis of a scan

@@ -208,7 +208,7 @@ static nw_stmt *barrier(nw_parser *ps) {
 // ---- programs
 
 static nw_stmt *judged_statement(nw_parser *ps, int depth) {
-  char word[16] = "";
+  char word[24] = "";
   nw_loop_kind mark;
   if (nw_token_text(ps, word, sizeof word) && nw_begins(ps, word)) {
     if (nw_at(ps, "for")) return loop(ps, NW_SERIAL, depth);

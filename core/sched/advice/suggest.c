@@ -108,6 +108,15 @@ void nw_suggest_bind(void *step) {
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
 }
 
+// Suggests the option reduce for a loop of a reduction, and no option for any other loop.
+static void offer_lanes(nw_step *st, const nw_stmt *loop) {
+  bool given = st->resolved[1].kind != NW_ARG_NONE, reduces = false;
+  nw_blocks b = nw_blocks_below(st->scratch, loop);
+  for (int i = 0; i < b.n; i++) reduces |= nw_loop_binds(b.at[i], loop, true);
+  if (reduces && !given) offer2(st, "vectorize", loop_arg(loop), str_arg("tree"));
+  if (!reduces && given) offer1(st, "vectorize", loop_arg(loop));
+}
+
 void nw_suggest_vectorize(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -116,6 +125,7 @@ void nw_suggest_vectorize(void *step) {
   for (int i = n - 1; i >= 0; i--)
     if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
   int64_t lanes = st->p->target->limit.lanes;
+  if (n && small(loop, lanes)) offer_lanes(st, loop);
   if (n && small(loop, lanes)) offer_parts(st, loop, false);
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
   for (int i = n - 1; i >= 0; i--)

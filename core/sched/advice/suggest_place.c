@@ -151,7 +151,7 @@ void nw_suggest_cache_write(void *step) {
   const nw_stmt *block = nw_stage_block(st->before, stage);
   int n = nw_suggest_nest_of(st, stage, nest);
   for (int i = n - 1; i >= 0; i--) {
-    if (nw_loop_binds(block, nest[i], true) || nest[i]->loop.mark == NW_VECTORIZED) continue;
+    if (nw_loop_binds(block, nest[i], true) || nw_is_vector_loop(nest[i])) continue;
     nw_arg args[] = {
         stage_arg(stage), st->resolved[1], {.kind = NW_ARG_NONE}, {.kind = NW_ARG_NONE}, loop_arg(nest[i])};
     nw_step_suggest(st, "cache_write", args, NW_COUNT(args));

@@ -140,7 +140,7 @@ bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
     ok = split_from_begin(st, loop, block, outer, n, factor, tail, out);
   }
   say_pieces(st, loop, out);
-  return ok && (tail != NW_TAIL_PREDICATE || nw_vectorize_loop(st, out->loop[n]));
+  return ok && (tail != NW_TAIL_PREDICATE || nw_vectorize_loop(st, out->loop[n], NW_VECTORIZED));
 }
 
 // Checks that the loop has a partial piece at one end only. Every kind of tail except guard and predicate requires

@@ -73,6 +73,6 @@ void nw_suggest_stream_stores(void *step) {
       nw_step_suggest(st, "cache_write", copy, NW_COUNT(copy))->then = nw_step_again(st);
   }
   int around = 0;
-  while (around < n && nest[around]->loop.mark != NW_VECTORIZED) around++;
+  while (around < n && !nw_is_vector_loop(nest[around])) around++;
   if (n) nw_suggest_unguarded(st, block, around, nest, nw_step_again(st));
 }

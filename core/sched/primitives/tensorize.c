@@ -62,7 +62,7 @@ static bool differs(nw_step *st, const nw_stmt *nest, const nw_intrinsic *in, nw
 static const nw_stmt *lanes_around(const nw_path *path) {
   for (int i = 0; i < path->n - 1; i++) {
     const nw_stmt *s = path->at[i];
-    if (s->kind == NW_LOOP && (s->loop.mark == NW_VECTORIZED || s->loop.mark >= NW_BLOCK_X)) return s;
+    if (s->kind == NW_LOOP && (nw_is_vector_loop(s) || s->loop.mark >= NW_BLOCK_X)) return s;
   }
   return NULL;
 }

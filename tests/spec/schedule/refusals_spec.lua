@@ -85,6 +85,8 @@ local refusals = {
   {"parallel_reduction_outermost", GEMM .. 's:reorder("k", "i", "j")\n', 's:parallel "k"'},
   {"parallel_nested", GEMM .. 's:parallel "i"\n', 's:parallel "j"'},
   {"vectorize_reduction", GEMM .. 's:split("k", 16)\n', 's:vectorize "k_i"'},
+  {"vectorize_no_reduction", GEMM .. 's:split("j", 16)\n', 's:vectorize("j_i", {reduce = "tree"})'},
+  {"vectorize_init", GEMM .. 's:fuse("j", "k")\ns:split("j_k", 16)\n', 's:vectorize("j_k_i", {reduce = "tree"})'},
   {"vectorize_too_long", GEMM, 's:vectorize "k"'},
   {"vectorize_marked", GEMM .. 's:parallel "i"\n', 's:vectorize "i"'},
   {"split_marked", GEMM .. 's:parallel "i"\n', 's:split("i", 8)'},

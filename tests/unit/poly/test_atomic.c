@@ -41,6 +41,7 @@ static void lanes(void **state) {
   static const char wide[] = SUM "for k in 0..16:\n  vectorize for i in 0..8:\n    atomic block R of R " BODY;
   refuses(*state, SUM "for k in 0..16:\n  for i in 0..8:\n    atomic block R of R " BODY, wide, NW_REFUSE_STRUCTURE,
           "lanes of i");
+  accepts(*state, shared, SUM "for i in 0..8:\n  vectorize_reduce for k in 0..16:\n    atomic block R of R " BODY, 'm');
 }
 
 static void two_elements_at_a_time(void **state) {

@@ -51,6 +51,49 @@ static void reduction_in_parallel(void **state) {
 
 static void reduction_in_lanes(void **state) {
   tries(state, "", "", "", "vectorize ", "cannot vectorize k_i", NW_REFUSE_REDUCTION);
+  tries(state, "", "", "", "vectorize_reduce ", NULL, 0);
+  tries(state, "", "", "vectorize_reduce ", "", NULL, 0);
+  tries(state, "parallel ", "", "", "vectorize_reduce ", NULL, 0);
+  tries(state, "", "vectorize_reduce ", "", "", NULL, 0);
+  tries(state, "", "vectorize ", "", "vectorize_reduce ", "cannot vectorize k_i", NW_REFUSE_STRUCTURE);
+}
+
+// One loop runs over the elements and over their contributions, so the lanes do not share one element.
+static void lanes_of_several_elements(void **state) {
+#define ROWS_OF(mark)                                                                                                  \
+  "program s\ninput A: f32[8, 4]\noutput R: f32[8]\nfor z in 0..8:\n  init block R_init of R (i = z in 0..8):\n    "   \
+  "R[i] "                                                                                                              \
+  "= 0.0\n" mark                                                                                                       \
+  "for f in 0..32:\n  block R of R (i = f // 4 in 0..8, reduce k = f % 4 in 0..4):\n    init R[i] = 0.0 elsewhere\n"   \
+  "    R[i] += A[i, k]\n"
+  refuses(*state, ROWS_OF(""), ROWS_OF("vectorize_reduce "), NW_REFUSE_REDUCTION, "in another lane");
+}
+
+// Each row asks for something that accumulators in lanes cannot do: an init in one of the lanes, a guard that may skip
+// the init of an element as well as its contributions, and a number of elements that varies.
+static void lanes_without_accumulators(void **state) {
+#define IN_LANES(head, mark, guard)                                                                                    \
+  "program s\ninput A: f32[8, 4]\noutput R: f32[8]\n" head "for f in 0..8:\n  " mark                                   \
+  "for k in 0..4:\n    block R of R (i = f in 0..8, reduce k = k in 0..4)" guard ":\n"
+#define OWN "      init R[i] = 0.0\n      R[i] += A[i, k]\n"
+#define APART "      init R[i] = 0.0 elsewhere\n      R[i] += select(k <= i, A[i, k], 0.0)\n"
+#define FIRST "for z in 0..8:\n  init block R_init of R (i = z in 0..8):\n    R[i] = 0.0\n"
+#define LAST(mark)                                                                                                     \
+  "program s\ninput A: f32[8, 4]\noutput R: f32[8]\nfor f in 0..16:\n  " mark                                          \
+  "for k in 0..2:\n    block R of R (i = f // 2 in 0..8, reduce k = 2*(f % 2) + k in 0..4):\n" OWN
+  accepts(*state, IN_LANES("", "", "") OWN, IN_LANES("", "vectorize_reduce ", "") OWN, 'm');
+  accepts(*state, IN_LANES(FIRST, "", "") APART, IN_LANES(FIRST, "vectorize_reduce ", "") APART, 'm');
+  refuses(*state, IN_LANES(FIRST, "", " where k <= f") APART,
+          IN_LANES(FIRST, "vectorize_reduce ", " where k <= f") APART, NW_REFUSE_STRUCTURE,
+          "the guard of R depends on both the reduction and f");
+  refuses(*state, LAST(""), LAST("vectorize_reduce "), NW_REFUSE_STRUCTURE, "the init of R is not before k");
+#define TRIANGLE(mark)                                                                                                 \
+  "program s\ninput A: f32[8, 4]\noutput R: f32[8]\n" FIRST "for o in 0..2:\n  " mark                                  \
+  "for k in 0..4:\n    for f in 4*o..4*o + 4*(o + 1) - 4*o:\n      block R of R (i = f in 0..8, reduce k = k in "      \
+  "0..4) "                                                                                                             \
+  "where f < 4*o + 4:\n        init R[i] = 0.0 elsewhere\n        R[i] += A[i, k]\n"
+  refuses(*state, TRIANGLE(""), TRIANGLE("vectorize_reduce "), NW_REFUSE_STRUCTURE,
+          "the number of elements of R varies with the bounds of f");
 }
 
 // A separate init does not help, because updates still conflict.
@@ -271,6 +314,8 @@ int main(void) {
       T(spatial_loops),
       T(reduction_in_parallel),
       T(reduction_in_lanes),
+      T(lanes_of_several_elements),
+      T(lanes_without_accumulators),
       T(decomposed_reduction),
       T(marks_inside_marks),
       T(recurrences),

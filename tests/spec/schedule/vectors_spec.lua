@@ -1,0 +1,103 @@
+--- Tests reductions in the lanes of a vector loop: s:vectorize(loop, {reduce = "tree"}).
+local nw = require "nestwright"
+local support = require "support"
+
+local function total(n, dtype)
+  local A, k = nw.placeholder({n}, dtype or "f32", "A"), nw.reduce_axis(n, "k")
+  local S = nw.compute({1}, function(_) return nw.sum(A(k), k) end, "S")
+  return nw.schedule(S), S
+end
+
+local function in_lanes(s, lanes)
+  local _, k_i = s:split("k", lanes)
+  s:vectorize(k_i, {reduce = "tree"})
+  return s
+end
+
+describe("a reduction in lanes", function()
+  it("notes that the rounding of floats may change, but not of other numbers", function()
+    assert.truthy(in_lanes(total(100), 8):notes():find "rounding may change: each lane adds up its own floats")
+    assert.is_true(in_lanes(total(100), 8):rounds())
+    assert.falsy(in_lanes(total(100, "i8"), 8):notes():find "rounding")
+    local A, k = nw.placeholder({100}, "f32", "A"), nw.reduce_axis(100, "k")
+    local s = in_lanes(nw.schedule(nw.compute({1}, function(_) return nw.max(A(k), k) end, "M")), 8)
+    assert.is_false(s:rounds())
+  end)
+
+  -- 1 + 2^-24 rounds to 1. So the sum depends on the order, and every way to run the schedule must use the documented order.
+  it("has the same bits in each way to run it", function()
+    for _, lanes in ipairs {2, 3, 8, 12, 32} do
+      for _, n in ipairs {7, 96, 100} do
+        local s = in_lanes(total(n), lanes)
+        local data = nw.zeros({n}, "f32")
+        for i = 1, n do data:setflat(i, i % 5 == 1 and 1 or 2.0 ^ -24 * (i % 7)) end
+        local lane = {}
+        for l = 1, lanes do lane[l] = 0 end
+        local function f32(x) return (string.unpack("f", string.pack("f", x))) end
+        for i = 1, n do lane[(i - 1) % lanes + 1] = f32(lane[(i - 1) % lanes + 1] + data:getflat(i)) end
+        local left = lanes
+        while left > 1 do
+          local half = left // 2
+          for l = 1, half do lane[l] = f32(lane[l] + lane[l + left - half]) end
+          left = left - half
+        end
+        local want = lane[1]
+        assert.equal(want, nw.interpret(s, {data})[1]:getflat(1), "the interpreter")
+        assert.equal(want, nw.interpret(s, {data}, {lowered = true})[1]:getflat(1), "the lowered program")
+        assert.equal(want, s:build()(data):getflat(1), "the compiled program")
+      end
+    end
+  end)
+
+  it("can be printed, parsed, replayed, predicted and drawn", function()
+    local s, S = total(100)
+    in_lanes(s, 8)
+    assert.truthy(tostring(s):find("vectorize_reduce for k_i in 0..8", 1, true), tostring(s))
+    assert.is_true(s:reparses())
+    assert.truthy(s:trace():find('s:vectorize("k_i", {reduce = "tree"})', 1, true))
+    local again = nw.schedule(S)
+    assert(load("local s = ...\n" .. s:trace()))(again)
+    assert.equal(s:text(), again:text())
+    local json = nw.schedule(S)
+    json:replay(s:trace "json")
+    assert.equal(s:text(), json:text())
+    local half = "S_lanes[ramp(0, 1, 4)] = S_lanes[ramp(0, 1, 4)] + S_lanes[ramp(4, 1, 4)]"
+    assert.truthy(tostring(s:show "lowered"):find(half, 1, true))
+    assert.truthy(tostring(s:show "asm"):find "S")
+    assert.truthy(tostring(s:show "c"):find("S_lanes", 1, true))
+    assert.truthy(tostring(s:cost()):find "cycles")
+    assert.truthy(tostring(s:tree()):find("k_i", 1, true))
+    s:unmark "k_i"
+    assert.falsy(tostring(s:show "lowered"):find("S_lanes", 1, true))
+  end)
+
+  it("keeps its accumulators in registers if the last vector is masked", function()
+    local asm = tostring(in_lanes(total(1000), 32):show "asm")
+    assert.falsy(asm:find("%(%%rsp%)"), asm)
+  end)
+
+  it("is offered if a loop of a reduction cannot be vectorized", function()
+    local s = total(64)
+    local err = support.error_of(s.vectorize, s, "k")
+    assert.truthy(table.concat(err.refusal.alternatives, "\n"):find('s:vectorize("k", {reduce = "tree"})', 1, true))
+  end)
+
+  it("has threads around it that share the sum", function()
+    local s, S = total(4096, "i32")
+    local o, k_i = s:split("k", 16)
+    s:split(o, 16)
+    s:decompose_reduction(S, "k_o_o")
+    s:atomic(S)
+    s:parallel "k_o_o"
+    s:vectorize(k_i, {reduce = "tree"})
+    local data, sum = nw.zeros({4096}, "i32"), 0
+    for i = 1, 4096 do data:setflat(i, i % 100) sum = sum + i % 100 end
+    for _ = 1, 20 do assert.equal(sum, s:build {threads = 4}(data):getflat(1)) end
+  end)
+
+  it("names an invalid option", function()
+    local s = total(64)
+    support.fails("vectorize: reduce cannot be 'lanes'", "invalid", s.vectorize, s, "k", {reduce = "lanes"})
+    support.fails("reduce", "invalid", s.vectorize, s, "k", {reduce = true})
+  end)
+end)
