@@ -159,21 +159,6 @@ bool nw_is_allocated(const nw_path *path, const nw_program *p, const char *buffe
 
 // ---- conditions and bodies
 
-// Splits a condition into at most `cap` conjuncts. If the condition has more conjuncts, some of them stay together in
-// one entry. Returns the number of entries.
-int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out) {
-  if (!cond) return 0;
-  if (cond->op != NW_OP_AND || cap == 1) return out[0] = cond, 1;
-  int n = nw_conjuncts(cond->arg[0], cap - 1, out);
-  return n + nw_conjuncts(cond->arg[1], cap - n, out + n);
-}
-
-bool nw_uses_any(const nw_expr *e, int n, const char *const *vars) {
-  for (int i = 0; i < n; i++)
-    if (nw_uses_var(e, vars[i])) return true;
-  return false;
-}
-
 void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond) {
   block->block.where = nw_and(p->pool, block->block.where, cond);
   block->step = p->step;
@@ -191,14 +176,6 @@ void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env) {
 
 const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop) {
   return nw_sub(p, nw_add(p, loop->loop.begin, loop->loop.extent), nw_index(p, 1));
-}
-
-bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce) {
-  for (int i = 0; i < block->block.nvars; i++) {
-    const nw_block_var *v = &block->block.var[i];
-    if ((v->kind == NW_REDUCE) == reduce && nw_uses_var(v->bind, loop->loop.var->name)) return true;
-  }
-  return false;
 }
 
 // ---- work

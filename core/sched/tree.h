@@ -43,16 +43,9 @@ void nw_remove_buffer(nw_program *p, const char *buffer);
 bool nw_is_allocated(const nw_path *path, const nw_program *p,
                      const char *buffer); // true for a parameter, and for a buffer that is allocated on the path
 
-// nw_conjuncts writes the conjuncts of a condition, at most `cap`, to `out`, and returns their number.
-#define NW_MAX_TERMS 32
-int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out);
-bool nw_uses_any(const nw_expr *e, int n, const char *const *vars);
 // Adds the condition to the block's guard, and marks the block as changed.
 void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond);
 // Replaces each load in the block's expressions by f's result, and marks the block as changed.
 void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env);
 
 const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop); // begin + extent - 1
-// True if the binding of a variable of the block uses the loop. Only reduce variables count if `reduce` is true, and
-// only other variables if it is false.
-bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce);

@@ -71,6 +71,14 @@ bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
   return reduces;
 }
 
+bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce) {
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if ((v->kind == NW_REDUCE) == reduce && nw_uses_var(v->bind, loop->loop.var->name)) return true;
+  }
+  return false;
+}
+
 static bool not_reduced(void *env, const nw_expr *e) {
   const speaker *x = env;
   if (e->op != NW_OP_VAR) return true;

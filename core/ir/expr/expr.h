@@ -116,6 +116,10 @@ const nw_expr *nw_subst_n(nw_pool *p, const nw_expr *e, int n, const char *const
 NW_API bool nw_visit(const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *env);
 NW_API bool nw_uses_var(const nw_expr *e, const char *var);
 NW_API bool nw_uses_load(const nw_expr *e, const char *buffer); // buffer NULL: any buffer
+bool nw_uses_any(const nw_expr *e, int n, const char *const *vars);
+// nw_conjuncts writes the conjuncts of a condition, at most `cap`, to `out`, and returns their number.
+#define NW_MAX_TERMS 32
+int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out);
 
 // Writes e as sum(coef[i]*vars[i]) + rest. The coefficients are constants, and `rest` uses none of the n variables.
 // Returns false if e is not affine in these variables.

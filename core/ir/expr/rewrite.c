@@ -185,6 +185,21 @@ bool nw_uses_var(const nw_expr *e, const char *var) { return !nw_visit(e, is_not
 
 bool nw_uses_load(const nw_expr *e, const char *buffer) { return !nw_visit(e, is_not_load, (void *)buffer); }
 
+// Splits a condition into at most `cap` conjuncts. If the condition has more conjuncts, some of them stay together in
+// one entry. Returns the number of entries.
+int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out) {
+  if (!cond) return 0;
+  if (cond->op != NW_OP_AND || cap == 1) return out[0] = cond, 1;
+  int n = nw_conjuncts(cond->arg[0], cap - 1, out);
+  return n + nw_conjuncts(cond->arg[1], cap - n, out + n);
+}
+
+bool nw_uses_any(const nw_expr *e, int n, const char *const *vars) {
+  for (int i = 0; i < n; i++)
+    if (nw_uses_var(e, vars[i])) return true;
+  return false;
+}
+
 // ---------------------------------------------------------------- affine parts
 
 static int index_of(int n, const char *const *names, const char *name) {

@@ -97,6 +97,29 @@ const char *nw_unique_block_name(nw_program *p, const char *want) { return uniqu
 // Further calls return the same name until nw_add_buffer adds a buffer with this name.
 const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
 
+// ---- origins of blocks
+
+typedef struct origins {
+  const char *want;
+  bool taken;
+} origins;
+
+static bool see_origin(void *env, nw_stmt *s) {
+  origins *o = env;
+  if (s->kind == NW_BLOCK && !strcmp(s->block.origin, o->want)) o->taken = true;
+  return !o->taken;
+}
+
+const char *nw_unique_origin(nw_program *p, const char *want) {
+  const char *name = want;
+  for (int i = 1;; i++) {
+    origins o = {.want = name};
+    nw_walk_from(p->root, see_origin, &o);
+    if (!o.taken) return nw_pool_name(p->pool, name);
+    name = nw_arena_printf(p->arena, "%s_%d", want, i);
+  }
+}
+
 // ---- valid names
 
 static bool reserved(const char *s) {

@@ -289,6 +289,7 @@ const char *nw_name_below(const char *path, const char *old); // the name that `
 const char *nw_unique_loop_name(nw_program *p, const char *want); // the first unused name of want, want_1, want_2, ...
 const char *nw_unique_block_name(nw_program *p, const char *want);
 const char *nw_unique_buffer_name(nw_program *p, const char *want);
+const char *nw_unique_origin(nw_program *p, const char *want); // the first unused origin of a block
 void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid);
 void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid);
 void nw_kids_remove(nw_program *p, nw_stmt *parent, int pos);
@@ -311,6 +312,9 @@ nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer); // the first al
 
 bool nw_block_reads(const nw_stmt *block, const char *buffer); // true if a value, an init or an index reads the buffer
 bool nw_block_writes(const nw_stmt *block, const char *buffer);
+// True if the binding of a variable of the block uses the loop. Only reduce variables count if `reduce` is true, and
+// only other variables if it is false.
+bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce);
 bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: it has no children
 
 // ---- loops bound to blocks and threads (grid.c)

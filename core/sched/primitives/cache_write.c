@@ -239,7 +239,7 @@ bool nw_apply_cache_write(void *step) {
   x.origin = NW_NEW_N(st->scratch, const char *, n);
   if (!make_caches(st, block, scope, x.cache)) return false;
   for (int i = 0; i < n; i++)
-    x.origin[i] = nw_unique_origin(st, nw_arena_printf(st->scratch, "%s_write", block->block.target[i].buffer));
+    x.origin[i] = nw_unique_origin(st->p, nw_arena_printf(st->scratch, "%s_write", block->block.target[i].buffer));
   for (int i = 0; i < x.n; i++)
     if (!cache_piece(st, &x, x.at[i])) return false;
   nw_step_returns_stage(st, block->block.name);

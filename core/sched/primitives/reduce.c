@@ -53,7 +53,7 @@ static nw_stmt *init_block(nw_step *st, const parting *x) {
     s->block.target[i].value = b->block.target[i].init;
     s->block.target[i].init = NULL;
   }
-  s->block.where = nw_where_along_output(st, &x->path, x->from, b);
+  s->block.where = nw_where_along_output(st->p, &x->path, x->from, b);
   return s;
 }
 
@@ -65,7 +65,7 @@ bool nw_apply_decompose_reduction(void *step) {
   if (!loop) return false;
   x.from = nw_path_index(&x.path, loop);
   if (!can_part(st, &x, loop)) return false;
-  nw_stmt *nest = nw_nest_along_output(st, &x.path, x.from, x.block, init_block(st, &x), "_init");
+  nw_stmt *nest = nw_nest_along_output(st->p, &x.path, x.from, x.block, init_block(st, &x), "_init");
   nw_kids_insert(st->p, x.path.at[x.from - 1], x.path.pos[x.from], nest);
   x.block->block.has_init = false;
   x.block->step = st->p->step;

@@ -30,27 +30,6 @@ nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int na
 
 // ---- copy blocks
 
-typedef struct origins {
-  const char *want;
-  bool taken;
-} origins;
-
-static bool see_origin(void *env, nw_stmt *s) {
-  origins *o = env;
-  if (s->kind == NW_BLOCK && !strcmp(s->block.origin, o->want)) o->taken = true;
-  return !o->taken;
-}
-
-const char *nw_unique_origin(nw_step *st, const char *want) {
-  const char *name = want;
-  for (int i = 1;; i++) {
-    origins o = {.want = name};
-    nw_walk_from(st->p->root, see_origin, &o);
-    if (!o.taken) return nw_pool_name(st->p->pool, name);
-    name = nw_arena_printf(st->scratch, "%s_%d", want, i);
-  }
-}
-
 nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
                        const nw_block_var *var, int n, const nw_expr *const *index) {
   nw_arena *a = st->p->arena;
@@ -265,7 +244,7 @@ static nw_stmt *copy_of(nw_step *st, const nw_buffer *from, const nw_buffer *to)
     var[d] = (nw_block_var){index[d], NW_SPATIAL, nw_index(pool, 0), from->shape[d], index[d]};
   }
   nw_stmt *s = nw_copy_block(st, to->name, to->name, from, from->ndim, var, from->ndim, index);
-  s->block.origin = nw_unique_origin(st, to->name);
+  s->block.origin = nw_unique_origin(st->p, to->name);
   return s;
 }
 

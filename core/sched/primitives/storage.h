@@ -21,4 +21,3 @@ bool nw_lay_out_param(nw_step *st, nw_buffer *b, const nw_arg *pad);
 // Makes a block that computes to[index] = from[index] for all values of the variables `var`.
 nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
                        const nw_block_var *var, int n, const nw_expr *const *index);
-const char *nw_unique_origin(nw_step *st, const char *want);
