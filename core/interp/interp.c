@@ -1,6 +1,7 @@
 // Holds the entry points of the interpreter. They run a program on its arguments, and store the results in the views of
 // the outputs.
 #include "interp/code.h"
+#include "ir/program/cross.h"
 #include "ir/program/physical.h"
 #include "lower/lower.h"
 #include <stdlib.h>
@@ -123,8 +124,10 @@ static bool is_observed(const nw_interp_opts *o) {
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o) {
   if (!p || is_observed(o)) return p && interpret(c, p, NULL, sizes, params, o);
-  nw_program *in_lanes = nw_lower_lanes(p);
+  nw_program *crossed = nw_has_crossing(p) ? nw_crossed(p, NULL) : NULL;
+  nw_program *in_lanes = nw_lower_lanes(crossed ? crossed : p);
   bool ok = in_lanes && interpret(c, in_lanes, NULL, sizes, params, o);
   nw_program_release(in_lanes);
+  nw_program_release(crossed);
   return ok;
 }

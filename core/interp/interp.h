@@ -53,9 +53,10 @@ typedef struct nw_interp_opts {
 
 // These functions run a lowered or a scheduled program. sizes: the values of the symbolic sizes, in order. params: the
 // views of the parameters, in order. If a parameter has a layout, its view has this layout for a lowered program. For a
-// scheduled program, it is row-major over the shape of the computation.
-// A reduction in the lanes of a vector loop runs in the order of generated code, unless the caller observes a scheduled
-// program by the functions above.
+// scheduled program, it is row-major over the shape of the computation. In a scheduled program, a reduction in the lanes
+// of a vector loop runs in the order of generated code, and the threads that share a reduction have partial results,
+// which are combined as in the lowered program (ir/program/cross.h). If the caller observes a scheduled program by the
+// functions above, such reductions instead run in the order of the loops, so that the accesses are those of the text.
 bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o);
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o);

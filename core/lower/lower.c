@@ -11,6 +11,7 @@ static bool copies_bodies(const nw_lowering *l) { return !l->keeps_loops; }
 static bool makes_vectors(const nw_lowering *l) { return !l->keeps_loops && l->target->limit.lanes > 1; }
 
 static const nw_pass passes[] = {
+    {"cross", "gives each thread that shares a reduction a partial result of its own", nw_pass_cross, always},
     {"accumulate", "gives the lanes of a vector loop accumulators, if a reduction runs along the loop",
      nw_pass_accumulate, always},
     {"init", "moves the inits of reductions into statements of their own", nw_pass_init, always},

@@ -8,6 +8,7 @@
 #include "ir/expr/rewrites.h"
 #include "lower/lower.h"
 
+nw_program *nw_pass_cross(nw_program *p);
 nw_program *nw_pass_accumulate(nw_program *p);
 nw_program *nw_pass_init(nw_program *p);
 nw_program *nw_pass_barriers(nw_program *p);

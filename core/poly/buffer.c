@@ -191,3 +191,8 @@ nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first) {
   }
   return answer;
 }
+
+nw_answer nw_check_buffer_values(const nw_model *m, const nw_buffer *b) {
+  nw_fate f = gather(m, b, true);
+  return check_buffer(&f, false);
+}

@@ -400,6 +400,7 @@ nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b);
 // ---- buffer.c: whether every read gets its value, and every output is written
 bool nw_exists_once(const nw_model *m, const nw_buffer *b);
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first);
+nw_answer nw_check_buffer_values(const nw_model *m, const nw_buffer *b); // one buffer, by value
 typedef struct nw_fate { // all accesses of one buffer
   const nw_model *m;
   const nw_buffer *buffer;
@@ -492,6 +493,11 @@ bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out)
 // `before` may be NULL. If `syncs` is not NULL, an nw_sync * is added to `syncs` for each pair of accesses that needs a
 // barrier, and no conflict is refused.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs);
+// Ignores conflicts between two writes of one reduction.
+nw_answer nw_check_threads_but_sums(const nw_model *m, const nw_program *before);
+
+// ---- cross.c: conflicts between blocks and threads, which may share reductions
+nw_answer nw_check_crossing(const nw_model *m, const nw_program *before);
 
 // ---- witness.c: refusals with the smallest executions that conflict
 typedef struct nw_story {

@@ -393,5 +393,5 @@ nw_answer nw_check_marks(const nw_model *m, const nw_program *before) {
   nw_answer answer = nw_check_nesting(m);
   if (answer == NW_HOLDS) answer = check_loops(m, before, m->p->root);
   if (answer == NW_HOLDS) answer = check_parts(m, before);
-  return answer == NW_HOLDS ? nw_check_threads(m, before, NULL) : answer;
+  return answer == NW_HOLDS ? nw_check_crossing(m, before) : answer;
 }

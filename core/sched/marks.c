@@ -1,5 +1,6 @@
 // unroll, vectorize, parallel and bind: mark how a loop runs. The judge (poly/poly.h) checks that values do not change.
 // This file checks the other requirements of marks.
+#include "ir/program/cross.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"
 #include "sched/shape.h"
@@ -224,10 +225,20 @@ static nw_loop_kind tag_of(const char *name) {
   return (nw_loop_kind)k;
 }
 
+static void note_crossing(nw_step *st, const nw_stmt *loop) {
+  nw_blocks b = nw_blocks_below(st->scratch, loop);
+  for (int i = 0; i < b.n; i++)
+    if (nw_crosses(b.at[i], loop))
+      nw_step_note(st, "each thread of %s has a partial result of %s; thread 0 combines them in order",
+                   loop->loop.var->name, b.at[i]->block.name);
+}
+
 // Marks the loop. The judge later checks whether the loop can be combined with the other bound loops of its launch.
 bool nw_apply_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop = nw_step_loop(st, 0, NULL);
   if (!loop || !unmarked(st, loop)) return false;
-  return set_mark(st, loop, tag_of(nw_step_str(st, 1, "")));
+  set_mark(st, loop, tag_of(nw_step_str(st, 1, "")));
+  note_crossing(st, loop);
+  return true;
 }

@@ -287,8 +287,10 @@ static const nw_primitive rows[] = {
      nw_suggest_parallel,
      "cannot run $0 in parallel"},
     {"bind",
-     "Binds a loop to an index of a GPU's grid: each block, thread or virtual thread runs one iteration. The step is "
-     "proven legal, and s:check() and nw.interpret can run the program. GPU code is not generated yet.",
+     "Binds a loop to an index of a GPU's grid: each block, thread or virtual thread runs one iteration. If threads "
+     "share a reduction, each of them has a partial result, and thread 0 combines the partial results in the order of "
+     "the threads. The step is proven legal, and s:check() and nw.interpret can run the program. GPU code is not "
+     "generated yet.",
      "s:bind(\"i_o\", \"blockIdx.x\")",
      NULL,
      {LOOP("loop", "the loop"),

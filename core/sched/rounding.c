@@ -1,5 +1,6 @@
 // Detects changes of rounding: a sum in another order, or a product that is rounded together with a sum.
 #include "ir/expr/fma.h"
+#include "ir/program/cross.h"
 #include "ir/program/tags.h"
 #include "poly/poly.h"
 #include "sched/rounding.h"
@@ -22,6 +23,14 @@ static int reduce_loops(const nw_path *path, int *ids) {
   int n = 0;
   for (int i = 0; i < path->n - 1; i++)
     if (path->at[i]->kind == NW_LOOP && nw_loop_binds(block, path->at[i], true)) ids[n++] = path->at[i]->id;
+  return n;
+}
+
+// Finds the loops whose threads share the reduction of the block at the end of the path.
+static int crossing_loops(const nw_path *path, int *ids) {
+  int n = 0;
+  for (int i = 0; i < path->n - 1; i++)
+    if (nw_crosses(path->at[path->n - 1], path->at[i])) ids[n++] = path->at[i]->id;
   return n;
 }
 
@@ -113,6 +122,7 @@ typedef struct sums {
   // `other`: a sum has other loops, other blocks or another order than before; `swapped`: two loops or blocks of a sum
   // were swapped, or a variable of a sum is bound to another expression of the same loops
   bool other, swapped;
+  bool shared; // other threads than before share a sum, so that other partial results are combined
 } sums;
 
 // True if the step moved another piece of the same sum from a place after this block to a place before it. Blocks are
@@ -135,6 +145,8 @@ static bool see_sum(void *env, const nw_path *path) {
   int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH], n, m = reduce_loops(path, now);
   if (!nw_find(x->st->before, block->id, &was)) return x->other |= m > 0, true;
   n = reduce_loops(&was, old);
+  int before[NW_MAX_DEPTH], after[NW_MAX_DEPTH], k = crossing_loops(&was, before), l = crossing_loops(path, after);
+  if (!same_loops(k, before, l, after) && !NW_MUTATED(cross_rounds)) return x->shared = x->other = true;
   bool turned = overtaken(x, block), whole = pieces(&x->was, block) == 1 && pieces(&x->is, block) == 1;
   if (whole && ascending(x->st->before, &was) && ascending(x->p, path)) return true;
   bool same = same_loops(n, old, m, now);
@@ -155,7 +167,7 @@ static void note_sums(nw_step *st, const nw_program *p) {
   nw_walk(p, see_sum, &x);
   if (!x.other) return;
   long budget = nw_judge_budget(st->ctx, NOTE_BUDGET);
-  bool kept = st->sched->unsafe ? !x.swapped : nw_judge_sums(st->before, p);
+  bool kept = !x.shared && (st->sched->unsafe ? !x.swapped : nw_judge_sums(st->before, p));
   nw_judge_budget(st->ctx, budget);
   if (!kept) nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }

@@ -214,7 +214,13 @@ function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(lo
 
 local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "blockIdx.z", "threadIdx.x", "threadIdx.x", "threadIdx.y",
   "threadIdx.z", "vthread"}
-function draw.bind(r, loops, all, _, _, known) return {r:pick(r:chance(0.7) and loops or all), choice(r, known, "tag", TAGS)} end
+-- Sometimes draws a loop of a reduction for threads, which is rare otherwise.
+function draw.bind(r, loops, all, _, _, known)
+  local stage = r:chance(0.2) and known.reduction(r)
+  local theirs = stage and known.loops(stage) or {}
+  if #theirs > 0 then return {theirs[#theirs], choice(r, known, "tag", {"threadIdx.x", "threadIdx.y", "threadIdx.z"})} end
+  return {r:pick(r:chance(0.7) and loops or all), choice(r, known, "tag", TAGS)}
+end
 
 -- Sometimes returns the option `index`, the position among the statements of a loop. Otherwise returns nil.
 local function position(r, known) return given(r, known, "index", 0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end

@@ -18,7 +18,8 @@ local types = require "types"
 local results = {}
 
 --- The numbers of comparisons in this run, by name.
-results.counts = {["schedules with unknown sizes"] = 0, ["schedules without a valid size"] = 0, ["too long to interpret"] = 0,
+results.counts = {["cross-thread reductions"] = 0, ["schedules with unknown sizes"] = 0,
+  ["schedules without a valid size"] = 0, ["too long to interpret"] = 0,
   ["compared bit by bit"] = 0, ["compared with a tolerance"] = 0, ["run next to inaccessible pages"] = 0, ["C texts"] = 0,
   ["sanitizer reports"] = 0}
 local counts = results.counts
@@ -196,6 +197,13 @@ function results.check(case, s, outputs, asked, answers)
     local naive = nw.evaluate(outputs, one.data)
     local scheduled, lowered = interpret(s, one), interpret(s, one, true)
     local message = compare("the oracle and the definition", outputs, want, naive, not case.near)
+    if not message and k == 1 and on_grid and core.schedule_lowered(s):find("alloc [%w_.]+_part[%[_]") then
+      counts["cross-thread reductions"] = counts["cross-thread reductions"] + 1
+    end
+    -- Threads combine their partial results in the same order in both programs.
+    if not message and on_grid and scheduled and lowered and not fused then
+      message = compare("the scheduled and the lowered program", outputs, scheduled, lowered, true)
+    end
     if not message and scheduled and scheduled_as then
       message = compare("the oracle and the scheduled program", outputs, want, scheduled, scheduled_as == "exact")
     end

@@ -499,4 +499,23 @@ programs.gpu_vthread = {
   },
 }
 
+programs.gpu_reduction = {
+  make = function()
+    local A, k = nw.placeholder({8, 100}, "f32", "A"), nw.reduce_axis(100, "k")
+    local R = nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "R")
+    local Z = nw.compute({8, 100}, function(i, j) return A(i, j) / R(i) end, "Z")
+    return nw.schedule(Z)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:bind("i_1", "blockIdx.x") end,
+    function(s) s:compute_at("R", "i_1") end,
+    function(s) s:set_scope("R", "shared") end,
+    function(s) s:split("k", 32) end,
+    function(s) s:bind("k_i", "threadIdx.x") end,
+    function(s) s:split("j", 32) end,
+    function(s) s:bind("j_i", "threadIdx.x") end,
+  },
+}
+
 return programs

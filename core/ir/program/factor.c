@@ -65,7 +65,8 @@ bool nw_factor_guards(const nw_factoring *f) {
     bool reduces = false, other = false;
     for (int p = 1; p < f->path.n - 1; p++) {
       const nw_stmt *s = f->path.at[p];
-      if (s->kind == NW_LOOP && nw_uses_var(term[i], s->loop.var->name)) *(stays(s, f->block) ? &other : &reduces) = true;
+      if (s->kind == NW_LOOP && nw_uses_var(term[i], s->loop.var->name))
+        *(stays(s, f->block) ? &other : &reduces) = true;
     }
     if (reduces && other) return false;
   }
@@ -122,10 +123,12 @@ static const nw_expr *contribution(const nw_factoring *f, int t, const nw_expr *
   const nw_expr *by[NW_MAX_DEPTH];
   int n = 0;
   for (int i = 0; i < b->block.nvars; i++)
-    if (b->block.var[i].kind == NW_REDUCE) name[n] = b->block.var[i].var->name, by[n++] = in_vars(f, b->block.var[i].bind);
+    if (b->block.var[i].kind == NW_REDUCE)
+      name[n] = b->block.var[i].var->name, by[n++] = in_vars(f, b->block.var[i].bind);
   const nw_expr *value = nw_subst_n(f->p->pool, g->value, n, name, by);
   nw_dtype type = nw_find_buffer(f->p, g->buffer)->dtype;
-  return cond ? nw_select(f->p->pool, cond, value, nw_combiner_identity(f->p->pool, b->block.combiner, type, t)) : value;
+  return cond ? nw_select(f->p->pool, cond, value, nw_combiner_identity(f->p->pool, b->block.combiner, type, t))
+              : value;
 }
 
 static int dims_of(const nw_factoring *f) {
@@ -176,7 +179,7 @@ static const nw_buffer *partial_buffer(const nw_factoring *f, const nw_buffer *o
 // each partial result is a single term, and the block stores this term.
 static void make_partial(const nw_factoring *f) {
   nw_stmt *b = f->block;
-  const nw_expr *cond = within(f);
+  const nw_expr *cond = NW_MUTATED(factor_guard) ? NULL : within(f);
   bool terms = dims_of(f) == f->nred;
   nw_block_target *target = NW_NEW_N(f->p->arena, nw_block_target, b->block.ntargets);
   for (int t = 0; t < b->block.ntargets; t++) {

@@ -297,6 +297,26 @@ local legal = {
     s:split("k", 3)
     s:unroll "k_i"
   end},
+  {"a reduction in threads", gemm(6), function(s) s:bind("k", "threadIdx.x") end},
+  {"the outer part of a reduction in threads", gemm(6), function(s)
+    local k_o = s:split("k", 4)
+    s:bind(k_o, "threadIdx.x")
+  end},
+  {"both parts of a reduction in threads", gemm(6), function(s)
+    local k_o, k_i = s:split("k", 3)
+    s:bind(k_o, "threadIdx.y")
+    s:bind(k_i, "threadIdx.x")
+  end},
+  {"the maximum of a row, its reduction in threads", with("fold", "max", 5, 7), function(s) s:bind("k", "threadIdx.x") end},
+  {"sums of a reduction in threads, read by all threads of the block", rows_less_sums, function(s, Z, R)
+    local i, j = table.unpack(s:loops(Z))
+    s:compute_at(R, i)
+    s:set_scope(R, "shared")
+    s:bind(i, "blockIdx.x")
+    s:bind(j, "threadIdx.x")
+    local loops = s:loops(R)
+    s:bind(loops[#loops], "threadIdx.x")
+  end},
   {"virtual threads without threads", with("map", 12), function(s)
     local o = s:split("i", 4)
     s:bind(o, "vthread")
@@ -311,22 +331,27 @@ local function try(f, ...)
 end
 
 local illegal = {
-  {"a reduction in threads", gemm(6), function(s) return try(s.bind, s, "k", "threadIdx.x") end, "reduction"},
   {"a reduction in blocks", gemm(6), function(s) return try(s.bind, s, "k", "blockIdx.x") end, "reduction"},
   {"a reduction in virtual threads", gemm(6), function(s) return try(s.bind, s, "k", "vthread") end, "reduction"},
-  {"the outer part of a reduction in threads", gemm(6), function(s)
-    local k_o = s:split("k", 3)
-    return try(s.bind, s, k_o, "threadIdx.x")
+  {"a piece of a reduction in threads", gemm(6), function(s)
+    s:cut("k", 2)
+    return try(s.bind, s, "k.rest", "threadIdx.x")
   end, "reduction"},
+  {"a reduction in threads, its result in local storage that other threads read", rows_less_sums, function(s, Z, R)
+    local i, j = table.unpack(s:loops(Z))
+    s:compute_at(R, i)
+    s:set_scope(R, "local")
+    s:bind(i, "blockIdx.x")
+    local loops = s:loops(R)
+    s:bind(loops[#loops], "threadIdx.x")
+    return try(s.bind, s, j, "threadIdx.x")
+  end, "raw"},
   {"a reduction moved outermost, in blocks", gemm(6), function(s)
     s:reorder("k", "i", "j")
     return try(s.bind, s, "k", "blockIdx.x")
   end, "reduction"},
   {"a row fused with the reduction, in threads", gemm(6), function(s) return try(s.bind, s, s:fuse("j", "k"), "threadIdx.x") end,
     "reduction"},
-  {"the maximum of a row, its reduction in threads", with("fold", "max", 5, 7), function(s)
-    return try(s.bind, s, "k", "threadIdx.x")
-  end, "reduction"},
   {"steps of time as threads", scan "heat", function(s) return try(s.bind, s, s:loops("S")[1], "threadIdx.x") end, "raw"},
   {"steps of time as blocks", scan "heat", function(s) return try(s.bind, s, s:loops("S")[1], "blockIdx.x") end, "raw"},
   {"steps of time as virtual threads", scan "column", function(s) return try(s.bind, s, s:loops("S")[1], "vthread") end, "raw"},

@@ -91,7 +91,12 @@ local refusals = {
   {"vectorize_marked", GEMM .. 's:parallel "i"\n', 's:vectorize "i"'},
   {"split_marked", GEMM .. 's:parallel "i"\n', 's:split("i", 8)'},
   {"parallel_twice", GEMM .. 's:parallel "i"\n', 's:parallel "i"'},
-  {"bind_reduction", GEMM, 's:bind("k", "threadIdx.x")'},
+  {"bind_reduction", GEMM, 's:bind("k", "blockIdx.x")'},
+  {"bind_reduction_cut", GEMM .. 's:cut("k", 64)\n', 's:bind("k.rest", "threadIdx.x")'},
+  {"bind_reduction_large", GEMM .. 's:split("i", 16)\ns:bind("i_i", "threadIdx.y")\ns:split("k", 16)\n',
+    's:bind("k_i", "threadIdx.x")'},
+  {"bind_reduction_local", GEMM .. 's:cache_write(C, "local", {at = "i"})\ns:bind("i", "blockIdx.x")\n' ..
+    's:bind("k", "threadIdx.x")\n', 's:bind("j", "threadIdx.x")'},
   {"bind_blocks_race", HEAT, 's:bind(s:loops(S)[1], "blockIdx.x")'},
   {"bind_threads_race", SWEEP, 's:bind(s:loops(S)[2], "threadIdx.x")'},
   {"bind_twice", GEMM .. 's:bind("i", "threadIdx.x")\n', 's:bind("i", "threadIdx.y")'},

@@ -26,6 +26,7 @@ typedef struct check {
   const nw_model *m;
   place *at; // one for each site, in the order of the sites
   nw_vec *syncs;
+  bool no_sums; // true if conflicts between two writes of one reduction are ignored
 } check;
 
 typedef struct duo { // two accesses of one launch
@@ -443,6 +444,7 @@ static int common_stmts(const place *a, const place *b) {
 static nw_answer check_duo(check *c, int i, int j, nw_use *a, nw_use *b) {
   place *pa = &c->at[i], *pb = &c->at[j];
   if (!nw_may_meet(a, b) || pa->launch < 0 || pa->launch != pb->launch || pa->unsafe || pb->unsafe) return NW_HOLDS;
+  if (c->no_sums && nw_is_reduction(a, b)) return NW_HOLDS;
   duo d = {.c = c, .m = c->m, .a = a, .b = b, .pa = pa, .pb = pb};
   d.loops = nw_common_loops(a->site, b->site);
   d.stmts = common_stmts(pa, pb);
@@ -480,10 +482,11 @@ static nw_answer check_places(const check *c, int i) {
 }
 
 // Checks conflicts between two updates of one reduction first, since they are the most informative for users.
-nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs) {
+static nw_answer check_all(check c, const nw_program *before) {
   nw_answer answer = NW_HOLDS;
+  const nw_model *m = c.m;
   if (!nw_find_bound(m->p->root)) return answer;
-  check c = {m, NW_NEW_N(m->arena, place, m->nsites + 1), syncs};
+  c.at = NW_NEW_N(m->arena, place, m->nsites + 1);
   for (int i = 0; i < m->nsites; i++) place_site(m, before, m->site[i], &c.at[i]);
   for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++) answer = check_places(&c, i);
   for (int pass = 0; pass < 2; pass++)
@@ -491,6 +494,14 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
       for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) answer = check_sites(&c, i, j, pass == 0);
   for (int i = 0; i < m->nsites; i++) isl_map_free(c.at[i].indexed);
   return answer;
+}
+
+nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs) {
+  return check_all((check){.m = m, .syncs = syncs}, before);
+}
+
+nw_answer nw_check_threads_but_sums(const nw_model *m, const nw_program *before) {
+  return check_all((check){.m = m, .no_sums = true}, before);
 }
 
 // Frees the model at the end, since the caller will edit p.
