@@ -411,10 +411,11 @@ function schedule:timeline(...) end
 ---@return string
 function schedule:trace(format) end
 
----Places each element of a temporary at a position given by a one-to-one function of its indices. tensor: a temporary. layout: the position of an element. Example: s:transform_layout(P, function(i, j) return j // 32, i, j % 32 end)
+---Places each element of a tensor at a position given by a one-to-one function of its indices. If the tensor is an input or an output, this changes the shape of the argument of the kernel: s:pack("A", a) converts a tensor to the new shape, and s:unpack("A", a) converts it back. All sizes must still follow from the shapes of the arguments. tensor: a temporary, an input or an output. layout: the position of an element. pad_value: for an input or an output: the value of the positions that hold no element, if the layout leaves such positions. An output needs it: the kernel writes it there. The kernel does not read such positions of an input; s:pack writes the value there, or 0 by default. Example: s:transform_layout(P, function(i, j) return j // 32, i, j % 32 end)
 ---@param tensor nw.stage|nw.tensor|string
 ---@param layout fun(...: nw.expr): nw.expr ...
-function schedule:transform_layout(tensor, layout) end
+---@param options? {pad_value?: number}
+function schedule:transform_layout(tensor, layout, options) end
 
 ---The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. All nodes have kind and text; some also have name, mark, stream or unsafe.
 ---@return nw.report
