@@ -25,6 +25,16 @@ nw_check_bound nw_check_bound_of(const nw_program *naive) {
   return nw_walk_from(naive->root, exact_block, NULL) ? NW_CHECK_EXACT : NW_CHECK_NEAR;
 }
 
+nw_check_bound nw_check_bound_of_sched(const nw_sched *s) {
+  switch (nw_sched_stored(s)) {
+  case NW_BF16: return NW_CHECK_NEAR_BF16;
+  case NW_F16: return NW_CHECK_NEAR_F16;
+  case NW_F32: return NW_CHECK_NEAR_F32;
+  case NW_F64: return NW_CHECK_NEAR;
+  default: return nw_check_bound_of(nw_sched_version(s, 0));
+  }
+}
+
 static bool ordered(void *env, nw_stmt *s) {
   const nw_program *p = env;
   if (s->kind != NW_BLOCK || !s->block.atomic || s->block.combiner == NW_MIN_OF || s->block.combiner == NW_MAX_OF)
@@ -44,6 +54,14 @@ static double tolerance(nw_dtype t) {
   }
 }
 
+static double tolerance_of(nw_dtype t, nw_check_bound bound) {
+  nw_dtype stored = bound == NW_CHECK_NEAR_BF16  ? NW_BF16
+                    : bound == NW_CHECK_NEAR_F16 ? NW_F16
+                    : bound == NW_CHECK_NEAR_F32 ? NW_F32
+                                                 : NW_F64;
+  return fmax(tolerance(t), tolerance(stored));
+}
+
 // Returns the magnitude above which a float dtype cannot represent every integer, so that results may be inexact.
 static double whole_limit(nw_dtype t) { return t == NW_F64 ? 0x1p53 : t == NW_F32 ? 0x1p24 : 0; }
 
@@ -51,8 +69,8 @@ bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound
   if (a == b || (isnan(a) && isnan(b))) return false;
   if (isinf(a) || isinf(b)) return true;
   bool beyond = bound == NW_CHECK_EXACT && nw_dtype_is_float(t) && fabs(a) >= whole_limit(t);
-  if ((bound != NW_CHECK_NEAR && !beyond) || !nw_dtype_is_float(t)) return true;
-  return !(fabs(a - b) <= tolerance(t) * fmax(1, fmax(fabs(a), fabs(b))));
+  if ((bound < NW_CHECK_NEAR && !beyond) || !nw_dtype_is_float(t)) return true;
+  return !(fabs(a - b) <= tolerance_of(t, bound) * fmax(1, fmax(fabs(a), fabs(b))));
 }
 
 static bool same_bits(const nw_array *a, const nw_array *b, int64_t i) {

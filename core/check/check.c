@@ -239,7 +239,7 @@ bool nw_check(nw_ctx *c, nw_sched *s, char **report) {
   if (report) *report = NULL;
   if (!s) return false;
   job j = {.c = c, .s = s, .naive = nw_sched_version(s, 0), .p = nw_sched_program(s), .report = &text};
-  j.bound = nw_check_bound_of(j.naive);
+  j.bound = nw_check_bound_of_sched(s);
   j.exec = nw_lower(j.p, NULL);
   bool compiled = !nw_find_bound(j.p->root) && nw_target_here(j.p->target);
   j.kernel = j.exec && compiled ? nw_compile(c, j.p, NULL) : NULL;

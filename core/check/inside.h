@@ -42,10 +42,19 @@ const char **nw_check_size_names(const nw_program *p); // heap
 bool nw_check_define(nw_ctx *c, nw_sched *s, const nw_program *p, const int64_t *sizes, const nw_check_data *d);
 
 // ---- Agreement of results (agree.c)
-typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_check_bound;
+typedef enum nw_check_bound {
+  NW_CHECK_BITS,
+  NW_CHECK_EXACT,
+  NW_CHECK_NEAR,
+  // like NW_CHECK_NEAR, but intermediate results are rounded to this dtype, which may have fewer bits than an output
+  NW_CHECK_NEAR_F32,
+  NW_CHECK_NEAR_F16,
+  NW_CHECK_NEAR_BF16
+} nw_check_bound;
 // Returns how closely a schedule must agree with the definition: NW_CHECK_EXACT if no operation rounds when the inputs
 // are the integers of nw_check_data_make, otherwise NW_CHECK_NEAR.
 nw_check_bound nw_check_bound_of(const nw_program *naive);
+nw_check_bound nw_check_bound_of_sched(const nw_sched *s); // considers the dtypes in which temporaries are stored, too
 // Returns the flat index of the first element that differs; -1 if no element differs.
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
 bool nw_check_any_order(const nw_program *p); // true if threads may add to a sum of floats in any order

@@ -29,7 +29,7 @@ static void note_wrong(nw_replay_case *x, int param, const nw_array *should, con
 
 // Finds a wrong output. This is the element of the witness if its value is wrong, otherwise the first wrong element.
 static bool compare(nw_replay_case *x, const nw_check_data *should, const nw_check_data *is) {
-  nw_check_bound bound = nw_check_bound_of(nw_sched_version(x->s, 0));
+  nw_check_bound bound = nw_check_bound_of_sched(x->s);
   for (int i = nw_check_inputs(x->r->after); i < is->n; i++) {
     int64_t at = nw_check_differs(should->array[i], is->array[i], bound);
     if (at < 0) continue;
@@ -72,7 +72,7 @@ static bool wrong_point(nw_replay_case *x, int output, const int64_t *index, boo
   bool ok = nw_watch_run(&v) && define_point(x, output, index, &should);
   nw_watch_free(&v);
   double is = ok ? nw_array_get(a, nw_check_flat(a, index)) : 0;
-  *wrong = ok && nw_check_value_differs(a->dtype, should, is, nw_check_bound_of(nw_sched_version(x->s, 0)));
+  *wrong = ok && nw_check_value_differs(a->dtype, should, is, nw_check_bound_of_sched(x->s));
   if (!*wrong) return ok;
   x->element = nw_check_element(x->r->after->buffer[param]->name, a, nw_check_flat(a, index));
   x->should = should;

@@ -23,7 +23,9 @@ static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool
   return NULL;
 }
 
-static nw_normal old_forms(const compare *c) { return (nw_normal){.m = c->before, .other = c->after, .pool = c->pool}; }
+static nw_normal old_forms(const compare *c) {
+  return (nw_normal){.m = c->before, .other = c->after, .pool = c->pool, .as_stored = true};
+}
 
 static nw_normal new_forms(const compare *c) {
   return (nw_normal){.m = c->after, .other = c->before, .copies_only = true, .pool = c->pool};
@@ -89,15 +91,50 @@ static bool same_vars(const compare *c, const nw_stmt *was, const nw_stmt *is) {
 
 static nw_dtype dtype_of(const nw_model *m, const nw_block_target *t) { return nw_find_buffer(m->p, t->buffer)->dtype; }
 
-static bool same_place(const compare *c, const nw_block_target *was, const nw_block_target *is) {
-  if (was->n != is->n || dtype_of(c->before, was) != dtype_of(c->after, is)) return false;
-  for (int d = 0; d < was->n; d++)
+static bool same_index(const compare *c, const nw_block_target *was, const nw_block_target *is) {
+  for (int d = 0; d < was->n && d < is->n; d++)
     if (nw_import(c->pool, was->index[d]) != is->index[d]) return false;
-  return true;
+  return was->n == is->n;
+}
+
+static bool same_place(const compare *c, const nw_block_target *was, const nw_block_target *is) {
+  return dtype_of(c->before, was) == dtype_of(c->after, is) && same_index(c, was, is);
+}
+
+// ---- temporaries that are stored in another dtype
+
+// True if only the new program stores the target of a plain block in another dtype. An update would round each value
+// that it reads, so it must keep the dtype of its target.
+static bool stored_otherwise(const compare *c, const nw_stmt *is, const nw_block_target *a, const nw_block_target *b) {
+  return dtype_of(c->before, a) != dtype_of(c->after, b) && !strcmp(a->buffer, b->buffer) &&
+         nw_find_buffer(c->after->p, b->buffer)->role == NW_TEMP && is->block.combiner == NW_PLAIN && !a->init &&
+         !b->init;
+}
+
+// Returns the value of the old block as the new block stores it.
+static const nw_expr *converted(const compare *c, const nw_block_target *a, const nw_block_target *b) {
+  const nw_expr *value = nw_cast(c->pool, dtype_of(c->before, a), nw_import(c->pool, a->value));
+  return nw_cast(c->pool, dtype_of(c->after, b), value);
+}
+
+// A float may be rounded when it is stored as another float; the step is then marked (sched/rounding.c).
+static nw_answer check_storage(const compare *c, const nw_stmt *was, const nw_stmt *is) {
+  if (!NW_RULE(c->after->p->ctx, value_storage)) return NW_HOLDS;
+  for (int t = 0; t < is->block.ntargets; t++) {
+    const nw_block_target *a = &was->block.target[t], *b = &is->block.target[t];
+    nw_dtype from = dtype_of(c->before, a), to = dtype_of(c->after, b);
+    if (from == to || (nw_dtype_is_float(from) && nw_dtype_is_float(to))) continue;
+    if (nw_stores_values_of(c->before->p, was, t, to)) continue;
+    return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "%s stores values of %s that %s may not have", is->block.name,
+                   nw_dtype_name(from), nw_dtype_name(to));
+  }
+  return NW_HOLDS;
 }
 
 static bool same_target(const compare *c, const nw_stmt *was, const nw_stmt *is, int t, const nw_stmt **rounded) {
   const nw_block_target *a = &was->block.target[t], *b = &is->block.target[t];
+  if (stored_otherwise(c, is, a, b))
+    return same_index(c, a, b) && same_expr(c, was, converted(c, a, b), b->value, rounded);
   if (!same_place(c, a, b)) return false;
   if (is->block.init_part && !was->block.init_part) return a->init && same_expr(c, was, a->init, b->value, rounded);
   if (!same_expr(c, was, a->value, b->value, rounded)) return false;
@@ -113,17 +150,18 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
   return true;
 }
 
-// True if the block equals one of the old blocks with the same origin. Sets *found if there is an old block with this
-// origin. The block need not equal all of them, since old blocks of one origin may read the same values from different
-// buffers.
-static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found, const nw_stmt **rounded) {
+// Returns an old block with the same origin that equals the block, or NULL. Sets *found if there is an old block with
+// this origin. The block need not equal all of them, since old blocks of one origin may read the same values from
+// different buffers.
+static const nw_stmt *same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found,
+                                  const nw_stmt **rounded) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, part, &at));) {
     *found = true;
     *rounded = NULL;
-    if (same_block(c, was, is, rounded)) return true;
+    if (same_block(c, was, is, rounded)) return was;
   }
-  return false;
+  return NULL;
 }
 
 // ---- reductions that are computed in parts
@@ -165,7 +203,8 @@ static bool is_part(const compare *c, const nw_stmt *block) {
 static nw_answer check_block(const compare *c, const nw_stmt *is) {
   nw_ctx *ctx = c->after->p->ctx;
   const nw_stmt *rounded = NULL;
-  bool found = false, same = same_as_any(c, is, is->block.init_part, &found, &rounded);
+  bool found = false;
+  const nw_stmt *same = same_as_any(c, is, is->block.init_part, &found, &rounded);
   if (!found && is->block.init_part) same = same_as_any(c, is, false, &found, &rounded);
   nw_normal forms = new_forms(c);
   if (!found && (nw_seen_through(&forms, is->block.target[0].buffer) || is_part(c, is))) return NW_HOLDS;
@@ -178,7 +217,7 @@ static nw_answer check_block(const compare *c, const nw_stmt *is) {
     return refuse(c, is, "does not compute the same expression of the same values as before");
   if (rounded && NW_RULE(ctx, value_rounding))
     return refuse(c, rounded, "rounds its value to 16 bits in the store; this rounding would be lost");
-  return NW_HOLDS;
+  return same ? check_storage(c, same, is) : NW_HOLDS;
 }
 
 // Returns the normal form of an output's value at the symbolic index (_0, _1, ...).

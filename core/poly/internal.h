@@ -375,9 +375,13 @@ nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 bool nw_is_copy(const nw_stmt *block);
 // true if the indices are the spatial variables in some order
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index);
+//
+// If the other program stores a temporary in another dtype, a load of the old program becomes a load of this dtype that
+// is converted back. Then both programs have the same normal forms if the step changes nothing but the dtype.
 typedef struct nw_normal {
   const nw_model *m, *other;
   bool copies_only;
+  bool as_stored; // a load has the dtype in which the other program stores the buffer
   nw_pool *pool;
   int depth;
   const nw_stmt *rounded; // result: a block whose body was used without the rounding of its store, or NULL

@@ -107,13 +107,23 @@ static const char *value_name(nw_pool *pool, const nw_site *const *w, int n, con
   return name;
 }
 
+// Returns the dtype in which the other program stores the buffer of a load, if this is a temporary of both programs.
+static nw_dtype dtype_of_storage(const nw_normal *n, const nw_expr *load) {
+  const nw_buffer *b = n->as_stored ? nw_find_buffer(n->other->p, load->name) : NULL;
+  return b && b->role == NW_TEMP ? b->dtype : (nw_dtype)load->type.dtype;
+}
+
 static const nw_expr *normal_load(void *env, const nw_expr *load) {
   nw_normal *n = env;
   const nw_site **w;
   int nw = writers(n->m, load->name, &w);
   if (!nw) return load;
   const nw_stmt *body = seen_through(n, w, nw, load->name);
-  if (!body) return nw_load(n->pool, load->type, value_name(n->pool, w, nw, load->name), load->n, load->arg);
+  if (!body) {
+    nw_type stored = {(uint8_t)dtype_of_storage(n, load), 1};
+    const nw_expr *value = nw_load(n->pool, stored, value_name(n->pool, w, nw, load->name), load->n, load->arg);
+    return nw_convert(n->pool, (nw_dtype)load->type.dtype, value);
+  }
   const nw_expr *value = body_at(n->pool, body, load->name, load->arg);
   if (!nw_is_rounded(value)) n->rounded = body;
   return nw_normal_form(n, value);

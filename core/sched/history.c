@@ -128,6 +128,7 @@ void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   free(text);
   node->notes = keep(s, st->notes.s);
   node->rounds = st->rounds || nw_sched_head(s)->rounds;
+  node->stored = st->stored;
   keep_gone(s, node, st);
   keep_empty(s, node, st);
   add_node(s, node);

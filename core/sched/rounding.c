@@ -1,4 +1,5 @@
-// Detects changes of rounding: a sum in another order, or a product that is rounded together with a sum.
+// Detects changes of rounding: a sum in another order, a product that is rounded together with a sum, or a temporary
+// that is stored in another dtype.
 #include "ir/expr/fma.h"
 #include "ir/program/cross.h"
 #include "ir/program/tags.h"
@@ -257,7 +258,41 @@ static void note_products(nw_step *st, const nw_program *p) {
         "rounding may change: a condition became constant, so its product is now rounded once, together with the sum");
 }
 
+// ---- temporaries that are stored in another dtype
+
+typedef struct narrowing {
+  const nw_program *p;
+  const char *buffer;
+  nw_dtype to;
+  bool rounds; // result: some value of the buffer may not be a value of the new dtype
+} narrowing;
+
+static bool see_store(void *env, nw_stmt *s) {
+  narrowing *x = env;
+  for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++)
+    x->rounds |= !strcmp(s->block.target[t].buffer, x->buffer) && !nw_stores_values_of(x->p, s, t, x->to);
+  return true;
+}
+
+static int precision(nw_dtype t) { return t == NW_BF16 ? 8 : t == NW_F16 ? 11 : t == NW_F32 ? 24 : 53; }
+
+static void note_storage(nw_step *st, const nw_program *p) {
+  st->stored = nw_sched_stored(st->sched);
+  for (int i = 0; i < p->nbuffers; i++) {
+    const nw_buffer *is = p->buffer[i], *was = nw_find_buffer(st->before, is->name);
+    if (!was || was->dtype == is->dtype) continue;
+    narrowing x = {st->before, is->name, is->dtype, false};
+    nw_walk_from(st->before->root, see_store, &x);
+    if (!x.rounds || NW_MUTATED(stored_exactly)) continue;
+    nw_step_rounds(st, "rounding may change: %s is stored as %s%s", is->name, nw_dtype_name(is->dtype),
+                   is->dtype == NW_F16 ? ", in which numbers above 65504 are infinite" : "");
+    if (nw_dtype_is_float(is->dtype) && (!st->stored || precision(is->dtype) < precision(st->stored)))
+      st->stored = is->dtype;
+  }
+}
+
 void nw_note_rounding(nw_step *st, const nw_program *p) {
   note_sums(st, p);
   note_products(st, p);
+  note_storage(st, p);
 }

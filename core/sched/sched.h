@@ -26,6 +26,7 @@ typedef struct nw_node {
   char *name; // branch name, or NULL
   bool unsafe; // true if the step was taken without a proof that it keeps all values
   bool rounds; // true if this step, or an earlier one, may change how floats are rounded
+  nw_dtype stored; // as in nw_step
   int ngone; // number of loops that this step replaced
   nw_gone *gone;
   // number of loops and stages that this step proved to be empty; their names stay valid (empty.h)
@@ -79,6 +80,9 @@ typedef struct nw_step {
   nw_work outer; // what nw_work_on returned when the step began
   nw_vec empty, empty_name;
   bool rounds; // true if the step may change how floats are rounded
+  // The float dtype with the fewest bits of precision to which this step, or an earlier one, rounds a temporary that the
+  // computation does not round; NW_BOOL if there is none.
+  nw_dtype stored;
   bool plain; // true if refusals get no picture
   const char *idle; // if the step has no effect because it is applied to an empty piece, the name of this piece
   nw_program *denied; // the program that the judge refused; holds a reference
@@ -114,6 +118,7 @@ void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
 void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // notes that the rounding of floats may change
+nw_dtype nw_sched_stored(const nw_sched *s); // nw_step.stored of the current version
 // Suggests the step `primitive` with these arguments. Each suggestion is tried before it is shown. A suggestion is
 // normally an alternative to the refused step. If a suggestion only prepares for the refused step, its `then` is the
 // refused step.

@@ -97,6 +97,11 @@ bool nw_sched_rounds(const nw_sched *s) {
   return node && node->rounds;
 }
 
+nw_dtype nw_sched_stored(const nw_sched *s) {
+  const nw_node *node = s ? nw_sched_head(s) : NULL;
+  return node ? node->stored : NW_BOOL;
+}
+
 // ---- reading
 
 typedef struct replay {

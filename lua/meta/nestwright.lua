@@ -315,6 +315,11 @@ function schedule:rounds() end
 ---@return nw.schedule
 function schedule:save(path) end
 
+---Stores a temporary in another dtype. Stores round to this dtype and loads convert back, so that computation keeps its dtype: a copy in bf16 takes half the bytes, and sums of its elements are still added in f32. tensor: a temporary that is not the result of a reduction. dtype: the dtype of its storage; for integers, it is proven that every value fits. Example: s:set_dtype(P, "bf16")
+---@param tensor nw.stage|nw.tensor|string
+---@param dtype "bf16"|"f16"|"f32"|"f64"|"i8"|"i16"|"i32"|"i64"|"u8"|"u16"|"u32"
+function schedule:set_dtype(tensor, dtype) end
+
 ---Moves a temporary to another kind of memory. tensor: a temporary. scope: the new memory. Example: s:set_scope(P, "local")
 ---@param tensor nw.stage|nw.tensor|string
 ---@param scope "global"|"local"|"shared"

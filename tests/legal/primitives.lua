@@ -142,4 +142,31 @@ return function(case, t)
     t.same(s:text():match "Z%[i%] = ([^\n]*)", "A[i]*A_global[i + 1]")
     t.agree(s, {Y, Z}, {filled("i32", {12})})
   end)
+
+  -- ---------------------------------------------------------------- set_dtype
+
+  -- Small whole numbers are values of every dtype, so the results equal those of the definition.
+  local KEPT = {
+    f32 = {"bf16", "f16", "f64"}, f64 = {"bf16", "f16", "f32"}, f16 = {"bf16", "f32", "f64"}, bf16 = {"f16", "f32", "f64"},
+    u8 = {"i16", "i32", "i64", "u16", "u32", "f16", "bf16", "f32"}, i8 = {"i16", "i32", "i64", "f16", "bf16", "f64"},
+    i16 = {"i32", "i64", "f32"}, i32 = {"i64", "f64"},
+  }
+  for _, dtype in ipairs {"f32", "f64", "f16", "bf16", "u8", "i8", "i16", "i32"} do
+    for _, kept in ipairs(KEPT[dtype]) do
+      for _, n in ipairs {1, 7, 32} do
+        case(("%s stored as %s, %d elements"):format(dtype, kept, n), function()
+          local A = nw.placeholder({n + 2}, dtype, "A")
+          local P = nw.compute({n + 2}, function(i) return A(i) + A(i) end, "P")
+          local Q = nw.compute({n}, function(i) return P(i) + P(i + 2) end, "Q")
+          local s = nw.schedule(Q)
+          t.accepted(s.set_dtype, s, P, kept)
+          s:compute_at(P, s[Q]:loops()[1])
+          local copy = s:cache_read(P, "local")
+          if kept ~= "i64" then t.accepted(s.set_dtype, s, copy, kept == "f64" and "f32" or "f64") end
+          assert(s:reparses())
+          t.agree(s, {Q}, {filled(dtype, {n + 2}, function(i) return i % 5 + 1 end)})
+        end)
+      end
+    end
+  end
 end

@@ -2,6 +2,7 @@
 --- stage, `all` are the loops of the schedule, and `known` is the description of the schedule by known.lua. Each function returns a
 --- list of arguments, or nil. Some of the arguments are valid, and some are not.
 local kernels = require "kernels"
+local types = require "types"
 
 local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
 local TAILS = {"guard", "cut", "shift", "shift", "pad", "predicate"}
@@ -120,7 +121,11 @@ function draw.shift(r, loops)
   return {r:chance(0.3) and "no loop" or r:pick(loops), r:chance(0.3) and r:pick {"Q", 1.5, "", 1 << 62} or r:int(-3, 9)}
 end
 
-function draw.reverse(r, loops, all) return {r:chance(0.6) and loops[#loops] or r:pick(r:chance(0.5) and loops or all)} end
+-- In most cases draws the innermost loop, because outer loops often carry dependences.
+function draw.reverse(r, loops, all)
+  if r:chance(0.15) then return {r:pick {"no loop", 2, {}}} end
+  return {r:chance(0.5) and loops[#loops] or r:pick(r:chance(0.5) and loops or all)}
+end
 
 function draw.add_unit_loop(r, loops, _, stages)
   if r:chance(0.5) then return {r:pick {"no stage", 3, {}}} end
@@ -310,6 +315,33 @@ end
 function draw.cache_write(r, loops, _, stages, tensors, known)
   local stage = r:chance(0.9) and r:pick(stages) or r:pick(tensors)
   return {stage, choice(r, known, "scope", SCOPES), storage(r, known, known.rank(stage), loops)}
+end
+
+local DTYPES = {"bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32"}
+
+-- True if a tensor of dtype t can be stored as dtype k: as another float, or as a dtype that has all integers of t.
+local function storable(t, k)
+  if t == k or t == "bool" then return t ~= k end
+  if types.is_float(t) then return types.is_float(k) end
+  local lo, hi = types.range(t)
+  if types.is_float(k) then return hi <= 1 << (k == "bf16" and 8 or k == "f16" and 11 or k == "f32" and 24 or 53) end
+  local least, most = types.range(k)
+  return least <= lo and hi <= most
+end
+
+-- In most cases draws a temporary that is not the result of a reduction, and a dtype that can hold its values.
+function draw.set_dtype(r, _, _, stages, _, known)
+  local wanted, fit = known.option and known.option:match "^dtype=(.*)$", {}
+  for _, temp in ipairs(known.temporaries()) do
+    local stage, dtype = known.stage(temp[1]), known.dtype_of(temp[1])
+    for _, k in ipairs(DTYPES) do
+      if not (stage and stage.over) and (not wanted or k == wanted) and storable(dtype, k) then fit[#fit + 1] = {temp[1], k} end
+    end
+  end
+  if #fit > 0 and r:chance(0.85) then return r:pick(fit) end
+  local temps = known.temporaries()
+  local name = #temps > 0 and r:chance(0.8) and r:pick(temps)[1] or r:pick(stages)
+  return {name, wanted or r:pick(DTYPES)}
 end
 
 function draw.set_scope(r, _, _, stages, _, known)

@@ -228,9 +228,15 @@ local function here(dims)
   return at
 end
 
-local function stored(e, t, env)
+-- Returns the C text of an expression, converted to dtype t. If it is then stored in other dtypes, one after the other, it is
+-- converted to each of them and back.
+local function stored(e, t, env, kept)
   local x, from = emit(e, env)
-  return converted(x, from, t, true)
+  x = converted(x, from, t, true)
+  local chain = {t, table.unpack(kept or {})}
+  for n = 2, #chain do x = converted("(" .. x .. ")", chain[n - 1], chain[n], true) end
+  for n = #chain, 2, -1 do x = converted("(" .. x .. ")", chain[n], chain[n - 1], true) end
+  return x
 end
 
 local function write_reduction(out, stage, mine, env)
@@ -266,7 +272,7 @@ local function write_scan(out, stage, mine, env)
   local at = here(stage.dims)
   for k, one in ipairs(mine) do
     loops(out, "i", first, "0")
-    out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), at, stored(stage.scan.first[k], one.dtype, env))
+    out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), at, stored(stage.scan.first[k], one.dtype, env, one.kept))
   end
   out[#out + 1] = ("for (int64_t i1 = %d; i1 < %s; i1++) {"):format(stage.scan.rows, index_of(stage.dims[1]))
   for k, one in ipairs(mine) do
@@ -274,14 +280,15 @@ local function write_scan(out, stage, mine, env)
     loops(inner, "i", stage.dims, "0")
     table.remove(inner, 1)
     out[#out + 1] = table.concat(inner, " ")
-    out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), at, stored(stage.bodies[k], one.dtype, env))
+    out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), at, stored(stage.bodies[k], one.dtype, env, one.kept))
   end
   out[#out + 1] = "}"
 end
 
-local function write_stage(out, stage, tensors)
+local function write_stage(out, stage, tensors, kept_as)
   local mine = cases.made(stage)
   for k, one in ipairs(mine) do
+    one.kept = kept_as[one.name]
     tensors[one.name], tensors["@" .. k] = one, one
     out[#out + 1] = ("%s *%s = room(%s, sizeof *%s);"):format(types.info(one.dtype).c, identifier(one.name), count(one.dims),
       identifier(one.name))
@@ -292,13 +299,15 @@ local function write_stage(out, stage, tensors)
   loops(out, "i", stage.dims, "0")
   out[#out + 1] = "{"
   for k, one in ipairs(mine) do
-    out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), here(stage.dims), stored(stage.bodies[k], one.dtype, env))
+    local value = stored(stage.bodies[k], one.dtype, env, one.kept)
+    out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), here(stage.dims), value)
   end
   out[#out + 1] = "}"
 end
 
 -- Writes a C function that reads the inputs of a case, computes, and writes the outputs of the stages in `outputs`.
-local function write_case(out, number, case, outputs)
+local function write_case(out, number, entry)
+  local case, outputs = entry.case, entry.outputs
   out[#out + 1] = ("static void case_%d(const int64_t *S, FILE *in, FILE *to) {"):format(number)
   local tensors = {}
   for _, t in ipairs(case.inputs) do
@@ -306,7 +315,7 @@ local function write_case(out, number, case, outputs)
     out[#out + 1] = ("%s *%s = room(%s, sizeof *%s); get(%s, %s, sizeof *%s, in);"):format(types.info(t.dtype).c,
       identifier(t.name), count(t.dims), identifier(t.name), identifier(t.name), count(t.dims), identifier(t.name))
   end
-  for _, stage in ipairs(case.stages) do write_stage(out, stage, tensors) end
+  for _, stage in ipairs(case.stages) do write_stage(out, stage, tensors, entry.kept_as) end
   for _, stage in ipairs(outputs) do
     for _, one in ipairs(cases.made(stage)) do
       out[#out + 1] = ("put(%s, %s, sizeof *%s, to);"):format(identifier(one.name), count(one.dims), identifier(one.name))
@@ -320,9 +329,10 @@ end
 --- Returns an empty batch of cases.
 function oracle.new() return setmetatable({cases = {}, jobs = {}}, oracle) end
 
---- Adds a case. Its results are the results of the stages in `outputs`. Returns the number of the case.
-function oracle:add(case, outputs)
-  self.cases[#self.cases + 1] = {case = case, outputs = outputs}
+--- Adds a case. Its results are the results of the stages in `outputs`. `kept_as` maps the name of a stage to the dtypes in which
+--- its values are stored, one after the other. Returns the number of the case.
+function oracle:add(case, outputs, kept_as)
+  self.cases[#self.cases + 1] = {case = case, outputs = outputs, kept_as = kept_as}
   return #self.cases
 end
 
@@ -346,7 +356,7 @@ end
 function oracle:run()
   local base = os.tmpname()
   local out = {PRELUDE}
-  for number, one in ipairs(self.cases) do write_case(out, number, one.case, one.outputs) end
+  for number, one in ipairs(self.cases) do write_case(out, number, one) end
   out[#out + 1] = "int main(int n, char **arg) { FILE *in = fopen(arg[1], \"rb\"), *to = fopen(arg[2], \"wb\"); int64_t head[3];"
   out[#out + 1] = "while (fread(head, 8, 3, in) == 3) switch (head[0]) {"
   for number in ipairs(self.cases) do out[#out + 1] = ("case %d: case_%d(head + 1, in, to); break;"):format(number, number) end

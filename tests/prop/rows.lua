@@ -9,8 +9,17 @@ local primitives = {}
 for _, p in ipairs(require "nestwright.core".primitives()) do primitives[p.name] = p end
 
 -- FORBIDDEN[primitive][option][class] is the reason why a row is impossible.
-local FORBIDDEN = {
-}
+local FITS = "integers are stored in such a dtype only if they are proven to fit, and random computations seldom have small values"
+local FORBIDDEN = {set_dtype = {}}
+for _, dtype in ipairs {"i8", "i16", "i32", "i64", "u8", "u16", "u32"} do
+  local floats = "a float is not stored as an integer, unless it was converted from one"
+  FORBIDDEN.set_dtype["dtype=" .. dtype] = {half = floats, float = floats}
+end
+for _, dtype in ipairs {"i8", "u8", "u16", "u32"} do
+  local of = FORBIDDEN.set_dtype["dtype=" .. dtype]
+  of.signed = FITS
+  if dtype == "i8" or dtype == "u8" then of.unsigned = FITS end
+end
 
 function rows.forbidden(primitive, option, class)
   local of = FORBIDDEN[primitive] and FORBIDDEN[primitive][option]
@@ -104,7 +113,7 @@ end
 -- The weights of primitives that get more goals, because they are seldom applicable. All other primitives have the weight 1.
 local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6, fission = 2,
   compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
-  store_at = 6, skew = 4, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
+  store_at = 6, skew = 4, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2, set_dtype = 10, reverse = 4,
   reorder_stmts = 3, compute_at = 2, cache_read = 2, transform_layout = 4, reorder_storage = 3, storage_align = 3,
   reorder = 2, tile = 9, pragma = 5, unroll = 6}
 local LEAST = 4 -- the least number of goals of each primitive in one pass through all goals
@@ -113,7 +122,7 @@ local LEAST = 4 -- the least number of goals of each primitive in one pass throu
 -- primitives that need an undivided block.
 local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
   bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, rolling_buffer = 0.3, compute_root = 0.1,
-  transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5,
+  transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5, set_dtype = 0.6,
   join = 2, tensorize = 2, stream_stores = 2, unmark = 4, reorder = 1, fuse = 1}
 
 --- Returns the rank of a primitive.

@@ -63,7 +63,8 @@ local function apply_steps(case, list, draw)
     return "the computation is refused: " .. tostring(outputs), {}
   end
   local made = {s = nw.schedule(outputs), outputs = outputs}
-  local s, names, placed, done = made.s, {}, {}, {}
+  local s, names, placed, done = made.s, {}, {kept_as = {}}, {}
+  made.placed = placed
   for name in pairs(tensors) do if not name:find "@" then names[#names + 1] = name end end
   table.sort(names)
   local n = 0
@@ -75,7 +76,7 @@ local function apply_steps(case, list, draw)
     done[#done + 1] = step
     local before, class = s:text(), steps.class(case, s, step)
     local begun = os.clock()
-    local fine, err = steps.apply(s, step, placed)
+    local fine, err = steps.apply(s, step, placed, case)
     local took = os.clock() - begun
     if took > slowest.seconds then slowest.seconds, slowest.step, slowest.number = took, steps.show(step), case.number end
     if draw then
@@ -166,7 +167,7 @@ end
 -- ---------------------------------------------------------------- batches
 
 local function checked(case, made, answers)
-  local ok, message, exportable = pcall(results.check, case, made.s, made.outputs, made.asked, answers)
+  local ok, message, exportable = pcall(results.check, case, made.s, made.outputs, made.asked, answers, made.placed)
   made.exportable = ok and exportable
   if ok then return message end
   if type(message) == "table" and message.code == "limit" then return nil end -- too much code is not a wrong result
@@ -181,7 +182,7 @@ local function alone(case, list, seed, as)
   local message, _, made = apply_steps(case, list)
   if message or not made then return message end
   local batch = oracle.new()
-  made.asked = results.ask(case, made.s, batch, seed)
+  made.asked = results.ask(case, made.s, batch, seed, made.placed)
   message = checked(case, made, batch:run())
   if message or not as or not made.exportable then return message end
   local failures = results.export({{s = made.s, one = made.asked[1]}}, as == "library")
@@ -281,7 +282,7 @@ local function run_batch(from, to)
       report(number, seed, case, list, made, message)
     elseif made then
       figures.schedules = figures.schedules + 1
-      made.asked = results.ask(case, made.s, batch, seed)
+      made.asked = results.ask(case, made.s, batch, seed, made.placed)
       held[#held + 1] = {number = number, seed = seed, case = case, list = list, made = made}
     else
       figures.refused = figures.refused + 1

@@ -1,6 +1,7 @@
 --- Draws and applies random steps. A step is plain data: {primitive =, args =}. Some steps are legal and some are not. The judge
 --- (the legality check) must refuse exactly the steps that change the result. Steps name their loops, so that a list of steps can
 --- be shrunk.
+local cases = require "cases"
 local draw = require "draw"
 local kernels = require "kernels"
 local knowledge = require "known"
@@ -85,7 +86,7 @@ for want, list in pairs {
   reduction = {"rfactor", "decompose_reduction"},
   single = {"atomic"},
   inline = {"compute_inline"},
-  pair = {"compute_at", "compute_root", "set_scope", "storage_align", "reorder_storage",
+  pair = {"compute_at", "compute_root", "set_scope", "set_dtype", "storage_align", "reorder_storage",
     "transform_layout", "reverse_compute_at"},
   epilogue = {"reverse_compute_inline"},
   window = {"store_at", "rolling_buffer", "double_buffer"},
@@ -166,8 +167,24 @@ local function ready(arg)
   return {layout = layout(arg.layout, arg.rank), at = arg.at, name = arg.name, accesses = arg.accesses}
 end
 
---- Applies a step. Returns true, or false and the error. If `placed` is given, it records stages that were moved into loops.
-function steps.apply(s, step, placed)
+-- Records how an accepted step rounds. placed.kept_as[name] lists the dtypes in which a stage of the case was stored, since the
+-- oracle rounds in the same way. placed.rounded is true if there are other causes of rounding, which the oracle does not know.
+local function record_rounding(case, s, step, placed)
+  local kept = step.primitive == "set_dtype" and placed.kept_as[step.args[1]]
+  for _, stage in ipairs(step.primitive == "set_dtype" and not kept and case.stages or {}) do
+    for _, one in ipairs(cases.made(stage)) do if one.name == step.args[1] then kept = {} end end
+  end
+  if kept then
+    kept[#kept + 1] = step.args[2]
+    placed.kept_as[step.args[1]] = kept
+  elseif s:notes():find "rounding may" then
+    placed.rounded = true
+  end
+end
+
+--- Applies a step. Returns true, or false and the error. If `placed` is given, it records stages of the case that were moved into
+--- loops, and how values are rounded.
+function steps.apply(s, step, placed, case)
   local args = {}
   for n, arg in ipairs(step.args) do args[n] = ready(arg) end
   local ok, err = pcall(s[step.primitive], s, table.unpack(args))
@@ -180,6 +197,7 @@ function steps.apply(s, step, placed)
     if step.primitive == "store_at" then placed.stored = stage end
     if step.primitive == "rolling_buffer" then placed.stored = nil end
     if step.primitive == "stream_stores" then placed[stage] = "streams" end
+    record_rounding(case, s, step, placed)
   end
   return ok, err
 end

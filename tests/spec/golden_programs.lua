@@ -425,6 +425,18 @@ programs.storage = {
   },
 }
 
+-- A tile of A is copied in bf16, while the sums are added in f32.
+programs.stored = {
+  make = function() return support.gemm(64) end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", 8) end,
+    function(s, C, A) s:cache_read(A, "local", {C}, {at = "i_o"}) end,
+    function(s) s:set_dtype("A_local", "bf16") end,
+    function(s) s:vectorize(s:loops "A_local"[3]) end,
+  },
+}
+
 -- Two of three reads of a tensor use a copy.
 programs.accesses = {
   make = function()

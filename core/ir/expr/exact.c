@@ -9,6 +9,8 @@
 // of index arithmetic is assumed to be at most 2^62. This is not assumed for a product with a large constant, since
 // addresses do not contain such products, and the constant may come from data.
 #include "ir/expr/fold.h"
+#include "ir/expr/range.h"
+#include <math.h>
 
 #define VARIABLE ((__int128)1 << 47)
 #define LARGEST 200 // number of nodes; an expression of data with more nodes is assumed to wrap
@@ -101,3 +103,56 @@ bool nw_is_exact(const nw_expr *e) {
   span s;
   return !e->data || NW_MUTATED(data_is_index) || (e->size <= LARGEST && exact(e, &s));
 }
+
+// ---- the values of an expression of data
+
+// Returns a range that contains all values of e, which is an integer or a bool. If arithmetic may wrap, this is the
+// range of its type.
+static span values_of(const nw_ranges *r, const nw_expr *e) {
+  span type = of_dtype((nw_dtype)e->type.dtype), a = {0}, b = {0}, out = type;
+  int64_t lo, hi;
+  int first = e->op == NW_OP_SELECT;
+  if (!e->data && nw_const_range(r, e, &lo, &hi)) return (span){lo, hi};
+  if (e->op == NW_OP_INT) return (span){e->i, e->i};
+  if (e->op == NW_OP_LOAD || e->op == NW_OP_REDUCE || e->n - first < 1 || e->n - first > 2) return type;
+  if (nw_dtype_is_float((nw_dtype)e->arg[first]->type.dtype)) return type;
+  a = values_of(r, e->arg[first]);
+  if (e->n - first == 2) b = values_of(r, e->arg[first + 1]);
+  if (e->op == NW_OP_CAST)
+    out = a;
+  else if (!arithmetic((nw_op)e->op, a, b, &out))
+    return type;
+  return out.lo < type.lo || out.hi > type.hi ? type : out;
+}
+
+// Returns the number of bits of the significand of a float dtype.
+static int significand_bits(nw_dtype t) { return t == NW_F64 ? 53 : t == NW_F32 ? 24 : t == NW_F16 ? 11 : 8; }
+
+static bool number_is_in(double v, nw_dtype t) {
+  if (nw_dtype_is_float(t)) return v != v || nw_round(t, v) == v;
+  span type = of_dtype(t);
+  bool whole = v >= (double)type.lo && v < (double)type.hi + 1 && v == (double)(int64_t)v;
+  return whole && !(v == 0 && signbit(v));
+}
+
+static bool all_in(const nw_ranges *r, const nw_expr *e, nw_dtype t) {
+  nw_dtype from = (nw_dtype)e->type.dtype;
+  if (from == t || nw_dtype_widens(from, t)) return true;
+  if (!nw_dtype_is_float(from)) {
+    span v = values_of(r, e), type = of_dtype(t);
+    if (nw_dtype_is_float(t)) type.hi = (__int128)1 << significand_bits(t), type.lo = -type.hi;
+    return v.lo >= type.lo && v.hi <= type.hi;
+  }
+  switch (e->op) {
+  case NW_OP_FLOAT: return number_is_in(e->f, t);
+  case NW_OP_CAST: return all_in(r, e->arg[0], from) && all_in(r, e->arg[0], t); // then the cast changes no value
+  case NW_OP_NEG:
+  case NW_OP_ABS: return nw_dtype_is_float(t) && all_in(r, e->arg[0], t);
+  case NW_OP_SELECT: return all_in(r, e->arg[1], t) && all_in(r, e->arg[2], t);
+  case NW_OP_MIN:
+  case NW_OP_MAX: return all_in(r, e->arg[0], t) && all_in(r, e->arg[1], t);
+  default: return false;
+  }
+}
+
+bool nw_all_in(const nw_ranges *r, const nw_expr *e, nw_dtype t) { return e->size <= LARGEST && all_in(r, e, t); }

@@ -18,6 +18,8 @@ static inline nw_type nw_scalar(nw_dtype t) { return (nw_type){(uint8_t)t, 1}; }
 static inline int64_t nw_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); } // wraps
 static inline bool nw_is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX && e->type.lanes == 1; }
 
+bool nw_dtype_widens(nw_dtype from, nw_dtype to); // true if a cast from `from` to `to` preserves every value
+
 // ---- constants
 int64_t nw_wrap(nw_dtype t, int64_t v); // v modulo 2^bits, in the dtype's range; for bool: v != 0
 NW_API bool nw_fits(nw_dtype t, int64_t v);

@@ -118,8 +118,7 @@ const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes) {
   return nw_intern(p, &head, &e);
 }
 
-// True if converting from `from` to `mid` preserves every value.
-static bool widens(nw_dtype from, nw_dtype mid) {
+bool nw_dtype_widens(nw_dtype from, nw_dtype mid) {
   if (from == NW_BOOL) return true;
   if (nw_dtype_is_float(from) || nw_dtype_is_float(mid))
     return nw_dtype_is_float(from) && (nw_dtype_promote(from, mid) == mid || NW_MUTATED(halves_skipped));
@@ -147,7 +146,7 @@ static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   if (e->op == NW_OP_BROADCAST) return NW_BY(cast_of_lanes, nw_broadcast(p, nw_cast(p, to, e->arg[0]), t.lanes));
   if (to == NW_BOOL) return NW_BY(cast_to_bool, nw_make2(p, NW_OP_NE, e, nw_broadcast(p, nw_int(p, from, 0), t.lanes)));
   bool rounds = e->op == NW_OP_CAST && e->arg[0]->type.dtype == from; // a cast of a half to its own dtype
-  if (e->op == NW_OP_CAST && !rounds && widens((nw_dtype)e->arg[0]->type.dtype, from))
+  if (e->op == NW_OP_CAST && !rounds && nw_dtype_widens((nw_dtype)e->arg[0]->type.dtype, from))
     return NW_BY(cast_twice, nw_cast(p, to, e->arg[0]));
   return nw_raw(p, NW_OP_CAST, t, 1, &e);
 }

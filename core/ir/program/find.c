@@ -158,6 +158,25 @@ void nw_ranges_around(nw_ranges *r, const nw_program *p, const nw_path *path) {
   }
 }
 
+void nw_ranges_declared(nw_ranges *r, const nw_program *p, const nw_stmt *block) {
+  nw_ranges_of(r, p, NULL);
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    const nw_expr *end = nw_add(p->pool, v->lo, v->extent);
+    nw_ranges_push(r, v->var->name, v->lo, nw_sub(p->pool, end, nw_index(p->pool, 1)));
+  }
+}
+
+bool nw_stores_values_of(const nw_program *p, const nw_stmt *block, int t, nw_dtype to) {
+  const nw_block_target *g = &block->block.target[t];
+  const nw_buffer *b = nw_find_buffer(p, g->buffer);
+  nw_ranges r;
+  nw_ranges_declared(&r, p, block);
+  bool all = nw_all_in(&r, nw_cast(p->pool, b->dtype, g->value), to);
+  nw_ranges_free(&r);
+  return all;
+}
+
 static const nw_expr *binding_of(void *block, const nw_expr *var) {
   const nw_stmt *s = block;
   for (int i = 0; i < s->block.nvars; i++)

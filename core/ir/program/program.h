@@ -348,6 +348,10 @@ void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env);
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path);
 // Like nw_ranges_of, but without the statement at the end of the path: if it is a loop, its range is left out.
 void nw_ranges_around(nw_ranges *r, const nw_program *p, const nw_path *path);
+// Collects the ranges of the sizes and of the declared values of the block's variables, and the facts.
+void nw_ranges_declared(nw_ranges *r, const nw_program *p, const nw_stmt *block);
+// True if every value that the block stores in target t, in the dtype of this target, is proven to be a value of `to`.
+bool nw_stores_values_of(const nw_program *p, const nw_stmt *block, int t, nw_dtype to);
 // Returns e with the block's variables replaced by their bindings. e is a value or an index of the block.
 const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e);
 

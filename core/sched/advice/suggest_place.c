@@ -117,8 +117,8 @@ void nw_suggest_compute_root(void *step) {
 // Suggests a copy inside the requested loop, for the readers in that loop only.
 static void offer_readers_inside(nw_step *st, const char *buffer) {
   nw_path path;
-  nw_arg args[] = {st->resolved[0], st->resolved[1], {.kind = NW_ARG_LIST},
-                   st->resolved[3], st->resolved[4], st->resolved[5]};
+  nw_arg args[] = {st->resolved[0], st->resolved[1], {.kind = NW_ARG_LIST}, st->resolved[3],
+                   st->resolved[4], st->resolved[5], st->resolved[6]};
   if (!buffer || !args[5].i || !nw_find(st->before, (int)args[5].i, &path)) return;
   nw_blocks b = nw_blocks_below(st->scratch, path.at[path.n - 1]);
   nw_arg *item = NW_NEW_N(st->scratch, nw_arg, b.n + 1);
@@ -194,6 +194,26 @@ void nw_suggest_set_scope(void *step) {
   if (is_temp(st->before, buffer_of(st, tensor))) offer_places(st, tensor, nw_step_again(st));
   offer2(st, "cache_read", stage_arg(tensor), st->resolved[1]);
   offer2(st, "cache_write", stage_arg(tensor), st->resolved[1]);
+}
+
+// Suggests dtypes of the same kind, those with the fewest bits first. For the result of a reduction, suggests a buffer
+// for the updates, after which the refused step is possible; for a parameter, a copy, which can have another dtype.
+void nw_suggest_set_dtype(void *step) {
+  static const char *const dtypes[] = {"bf16", "f16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64"};
+  nw_step *st = step;
+  const char *tensor = st->resolved[0].name, *name = buffer_of(st, tensor);
+  const nw_buffer *b = name ? nw_find_buffer(st->before, name) : NULL;
+  nw_dtype to;
+  if (!is_temp(st->before, name)) {
+    offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
+    offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
+    return;
+  }
+  first2(st, "cache_write", stage_arg(tensor), str_arg("global"));
+  for (int i = 0; i < NW_COUNT(dtypes); i++)
+    if (nw_dtype_parse(dtypes[i], &to) && to != b->dtype && nw_dtype_is_float(to) == nw_dtype_is_float(b->dtype) &&
+        nw_dtype_bytes(to) <= nw_dtype_bytes(b->dtype))
+      offer2(st, "set_dtype", stage_arg(tensor), str_arg(dtypes[i]));
 }
 
 // ---- reductions

@@ -170,6 +170,11 @@ local refusals = {
   {"cut_skewed", HEAT .. 's:skew("x_1", "t_1", 1)\n', 's:split("x_1", {factor = 4, tail = "cut"})'},
   {"cache_read_scan", HEAT, 's:cache_read(S, "global", {S})'},
   {"cache_read_access", STAGES, 's:cache_read(X, "global", {Y}, {accesses = {1, 3}})'},
+  {"set_dtype_input", GEMM, 's:set_dtype(A, "bf16")'},
+  {"set_dtype_reduction", REDUCED, 's:set_dtype(R, "f16")'},
+  {"set_dtype_integer", 'A = nw.placeholder({16}, "i32", "A")\n'
+    .. 'X = nw.compute({16}, function(i) return nw.clamp(A(i), 0, 200) end, "X")\n'
+    .. 'Y = nw.compute({16}, function(i) return X(i) + 1 end, "Y")\ns = nw.schedule(Y)\n', 's:set_dtype(X, "i8")'},
   {"inline_scan", HEAT, 's:compute_inline(S)'},
   {"inline_reduction", REDUCED, 's:compute_inline(R)'},
   {"local_symbolic", REDUCED, 's:set_scope(R, "local")'},

@@ -119,6 +119,37 @@ static void inlined_rounding(void **state) {
           NW_REFUSE_VALUE, "rounds its value to 16 bits");
 }
 
+// A temporary of the new program is stored in another dtype. Only its stores and its loads may be converted.
+static void stored_in_another_dtype(void **state) {
+#define KEPT(dtype, store, load)                                                                                       \
+  "program kept\ninput A: i32[8]\noutput Y: i32[8]\ntemp P: " dtype "[8]\nalloc P[0..8]:\n  for p in 0..8:\n"          \
+  "    block P of P (i = p in 0..8):\n      P[i] = " store "\n  for y in 0..8:\n    block Y of Y (i = y in 0..8):\n"   \
+  "      Y[i] = " load "*i32(2)\n"
+#define BYTE "min(max(A[i], i32(0)), i32(200))"
+  static const char before[] = KEPT("i32", BYTE, "P[i]"), sum[] = KEPT("i32", "A[i]*i32(3)", "P[i]");
+  accepts(*state, before, KEPT("u8", "u8(" BYTE ")", "i32(P[i])"), 'v');
+  accepts(*state, before, KEPT("f32", "f32(" BYTE ")", "i32(P[i])"), 'v');
+  refuses(*state, before, KEPT("i8", "i8(" BYTE ")", "i32(P[i])"), NW_REFUSE_VALUE,
+          "values of i32 that i8 may not have");
+  refuses(*state, before, KEPT("u8", "u8(i8(" BYTE "))", "i32(P[i])"), NW_REFUSE_VALUE, "the same expression");
+  refuses(*state, before, KEPT("u8", "u8(" BYTE ")", "i32(i8(P[i]))"), NW_REFUSE_VALUE, "the same expression");
+  refuses(*state, before, KEPT("u8", "u8(A[i])", "i32(P[i])"), NW_REFUSE_VALUE, "the same expression");
+  accepts(*state, sum, KEPT("i64", "i64(A[i]*i32(3))", "i32(P[i])"), 'v');
+  refuses(*state, sum, KEPT("i64", "i64(A[i])*3", "i32(P[i])"), NW_REFUSE_VALUE, "the same expression");
+  refuses(*state, sum, KEPT("f32", "f32(A[i]*i32(3))", "i32(P[i])"), NW_REFUSE_VALUE, "that f32 may not have");
+}
+
+// The updates of a reduction would be rounded.
+static void reduced_in_another_dtype(void **state) {
+#define SUM(dtype, store, load)                                                                                        \
+  "program sum\ninput A: f32[8]\noutput Y: f32[1]\ntemp P: " dtype "[1]\nalloc P[0..1]:\n  for p in 0..1:\n"           \
+  "    for r in 0..8:\n      block P of P (i = p in 0..1, reduce k = r in 0..8):\n        init P[i] = " dtype          \
+  "(0.0)\n"                                                                                                            \
+  "        P[i] += " store "\n  for y in 0..1:\n    block Y of Y (i = y in 0..1):\n      Y[i] = " load "\n"
+  refuses(*state, SUM("f32", "A[k]", "P[i]"), SUM("bf16", "bf16(A[k])", "f32(P[i])"), NW_REFUSE_VALUE,
+          "the same expression");
+}
+
 static void gathers(void **state) {
 #define GATHER "program gather\ninput A: f32[64]\ninput I: i32[16]\noutput Y: f32[16]\n"
   static const char before[] =
@@ -354,6 +385,8 @@ int main(void) {
       T(inlined_wrongly),
       T(inlined_across_an_overwrite),
       T(inlined_rounding),
+      T(stored_in_another_dtype),
+      T(reduced_in_another_dtype),
       T(gathers),
       T(copied),
       T(copied_transposed),
