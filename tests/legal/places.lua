@@ -115,4 +115,12 @@ return function(case, t)
       t.agree(s, out, arguments)
     end)
   end
+  case("inline a stage that reads a tensor of six dimensions", function()
+    local A = nw.placeholder({2, 2, 2, 2, 2, 2}, "f32", "A")
+    local B = nw.compute({4}, function(i) return A(i // 2, i % 2, 0, 1, 0, 1) * 3 + A(0, 1, 0, 1, i % 2, i // 2) end, "B")
+    local C = nw.compute({4}, function(i) return B(i) + 1 end, "C")
+    local s = nw.schedule(C)
+    t.accepted(s.compute_inline, s, "B")
+    t.agree(s, {C}, {filled("f32", {2, 2, 2, 2, 2, 2})})
+  end)
 end

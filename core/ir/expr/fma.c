@@ -4,6 +4,7 @@
 // changes.
 #include "ir/expr/fma.h"
 #include "ir/expr/rewrites.h"
+#include <stdlib.h>
 
 typedef struct fused {
   nw_pool *pool;
@@ -46,6 +47,14 @@ static const nw_expr *contract(const fused *f, const nw_expr *e, int side) {
   return NW_BY(fma, make_fma(f->pool, a, b, other));
 }
 
+static const nw_expr *with_operands(nw_pool *p, const nw_expr *e, const nw_expr *const *arg) {
+  if (e->op == NW_OP_LOAD) return nw_load(p, e->type, e->name, e->n, arg);
+  if (e->op == NW_OP_RAMP) return nw_ramp(p, arg[0], arg[1], (int)e->i);
+  if (e->op == NW_OP_BROADCAST) return nw_broadcast(p, arg[0], (int)e->i);
+  return nw_make(p, e->op, e->type, e->n, arg);
+}
+
+// A load has as many operands as its tensor has dimensions.
 static const nw_expr *form(const fused *f, const nw_expr *e) {
   if (!e->n || !nw_op_arity(e->op)) return e;
   if (floating(e) && (e->op == NW_OP_ADD || e->op == NW_OP_SUB)) {
@@ -53,17 +62,15 @@ static const nw_expr *form(const fused *f, const nw_expr *e) {
       if (lone_product(f, e->arg[side])) return contract(f, e, side);
     }
   }
-  const nw_expr *arg[4];
+  const nw_expr *few[8], **arg = e->n <= 8 ? few : nw_xmalloc(e->n * sizeof *arg);
   bool same = true;
   for (int i = 0; i < e->n; i++) {
     arg[i] = form(f, e->arg[i]);
     same &= arg[i] == e->arg[i];
   }
-  if (same) return e;
-  if (e->op == NW_OP_LOAD) return nw_load(f->pool, e->type, e->name, e->n, arg);
-  if (e->op == NW_OP_RAMP) return nw_ramp(f->pool, arg[0], arg[1], (int)e->i);
-  if (e->op == NW_OP_BROADCAST) return nw_broadcast(f->pool, arg[0], (int)e->i);
-  return nw_make(f->pool, e->op, e->type, e->n, arg);
+  if (!same) e = with_operands(f->pool, e, arg);
+  if (arg != few) free(arg);
+  return e;
 }
 
 const nw_expr *nw_form_fma(nw_pool *pool, const nw_expr *e) {
