@@ -24,8 +24,9 @@ static isl_set *beyond(const nw_space *v, const nw_expr *index, const nw_expr *f
   return isl_set_union(below, isl_pw_aff_ge_set(i, end));
 }
 
-// Returns the executions whose access is outside the stored part.
-static isl_set *outside(const nw_model *m, const nw_use *a) {
+// Returns the executions whose access is outside the stored part. If `lower` is true, looks only at digits that are not
+// the leading digit of a number.
+static isl_set *outside(const nw_model *m, const nw_use *a, bool lower) {
   nw_space v;
   nw_use_space(m->p, a, &v);
   for (int d = 0; d < a->n; d++) {
@@ -36,6 +37,7 @@ static isl_set *outside(const nw_model *m, const nw_use *a) {
   set = isl_set_intersect(set, nw_use_conditions(m->p, a, &v));
   isl_set *bad = isl_set_empty(isl_set_get_space(set));
   for (int d = 0; d < a->n; d++) {
+    if (lower && !nw_is_lower_digit(m, a->buffer, d)) continue;
     const nw_expr *index = nw_block_bound(m->p, a->site->block, a->index[d]);
     isl_set *out = beyond(&v, index, stored_from(m->f, a, d), stored_extent(a, d));
     bad = isl_set_union(bad, isl_set_intersect(out, isl_set_copy(set)));
@@ -86,15 +88,35 @@ static int fact_of_box(const nw_model *m, const nw_use *a) {
   return fact;
 }
 
+static nw_answer tell_digits(const nw_model *m, const char *block, const char *buffer) {
+  return nw_tell(m, NW_REFUSE_UNDECIDED, NULL, NULL,
+                 "%s accesses %s at an index that is not affine, and whose digits are not inside their ranges, so "
+                 "nothing can be proved about it",
+                 block, buffer);
+}
+
+// If lower digits of the index leave their ranges, the number may still be inside the buffer, and nothing is known.
+static nw_answer check_lower_digits(const nw_model *m, const nw_use *a) {
+  if (!m->whole || !m->whole->nsystems) return NW_HOLDS;
+  isl_set *bad = outside(m, a, true);
+  nw_answer answer = nw_answer_of(m->f->s, isl_set_is_empty(bad));
+  isl_set_free(bad);
+  return answer == NW_FAILS ? tell_digits(m, a->site->block->block.name, a->buffer->name) : answer;
+}
+
 static nw_answer check_access(const nw_model *m, nw_use *a) {
   if (a->write ? !NW_RULE(m->p->ctx, bounds_write) : !NW_RULE(m->p->ctx, bounds_read)) return NW_HOLDS;
   nw_answer answer = stored_whole(a) ? inside_declared(m, a) : NW_FAILS;
   if (answer != NW_FAILS) return answer;
   int fact = fact_of_box(m, a);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
-  isl_set *bad = is_within(m, a) ? NULL : outside(m, a);
+  isl_set *bad = is_within(m, a) ? NULL : outside(m, a, false);
   answer = nw_answer_of(m->f->s, bad ? isl_set_is_empty(bad) : isl_bool_true);
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
+  if (answer == NW_FAILS && check_lower_digits(m, a) != NW_HOLDS) {
+    isl_set_free(bad);
+    return NW_ABORTED;
+  }
   if (answer == NW_FAILS) {
     const char *why = a->write ? "{c} writes {e} at {t}, outside the allocated part of {n}"
                                : "{c} reads {e} at {t}, outside the allocated part of {n}";
@@ -115,6 +137,10 @@ static nw_answer check_domain(const nw_model *m, const nw_site *s) {
   if (!NW_RULE(m->p->ctx, instance_domain)) return NW_HOLDS;
   nw_answer answer = nw_in_domain(m, s, &bad);
   if (answer != NW_FAILS) return answer;
+  if (m->whole && m->whole->nsystems) {
+    isl_set_free(bad);
+    return tell_digits(m, s->block->block.name, s->block->block.target[0].buffer);
+  }
   return nw_tell_one(m,
                      &(nw_story){.kind = NW_REFUSE_BOUNDS,
                                  .sink = written_by(s),

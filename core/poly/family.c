@@ -151,6 +151,48 @@ static int product_new(nw_family *f, const nw_expr *e) {
   return (int)at;
 }
 
+static isl_pw_aff *of_sizes(nw_family *f, const nw_expr *e) {
+  nw_space v;
+  nw_space_init(&v, f);
+  return nw_space_aff(&v, e);
+}
+
+static void know(nw_family *f, isl_set *relation) {
+  f->context = isl_set_intersect(f->context, isl_set_params(relation));
+}
+
+// If e is b*(a // b), stores a and b. The dividend or the divisor may be a product.
+static bool is_rounded(nw_family *f, const nw_expr *e, const nw_expr **a, const nw_expr **b) {
+  if (e->op != NW_OP_MUL) return false;
+  for (int side = 0; side < 2; side++) {
+    const nw_expr *q = e->arg[side];
+    if (q->op != NW_OP_FLOORDIV || nw_mul(f->pool, q->arg[1], q) != e) continue;
+    *a = q->arg[0];
+    *b = q->arg[1];
+    return true;
+  }
+  return false;
+}
+
+// Adds what is known about a new parameter e: a remainder is less than its divisor, b*(a // b) + a % b = a, and a
+// quotient is at most its dividend.
+static void relate(nw_family *f, const nw_expr *e) {
+  const nw_expr *a, *b;
+  int64_t lo;
+  if (is_rounded(f, e, &a, &b)) nw_family_param(f, nw_floormod(f->pool, a, b));
+  if (e->op != NW_OP_FLOORMOD && e->op != NW_OP_FLOORDIV) return;
+  a = e->arg[0];
+  b = e->arg[1];
+  if (!least_value(f, b, &lo) || lo < 1 || !least_value(f, a, &lo) || lo < 0) return;
+  if (e->op == NW_OP_FLOORDIV) {
+    isl_pw_aff *quotient = of_sizes(f, e);
+    return know(f, isl_pw_aff_le_set(quotient, of_sizes(f, a)));
+  }
+  isl_pw_aff *rest = of_sizes(f, e), *whole = of_sizes(f, nw_mul(f->pool, b, nw_floordiv(f->pool, a, b)));
+  know(f, isl_pw_aff_lt_set(isl_pw_aff_copy(rest), of_sizes(f, b)));
+  know(f, isl_pw_aff_eq_set(isl_pw_aff_add(rest, whole), of_sizes(f, a)));
+}
+
 // Each product of sizes, and each other non-affine expression of sizes, becomes a parameter, so that M*N is the same
 // parameter everywhere.
 static int product_position(nw_family *f, const nw_expr *e) {
@@ -159,7 +201,9 @@ static int product_position(nw_family *f, const nw_expr *e) {
   size_use u = {f, true};
   nw_visit(e, only_sizes, &u);
   if (!u.only || e->type.dtype != NW_INDEX) return -1;
-  return product_new(f, e);
+  int at = product_new(f, e);
+  relate(f, e);
+  return at;
 }
 
 int nw_family_param(nw_family *f, const nw_expr *e) {

@@ -247,8 +247,17 @@ typedef struct nw_together {
   // only if it carries no dependence.
   bool apart;
 } nw_together;
+// A number 0..whole that is written in digits (whole/expand.c)
+enum { NW_MOST_SYSTEMS = 8, NW_MOST_DIGITS = 8 };
+typedef struct nw_system {
+  const nw_expr *whole;
+  int n; // number of digits
+  const nw_expr *digit[NW_MOST_DIGITS], *weight[NW_MOST_DIGITS]; // extents and weights, most significant first
+} nw_system;
 typedef struct nw_whole {
-  nw_program *p; // holds a reference; NULL if nothing was merged
+  nw_program *p; // holds a reference; NULL if nothing was merged or expanded
+  int nsystems;
+  nw_system system[NW_MOST_SYSTEMS];
   int n;
   nw_together *loop;
   nw_price price;
@@ -502,6 +511,12 @@ nw_answer nw_check_threads_but_sums(const nw_model *m, const nw_program *before)
 
 // ---- cross.c: conflicts between blocks and threads, which may share reductions
 nw_answer nw_check_crossing(const nw_model *m, const nw_program *before);
+
+// ---- whole/expand.c: numbers in digits
+bool nw_is_lower_digit(const nw_model *m, const nw_buffer *b, int d); // true if dimension d is not a leading digit
+// Stores the index in the dimensions of the user's program, where the digits form numbers. Returns the number of these
+// dimensions.
+int nw_user_index(const nw_model *m, const nw_buffer *b, int n, const nw_expr *const *index, const nw_expr **out);
 
 // ---- witness.c: refusals with the smallest executions that conflict
 typedef struct nw_story {

@@ -1,6 +1,6 @@
 // Finds the verdict on a step. Decides whether the step is judged by order, by value, or by its marks alone, and makes
 // the checks that apply to every step.
-#include "poly/whole.h"
+#include "poly/whole/whole.h"
 #include <isl/options.h>
 #include <stdlib.h>
 
@@ -204,8 +204,11 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS) answer = nw_check_together(after);
   if (answer == NW_HOLDS && before->seen->unsafe) answer = nw_check_together(before);
   if (answer == NW_HOLDS) answer = nw_check_storage(after);
+  // Digits stand for numbers only if they are inside their ranges, so this is checked first.
+  bool digits = after->whole && after->whole->nsystems;
+  if (answer == NW_HOLDS && !marks && digits) answer = nw_check_bounds(after);
   if (answer == NW_HOLDS && !marks) answer = ask(before, after);
-  if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
+  if (answer == NW_HOLDS && !marks && !digits) answer = nw_check_bounds(after);
   if (answer == NW_HOLDS) answer = nw_check_marks(after, before->seen);
   if (answer == NW_HOLDS) answer = nw_check_streams(after);
   if (answer == NW_HOLDS) answer = nw_check_prefetches(after, false);
@@ -238,13 +241,44 @@ static bool asked(const nw_program *before, const nw_program *after,
   return nw_proofs_begin(s, after) && once(before, after);
 }
 
+static bool has_extent(const nw_stmt *s, const nw_expr *extent) {
+  for (int i = 0; s->kind == NW_BLOCK && i < s->block.nvars; i++)
+    if (s->block.var[i].extent == extent) return true;
+  for (int i = 0; i < s->nkids; i++)
+    if (has_extent(s->kid[i], extent)) return true;
+  return false;
+}
+
+// True if m writes the numbers of system x in the same digits, or has no such numbers.
+static bool agrees(const nw_model *m, const nw_system *x) {
+  for (int i = 0; m->whole && i < m->whole->nsystems; i++) {
+    const nw_system *y = &m->whole->system[i];
+    if (x->whole == y->whole) return x->n == y->n && same_pointers(x->n, x->digit, y->digit);
+  }
+  for (int i = 0; i < m->seen->nbuffers; i++)
+    for (int d = 0; d < m->seen->buffer[i]->ndim; d++)
+      if (m->seen->buffer[i]->shape[d] == x->whole) return false;
+  return !has_extent(m->seen->root, x->whole);
+}
+
+// True if both programs write the same numbers in the same digits. Otherwise their buffers have different dimensions.
+static bool same_digits(const nw_model *before, const nw_model *after) {
+  bool same = true;
+  for (int i = 0; before->whole && i < before->whole->nsystems; i++)
+    same = same && agrees(after, &before->whole->system[i]);
+  for (int i = 0; after->whole && i < after->whole->nsystems; i++)
+    same = same && agrees(before, &after->whole->system[i]);
+  return same || nw_tell(after, NW_REFUSE_UNDECIDED, NULL, NULL,
+                         "an index contains a product of sizes, about which nothing could be proved") == NW_HOLDS;
+}
+
 static bool judge_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_judged(before, NULL);
   const nw_model *new = old ? nw_model_judged(after, old->f) : NULL;
   if (!new) return false;
   if (!same_params(before, after))
     return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
-  return judge(old, new) == NW_HOLDS;
+  return same_digits(old, new) && judge(old, new) == NW_HOLDS;
 }
 
 bool nw_judge(const nw_program *before, const nw_program *after) { return before && asked(before, after, judge_once); }
@@ -267,6 +301,7 @@ static bool structure_once(const nw_program *before, const nw_program *after) {
   if (!new) return false;
   if (!same_params(before, after))
     return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
+  if (!same_digits(old, new)) return false;
   nw_answer answer = check_decidable(new);
   if (answer == NW_HOLDS) answer = nw_check_storage(new);
   if (answer == NW_HOLDS) answer = nw_check_nesting(new);

@@ -240,6 +240,7 @@ static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, const nw_stm
 
 static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, nw_use *b, int level) {
   if (!nw_may_meet(a, b) || a->depth > level || !NW_RULE(m->p->ctx, whole_order)) return NW_HOLDS;
+  if (nw_is_reduction(a, b) && ((a->update && b->update) || init_before(m, a->update ? b : a, level))) return NW_HOLDS;
   isl_map *bad = carried(m, a, b, level);
   nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   isl_map_free(bad);
@@ -352,7 +353,7 @@ static nw_answer check_loops(const nw_model *m, const nw_program *before, const 
 // ---- merged loops (whole.c)
 
 // Checks a merged loop whose iterations are not executed in the order of their numbers. No two iterations may access a
-// common element, not even for updates.
+// common element, except for updates of one reduction, which may run in any order after their init.
 static nw_answer check_apart(const nw_model *m, const nw_together *t) {
   nw_answer answer = NW_HOLDS;
   nw_sites below = nw_sites_below(m, t->loop);

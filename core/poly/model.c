@@ -1,7 +1,7 @@
 // Makes the sites of a program: one for each block, and one or two for each init that is still a part of its block
 // (add_block). A site has the set of its executions, and the instance of each execution.
 #include "ir/program/lift.h"
-#include "poly/whole.h"
+#include "poly/whole/whole.h"
 #include <assert.h>
 
 typedef struct build {

@@ -44,28 +44,118 @@ static isl_point *least(isl_set *set) {
   return isl_set_sample_point(set);
 }
 
+// ---- products of sizes
+
+// isl treats a product of sizes as an unknown that has nothing to do with the sizes. So its least point may have the
+// product M*N = 1 and the sizes M = 2 and N = 3, which is no counterexample.
+
+// Computes the product in parameter i from the sizes. Returns false if the product has no value, as n // 0.
+static bool product_of_sizes(const nw_family *f, int i, const int64_t *size, int64_t *out) {
+  const char *name[NW_MAX_DEPTH];
+  for (int k = 0; k < f->nsizes; k++) name[k] = f->size[k].name;
+  return nw_eval_size(f->product.at[i - f->nsizes], f->nsizes, name, size, out);
+}
+
+// Fixes the sizes in the set, whose parameters are dimensions, and all products of sizes. Consumes `set`.
+static isl_set *with_sizes(const nw_model *m, isl_set *set, int np, const int64_t *size) {
+  for (int i = 0; i < np; i++) {
+    int64_t value = i < m->f->nsizes ? size[i] : 0;
+    if (i >= m->f->nsizes && !product_of_sizes(m->f, i, size, &value)) {
+      isl_set *none = isl_set_empty(isl_set_get_space(set));
+      isl_set_free(set);
+      return none;
+    }
+    set = isl_set_fix_val(set, isl_dim_set, (unsigned)i, isl_val_int_from_si(m->f->s->isl, value));
+  }
+  return set;
+}
+
+enum { MOST_SIZES = 6, TRIED = 3 };
+
+// Advances the sizes to the next combination of small sizes. Returns false after the last one.
+static bool next_sizes(const nw_family *f, int *above) {
+  for (int i = 0; i < f->nsizes; i++) {
+    if (++above[i] < TRIED) return true;
+    above[i] = 0;
+  }
+  return false;
+}
+
+// Removes from the set, whose parameters are dimensions, the points at which a product differs from the product of the
+// sizes: keeps the points with the sizes `found` if there are any, and otherwise the points of the first combination of
+// small sizes that has any. Returns NULL if no combination has a point. Consumes `set`.
+static isl_set *with_true_products(const nw_model *m, isl_set *set, int np, const int64_t *found) {
+  const nw_family *f = m->f;
+  int above[NW_MAX_DEPTH] = {0};
+  int64_t size[NW_MAX_DEPTH];
+  for (int k = 0; k < f->nsizes; k++) size[k] = found[k];
+  isl_set *here = with_sizes(m, isl_set_copy(set), np, size);
+  bool more = f->nsizes <= MOST_SIZES;
+  while (isl_set_is_empty(here) == isl_bool_true && more) {
+    isl_set_free(here);
+    for (int k = 0; k < f->nsizes; k++) {
+      int64_t lo = 0;
+      nw_is_int(f->size[k].lo, &lo);
+      size[k] = lo + above[k];
+    }
+    here = with_sizes(m, isl_set_copy(set), np, size);
+    more = next_sizes(f, above);
+  }
+  isl_set_free(set);
+  if (isl_set_is_empty(here) == isl_bool_false) return here;
+  isl_set_free(here);
+  return NULL;
+}
+
+static bool has_true_products(const nw_model *m, isl_point *p, int np) {
+  int64_t size[NW_MAX_DEPTH], value;
+  for (int i = 0; i < np && i < m->f->nsizes; i++) size[i] = coordinate(p, i);
+  for (int i = m->f->nsizes; i < np; i++)
+    if (!product_of_sizes(m->f, i, size, &value) || value != coordinate(p, i)) return false;
+  return true;
+}
+
+// Says that nothing was proved. Used if a proof fails and no counterexample is found, because products of sizes, or
+// other expressions that are not affine, are unknowns for isl.
+static nw_answer tell_unknown(const nw_model *m) {
+  return nw_tell(m, NW_REFUSE_UNDECIDED, NULL, NULL,
+                 "this depends on products of sizes or loops, about which nothing could be proved");
+}
+
+typedef enum search { LOST, FOUND, UNKNOWN } search;
+
 // Finds the smallest point. The parameters become the first dimensions, so that this point has the least sizes. Returns
-// false if isl finds no point. Consumes `set`.
-static bool smallest(const nw_model *m, isl_set *set, point *out) {
+// LOST if isl fails, and UNKNOWN if the set may have a point, but none was found in which every product of sizes has
+// its value. Consumes `set`.
+static search smallest(const nw_model *m, isl_set *set, point *out) {
   isl_size np = isl_set_dim(set, isl_dim_param), nd = isl_set_dim(set, isl_dim_set);
   if (np < 0 || nd < 0 || np > NW_MAX_DEPTH) {
     isl_set_free(set);
-    return false;
+    return LOST;
   }
   *out = (point){.m = m, .nparams = np, .ndims = nd};
   for (int i = 0; i < np; i++)
     out->param_name[i] = nw_arena_strdup(m->arena, isl_set_get_dim_name(set, isl_dim_param, (unsigned)i));
   set = isl_set_move_dims(set, isl_dim_set, 0, isl_dim_param, 0, (unsigned)np);
-  isl_point *p = least(set);
+  isl_point *p = least(isl_set_copy(set));
+  if (p && isl_point_is_void(p) == isl_bool_false && !has_true_products(m, p, np)) {
+    int64_t size[NW_MAX_DEPTH];
+    for (int i = 0; i < m->f->nsizes && i < np; i++) size[i] = coordinate(p, i);
+    isl_point_free(p);
+    set = with_true_products(m, set, np, size);
+    if (!set) return UNKNOWN;
+    p = least(isl_set_copy(set));
+  }
+  isl_set_free(set);
   if (!p || isl_point_is_void(p) != isl_bool_false) {
     isl_point_free(p);
-    return false;
+    return LOST;
   }
   out->dim = NW_NEW_N(m->arena, int64_t, nd + 1);
   for (int i = 0; i < np; i++) out->param[i] = coordinate(p, i);
   for (int i = 0; i < nd; i++) out->dim[i] = coordinate(p, np + i);
   isl_point_free(p);
-  return true;
+  return FOUND;
 }
 
 // ---- values of expressions at the point
@@ -126,12 +216,14 @@ static const char *iteration(const place *at, int loops, bool names) {
 
 static const char *element(const place *at, const nw_use *a) {
   nw_str s = {0};
-  nw_str_fmt(&s, "%s%s", a->buffer->name, a->n ? "[" : "");
-  for (int d = 0; d < a->n; d++) {
+  const nw_expr *index[NW_MAX_DEPTH];
+  int n = nw_user_index(at->p->m, a->buffer, a->n, a->index, index);
+  nw_str_fmt(&s, "%s%s", a->buffer->name, n ? "[" : "");
+  for (int d = 0; d < n; d++) {
     nw_str_add(&s, d ? ", " : "");
-    nw_expr_print(&s, seen_from(at, nw_block_bound(at->p->m->p, a->site->block, a->index[d])));
+    nw_expr_print(&s, seen_from(at, nw_block_bound(at->p->m->p, a->site->block, index[d])));
   }
-  nw_str_add(&s, a->n ? "]" : "");
+  nw_str_add(&s, n ? "]" : "");
   const char *text = nw_arena_strdup(at->p->m->arena, s.s);
   nw_str_free(&s);
   return text;
@@ -169,10 +261,11 @@ static nw_execution execution(const place *at, bool write) {
 // Sets the index of the element in the conflict. Also sets the buffer if the index does not depend on data.
 static void set_element(nw_conflict *w, const place *at, const nw_use *a) {
   bool known = true;
-  w->ndim = a->n;
-  w->index = NW_NEW_N(at->p->m->arena, int64_t, a->n + 1);
-  for (int d = 0; d < a->n; d++)
-    w->index[d] = value_of(at, nw_block_bound(at->p->m->p, a->site->block, a->index[d]), &known);
+  const nw_expr *index[NW_MAX_DEPTH];
+  w->ndim = nw_user_index(at->p->m, a->buffer, a->n, a->index, index);
+  w->index = NW_NEW_N(at->p->m->arena, int64_t, w->ndim + 1);
+  for (int d = 0; d < w->ndim; d++)
+    w->index[d] = value_of(at, nw_block_bound(at->p->m->p, a->site->block, index[d]), &known);
   if (known) w->buffer = a->buffer->name;
 }
 
@@ -195,9 +288,14 @@ static const nw_conflict *one_conflict(const nw_story *story, const place *at) {
 
 static const nw_conflict *element_conflict(const point *p, const nw_buffer *b) {
   nw_conflict *w = new_conflict(p);
+  const nw_expr *digit[NW_MAX_DEPTH], *index[NW_MAX_DEPTH];
+  place at = {.p = p};
+  bool known = true;
+  for (int d = 0; d < p->ndims; d++) digit[d] = nw_index(p->m->p->pool, p->dim[d]);
   w->buffer = b->name;
-  w->ndim = p->ndims;
-  w->index = p->dim;
+  w->ndim = nw_user_index(p->m, b, p->ndims, digit, index);
+  w->index = NW_NEW_N(p->m->arena, int64_t, w->ndim + 1);
+  for (int d = 0; d < w->ndim; d++) w->index[d] = value_of(&at, index[d], &known);
   return w;
 }
 
@@ -311,7 +409,8 @@ nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
     const nw_use *source = story->source, *sink = story->sink;
     return tell_briefly(m, story->kind, story->why, source->buffer->name, source->site, sink->site);
   }
-  if (!smallest(m, isl_set_flatten(isl_map_wrap(bad)), &p)) return nw_proofs_lost(m->f->s);
+  search found = smallest(m, isl_set_flatten(isl_map_wrap(bad)), &p);
+  if (found != FOUND) return found == LOST ? nw_proofs_lost(m->f->s) : tell_unknown(m);
   const nw_site *x = story->source->site, *y = story->sink->site;
   place a = {&p, x, p.dim}, b = {&p, y, p.dim + x->view.ndims};
   int common = nw_common_loops(x, y), level = carrying(&a, &b, common);
@@ -352,7 +451,8 @@ nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad) {
     isl_set_free(bad);
     return tell_briefly(m, story->kind, story->why, a ? a->buffer->name : NULL, NULL, s);
   }
-  if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
+  search found = smallest(m, bad, &p);
+  if (found != FOUND) return found == LOST ? nw_proofs_lost(m->f->s) : tell_unknown(m);
   place at = {&p, s, p.dim};
   words w = {.element = a ? element(&at, a) : NULL,
              .sink = iteration(&at, s->nloops, true),
@@ -377,14 +477,15 @@ nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buff
     isl_set_free(bad);
     return tell_briefly(m, kind, form, b->name, NULL, NULL);
   }
-  if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
+  search found = smallest(m, bad, &p);
+  if (found != FOUND) return found == LOST ? nw_proofs_lost(m->f->s) : tell_unknown(m);
   nw_str s = {0};
-  nw_str_fmt(&s, "%s%s", b->name, p.ndims ? "[" : "");
-  for (int d = 0; d < p.ndims; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "", (long long)p.dim[d]);
-  nw_str_add(&s, p.ndims ? "]" : "");
+  const nw_conflict *conflict = element_conflict(&p, b);
+  nw_str_fmt(&s, "%s%s", b->name, conflict->ndim ? "[" : "");
+  for (int d = 0; d < conflict->ndim; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "", (long long)conflict->index[d]);
+  nw_str_add(&s, conflict->ndim ? "]" : "");
   words w = {.element = s.s, .buffer = b->name};
   char *why = fill(&p, form, &w);
-  const nw_conflict *conflict = element_conflict(&p, b);
   nw_refuse(m->p->ctx,
             &(nw_refusal){.kind = kind, .tensor = b->name, .element = s.s, .why = why, .conflict = conflict});
   nw_str_free(&s);

@@ -195,11 +195,12 @@ nw_array *nw_pack(nw_ctx *c, const nw_program *p, const char *param, nw_array *a
   int at = param_named(c, p, param);
   if (at < 0) return NULL;
   const nw_buffer *b = p->buffer[at];
+  if (!b->nlayout) return nw_array_retain(a); // the kernel takes this shape, and checks it
   int64_t *sizes = sizes_given(p, n, names, values);
   nw_formal one = {b->name, b->dtype, b->ndim, (const nw_expr *const *)b->shape, false, NULL};
   if (!packs) one.ndim = nw_physical_dims(b), one.shape = nw_physical_shape(b);
   nw_array *to = NULL;
-  if ((packs || !b->nlayout || sizes_known(c, p, b, sizes)) && nw_formals_check_one(c, p, &one, a, sizes))
+  if ((packs || sizes_known(c, p, b, sizes)) && nw_formals_check_one(c, p, &one, a, sizes))
     to = nw_relayout(c, p, at, sizes, a, packs);
   free(sizes);
   return to;

@@ -27,6 +27,7 @@ static const char *kind_name(nw_arg_kind k) {
   case NW_ARG_EXPR: return "an expression";
   case NW_ARG_COND: return "a condition";
   case NW_ARG_STMT: return "a loop or a stage";
+  case NW_ARG_SIZE: return "a whole number or an expression of sizes";
   case NW_ARG_VALUE: return "a word or a whole number";
   case NW_ARG_NUMBER: return "a number";
   default: return "nothing";
@@ -46,7 +47,7 @@ static bool is_choice(const char *choices, const char *s) {
 }
 
 static bool check_kind(nw_step *st, const nw_param *param, nw_arg_kind want, const nw_arg *a) {
-  if (a->kind == want) return true;
+  if (a->kind == want || (want == NW_ARG_SIZE && (a->kind == NW_ARG_INT || a->kind == NW_ARG_EXPR))) return true;
   nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s must be %s, not %s", st->primitive->name, param->name,
           kind_name(want), kind_name(a->kind));
   return false;
@@ -117,10 +118,20 @@ static bool resolve_stmt(nw_step *st, nw_arg *a) {
   return loop ? resolve_loop(st, a) : resolve_stage(st, a);
 }
 
+// Resolves a number that may be an expression of sizes. An expression that is constant becomes a number.
+static bool resolve_size(nw_step *st, const nw_param *param, nw_arg *a) {
+  if (a->kind == NW_ARG_INT) return true;
+  if (!nw_arg_written(st, param, a)) return false;
+  if (!nw_is_int(a->expr[0], &a->i)) return nw_expr_of_sizes(st, param, a->expr[0]);
+  *a = (nw_arg){.kind = NW_ARG_INT, .i = a->i};
+  return true;
+}
+
 static bool resolve(nw_step *st, const nw_param *param, nw_arg *a) {
   if (param->kind == NW_ARG_LOOP) return resolve_loop(st, a);
   if (param->kind == NW_ARG_STAGE) return resolve_stage(st, a);
   if (param->kind == NW_ARG_STMT) return resolve_stmt(st, a);
+  if (param->kind == NW_ARG_SIZE) return resolve_size(st, param, a);
   if (is_written(param->kind)) return nw_arg_written(st, param, a);
   if (param->kind != NW_ARG_LIST) return true;
   nw_arg *item = NW_NEW_N(st->scratch, nw_arg, a->n);
@@ -128,6 +139,7 @@ static bool resolve(nw_step *st, const nw_param *param, nw_arg *a) {
     item[i] = a->item[i];
     if (!check_value(st, param, param->item, &item[i])) return false;
     if (param->item == NW_ARG_LOOP && !resolve_loop(st, &item[i])) return false;
+    if (param->item == NW_ARG_SIZE && !resolve_size(st, param, &item[i])) return false;
     if (is_written(param->item) && !nw_arg_written(st, param, &item[i])) return false;
     if (param->item == NW_ARG_STMT && !resolve_stmt(st, &item[i])) return false;
   }

@@ -8,6 +8,8 @@ bool nw_args_resolve(nw_step *st);
 // Converts an argument of kind EXPR or COND to an expression of the program. Parses text, and replaces the user's sizes
 // by the program's sizes (exprs.c). Returns false on failure.
 bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a);
+// Checks that e uses no loops. Otherwise reports an error that names the argument.
+bool nw_expr_of_sizes(nw_step *st, const nw_param *param, const nw_expr *e);
 // Checks that the step's expressions cannot divide by zero at the location where they are used (divisions.c).
 bool nw_args_divide(nw_step *st);
 nw_arg nw_arg_copy(nw_arena *arena, nw_pool *pool, const nw_arg *a);

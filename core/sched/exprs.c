@@ -38,7 +38,11 @@ static const nw_expr *fail_unknown(const reading *r, const char *name) {
   if (strchr(name, '@') && is_size(r->st->before, plain))
     return fail(r, "each call of nw.size makes a new size: use the size object of the computation",
                 "uses a size that is not the program's: two different sizes are named ", plain);
-  return fail(r, NULL, "may use only sizes and loops; the program has none named ", name);
+  bool sizes = r->param->kind == NW_ARG_SIZE || r->param->item == NW_ARG_SIZE;
+  return fail(r, NULL,
+              sizes ? "may use only numbers and sizes; the program has no size named "
+                    : "may use only sizes and loops; the program has none named ",
+              name);
 }
 
 // Parses the text. If the text is invalid, reports an error that names the argument.
@@ -77,6 +81,14 @@ bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a) {
   a->n = 1;
   a->name = NULL;
   return e != NULL;
+}
+
+static bool see_size(void *env, const nw_expr *e) { return e->op != NW_OP_VAR || is_size(env, e->name); }
+
+bool nw_expr_of_sizes(nw_step *st, const nw_param *param, const nw_expr *e) {
+  if (nw_visit(e, see_size, (void *)st->before)) return true;
+  return nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s may use only sizes, not loops",
+                 st->primitive->name, param->name);
 }
 
 // ---- the position of use

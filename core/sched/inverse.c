@@ -4,14 +4,18 @@
 // is (x // q) % m, where x is a variable or another expression. If the weights show that different digits make
 // different sums, the value of each digit is a quotient of a remainder of the sum. When all digits of x are known, so is
 // x. If x is a variable, it is solved; otherwise "x has this value" is a new equation.
+//
+// Weights, divisors and extents may be products of sizes that are at least 1. A number without factors is the constant.
 #include "sched/inverse.h"
+#include "ir/expr/factors.h"
 #include "sched/tree.h"
 
 enum { MOST = 32 }; // digits, and terms of a sum
 
 typedef struct digit {
   const nw_expr *of; // the variable or the expression
-  int64_t divisor, extent; // the digit is (of // divisor) % extent; extent 0: no limit is known
+  nw_factors divisor, extent; // the digit is (of // divisor) % extent
+  bool limited; // false if no extent is known
   bool top; // true if no higher digit of `of` exists
   const nw_expr *value; // once it is known
 } digit;
@@ -27,15 +31,27 @@ typedef struct solver {
 } solver;
 
 typedef struct term {
-  int64_t weight;
+  nw_factors weight;
+  bool negative;
   digit digit;
 } term;
 
 typedef struct sum {
   term term[MOST];
   int n;
-  int64_t constant;
+  const nw_expr *constant; // a number, or an expression of sizes
 } sum;
+
+static const nw_factors one = {.number = 1};
+
+static bool is_number(const nw_factors *x, int64_t value) { return !x->n && x->number == value; }
+
+// True if e is at least 1, so that it can be a factor.
+static bool positive(const solver *x, const nw_expr *e, nw_factors *out) {
+  int64_t least;
+  *out = one;
+  return nw_const_lower(&x->ranges, e, &least) && least >= 1 && nw_multiply(out, e);
+}
 
 // ---- sums of digits
 
@@ -48,59 +64,99 @@ static const nw_block_var *variable_of(const solver *x, const nw_expr *e, int *k
 // Writes e as a digit. Returns false if this is not possible. `part`: e is a part of a digit, so it may be any expression.
 // Otherwise it must be a variable or a digit of something smaller than e, so that the solver ends.
 static bool digit_of(const solver *x, const nw_expr *e, bool part, digit *d) {
-  int64_t by, least, most;
+  int64_t least, most;
   int k;
+  nw_factors by, parts;
   bool divides = e->op == NW_OP_FLOORDIV, remains = e->op == NW_OP_FLOORMOD;
-  if ((divides || remains) && nw_is_int(e->arg[1], &by) && by > 0) {
+  if ((divides || remains) && positive(x, e->arg[1], &by)) {
     if (!digit_of(x, e->arg[0], true, d)) return false;
-    if (divides && d->divisor > INT64_MAX / by) return false;
-    if (divides && d->extent && !d->top && d->extent % by) return false;
-    if (divides) return d->divisor *= by, d->extent = (d->extent + by - 1) / by, true;
-    if (d->extent && by >= d->extent) return true;
-    if (d->extent && !d->top && d->extent % by) return false;
-    return d->extent = by, d->top = false, true;
+    bool exact = d->limited && nw_divide_factors(&d->extent, &by, &parts);
+    if (d->limited && !exact && (!d->top || d->extent.n || by.n)) return false;
+    if (divides && !nw_multiply_all(&d->divisor, &by)) return false;
+    if (divides)
+      return d->extent = exact ? parts : (nw_factors){.number = (d->extent.number - 1) / by.number + 1}, true;
+    if (d->limited && !exact && by.number >= d->extent.number) return true;
+    return d->extent = by, d->limited = true, d->top = d->top && exact && is_number(&parts, 1), true;
   }
-  *d = (digit){.of = e, .divisor = 1, .top = true};
-  if (!part && !variable_of(x, e, &k)) return false;
+  *d = (digit){.of = e, .divisor = one, .extent = one, .top = true};
+  const nw_block_var *v = variable_of(x, e, &k);
+  if (!part && !v) return false;
   if (nw_uses_load(e, NULL) || !nw_const_lower(&x->ranges, e, &least) || least != 0) return false;
-  if (nw_const_upper(&x->ranges, e, &most)) d->extent = most < INT64_MAX ? most + 1 : 0;
+  if (nw_const_upper(&x->ranges, e, &most) && most < INT64_MAX)
+    d->extent.number = most + 1, d->limited = true;
+  else if (v && nw_is_const(v->lo, 0))
+    d->limited = positive(x, v->extent, &d->extent);
   return true;
 }
 
+static bool is_constant(const solver *x, const nw_expr *e) {
+  for (int k = 0; k < x->block->block.nvars; k++)
+    if (nw_uses_var(e, x->block->block.var[k].var->name)) return false;
+  return !nw_uses_load(e, NULL);
+}
+
 // Adds weight*e to the sum. Returns false if e does not have the form of a sum of digits.
-static bool add_terms(const solver *x, const nw_expr *e, int64_t weight, sum *s) {
-  int64_t v, product;
-  if (nw_is_int(e, &v))
-    return !__builtin_mul_overflow(v, weight, &product) && !__builtin_add_overflow(s->constant, product, &s->constant);
-  if (e->op == NW_OP_ADD) return add_terms(x, e->arg[0], weight, s) && add_terms(x, e->arg[1], weight, s);
+static bool add_terms(const solver *x, const nw_expr *e, const nw_factors *weight, bool negative, sum *s) {
+  int64_t v;
+  if (is_constant(x, e)) {
+    const nw_expr *c = nw_mul(x->pool, nw_factors_expr(x->pool, weight), e);
+    s->constant = (negative ? nw_sub : nw_add)(x->pool, s->constant, c);
+    return true;
+  }
+  if (e->op == NW_OP_ADD)
+    return add_terms(x, e->arg[0], weight, negative, s) && add_terms(x, e->arg[1], weight, negative, s);
   if (e->op == NW_OP_SUB)
-    return weight > INT64_MIN && add_terms(x, e->arg[0], weight, s) && add_terms(x, e->arg[1], -weight, s);
-  if (e->op == NW_OP_MUL && nw_is_int(e->arg[1], &v))
-    return !__builtin_mul_overflow(v, weight, &product) && add_terms(x, e->arg[0], product, s);
-  if (e->op == NW_OP_MUL && nw_is_int(e->arg[0], &v))
-    return !__builtin_mul_overflow(v, weight, &product) && add_terms(x, e->arg[1], product, s);
-  if (s->n == MOST || weight == 0) return false;
-  s->term[s->n].weight = weight;
+    return add_terms(x, e->arg[0], weight, negative, s) && add_terms(x, e->arg[1], weight, !negative, s);
+  for (int side = 0; e->op == NW_OP_MUL && side < 2; side++) {
+    nw_factors own, product = *weight;
+    const nw_expr *by = e->arg[side];
+    bool below = nw_is_int(by, &v) && v < 0 && v > INT64_MIN;
+    if (positive(x, below ? nw_index(x->pool, -v) : by, &own) && is_constant(x, by))
+      return nw_multiply_all(&product, &own) && add_terms(x, e->arg[1 - side], &product, negative != below, s);
+  }
+  if (s->n == MOST) return false;
+  s->term[s->n].weight = *weight;
+  s->term[s->n].negative = negative;
   return digit_of(x, e, false, &s->term[s->n++].digit);
 }
 
-static int64_t size_of(const term *t) { return t->weight < 0 ? -t->weight : t->weight; }
+// True if the product a is surely less than the product b.
+static bool less(const nw_factors *a, const nw_factors *b) {
+  nw_factors ratio = *a;
+  ratio.number = 1;
+  return a->number < b->number && nw_divide_factors(b, &ratio, &ratio);
+}
 
-// Sorts the terms by weight, the largest first. Returns true if different digits always make different sums.
+// True if the product a is surely at most the product b.
+static bool at_most(const nw_factors *a, const nw_factors *b) {
+  nw_factors ratio;
+  return nw_same_factors(a, b) || less(a, b) || nw_divide_factors(b, a, &ratio);
+}
+
+// Sorts the terms by weight, the largest first. Returns true if different digits always make different sums: each weight
+// is at least `bound`, and the sum of all smaller terms is less than `bound`.
 static bool sort(sum *s) {
-  int64_t reach = 0, product;
   for (int i = 1; i < s->n; i++)
-    for (int j = i; j > 0 && size_of(&s->term[j]) > size_of(&s->term[j - 1]); j--) {
+    for (int j = i; j > 0 && !at_most(&s->term[j].weight, &s->term[j - 1].weight); j--) {
       term t = s->term[j];
       s->term[j] = s->term[j - 1];
       s->term[j - 1] = t;
     }
+  nw_factors bound = one;
   for (int i = s->n - 1; i >= 0; i--) {
     const digit *d = &s->term[i].digit;
-    if (d->extent != 1 && size_of(&s->term[i]) <= reach) return false;
-    if (!d->extent && (i > 0 || s->term[i].weight < 0)) return false;
-    if (d->extent && __builtin_mul_overflow(size_of(&s->term[i]), d->extent - 1, &product)) return false;
-    if (d->extent && __builtin_add_overflow(reach, product, &reach)) return false;
+    const nw_factors *weight = &s->term[i].weight;
+    int64_t product;
+    if (is_number(&d->extent, 1) && d->limited) continue;
+    if (!at_most(&bound, weight)) return false;
+    if (!d->limited) return i == 0 && !s->term[i].negative;
+    if (!bound.n && !weight->n && !d->extent.n) {
+      if (__builtin_mul_overflow(weight->number, d->extent.number - 1, &product)) return false;
+      if (__builtin_add_overflow(bound.number, product, &bound.number)) return false;
+      continue;
+    }
+    bound = *weight;
+    if (!nw_multiply_all(&bound, &d->extent)) return false;
   }
   return true;
 }
@@ -114,20 +170,26 @@ static bool keep(solver *x, const digit *d, const nw_expr *value) {
   return true;
 }
 
+static const nw_expr *last_of(nw_pool *pool, const digit *d) {
+  return nw_sub(pool, nw_factors_expr(pool, &d->extent), nw_index(pool, 1));
+}
+
 // Solves e == value for the digits of e. A digit with a negative weight is counted from its end: w*d is w*(m-1) plus
 // -w*(m-1-d).
 static bool solve(solver *x, const nw_expr *e, const nw_expr *value) {
   nw_pool *pool = x->pool;
-  sum s = {.n = 0};
-  if (!add_terms(x, e, 1, &s) || !sort(&s)) return false;
+  sum s = {.n = 0, .constant = nw_index(pool, 0)};
+  if (!add_terms(x, e, &one, false, &s) || !sort(&s)) return false;
+  const nw_expr *rest = nw_sub(pool, value, s.constant);
   for (int i = 0; i < s.n; i++)
-    if (s.term[i].weight < 0) s.constant += s.term[i].weight * (s.term[i].digit.extent - 1);
-  const nw_expr *rest = nw_sub(pool, value, nw_index(pool, s.constant));
+    if (s.term[i].negative)
+      rest =
+          nw_add(pool, rest, nw_mul(pool, nw_factors_expr(pool, &s.term[i].weight), last_of(pool, &s.term[i].digit)));
   for (int i = 0; i < s.n; i++) {
     const digit *d = &s.term[i].digit;
-    const nw_expr *weight = nw_index(pool, size_of(&s.term[i])), *v = nw_floordiv(pool, rest, weight);
-    if (s.term[i].weight < 0) v = nw_sub(pool, nw_index(pool, d->extent - 1), v);
-    if (!keep(x, d, d->extent == 1 ? nw_index(pool, 0) : v)) return false;
+    const nw_expr *weight = nw_factors_expr(pool, &s.term[i].weight), *v = nw_floordiv(pool, rest, weight);
+    if (s.term[i].negative) v = nw_sub(pool, last_of(pool, d), v);
+    if (!keep(x, d, d->limited && is_number(&d->extent, 1) ? nw_index(pool, 0) : v)) return false;
     rest = nw_floormod(pool, rest, weight);
   }
   return true;
@@ -136,18 +198,18 @@ static bool solve(solver *x, const nw_expr *e, const nw_expr *value) {
 // Returns the value of an expression whose digits are all known, or NULL. Removes the digits.
 static const nw_expr *compose(solver *x, const nw_expr *of) {
   const nw_expr *all = NULL;
-  int64_t next = 1;
+  nw_factors next = one;
   bool used[MOST] = {false}, complete = false;
   for (bool more = true; more && !complete;) {
     more = false;
     for (int i = 0; i < x->n && !complete; i++) {
       const digit *d = &x->known[i];
-      if (used[i] || d->of != of || d->divisor != next) continue;
-      const nw_expr *part = nw_mul(x->pool, d->value, nw_index(x->pool, next));
+      if (used[i] || d->of != of || !nw_same_factors(&d->divisor, &next)) continue;
+      const nw_expr *part = nw_mul(x->pool, d->value, nw_factors_expr(x->pool, &next));
       all = all ? nw_add(x->pool, all, part) : part;
       used[i] = more = true;
       complete = d->top;
-      if (!complete && __builtin_mul_overflow(next, d->extent, &next)) return NULL;
+      if (!complete && !nw_multiply_all(&next, &d->extent)) return NULL;
     }
   }
   if (!complete) return NULL;

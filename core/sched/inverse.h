@@ -4,7 +4,7 @@
 
 // A read is at the indices f_0(v), f_1(v), ... of the block's variables v. Given expressions at[d] for the values of all
 // f_d, writes the values of the variables to out[k]. This is possible if the f_d and the variables are numbers in mixed
-// radix: f_0 = 8*i + j, or f_0 = p // 32 and f_1 = p % 32, with constant extents. Returns false if the indices do not
+// radix: f_0 = 8*i + j, or f_0 = p // 32 and f_1 = p % 32. The weights may be products of sizes. Returns false if the indices do not
 // have this form.
 //
 // The result is correct for the values that occur. For other values of at[d], the result is wrong, and nw_inverse_holds

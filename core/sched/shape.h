@@ -34,6 +34,9 @@ bool nw_vectorize_loop(nw_step *st, nw_stmt *loop, nw_loop_kind mark);
 bool nw_pad_below(nw_step *st, const nw_pieces *x);
 bool nw_can_split(nw_step *st, const nw_stmt *loop); // true if the loop is serial; otherwise makes a structural refusal
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
+// Returns a factor that is a number, or an expression of sizes which is proven to be at least 1. Returns NULL with an
+// error if the factor is invalid. `what` names it in the error.
+const nw_expr *nw_step_factor(nw_step *st, const nw_arg *a, const char *what);
 // Checks a list of factors, and returns the number of its entries. Returns 0, with an error, if the list is invalid.
 int nw_step_factors(nw_step *st, int param, const nw_expr **out);
 

@@ -149,6 +149,7 @@ static bool read_any_number(replay *r, const nw_param *param, const nw_json *j, 
 }
 
 static bool read_value(replay *r, const nw_param *param, nw_arg_kind kind, const nw_json *j, nw_arg *out) {
+  if (kind == NW_ARG_SIZE) kind = j->kind == NW_JSON_INT ? NW_ARG_INT : NW_ARG_EXPR;
   *out = (nw_arg){.kind = kind};
   if (kind == NW_ARG_NUMBER) return read_any_number(r, param, j, out);
   if (kind == NW_ARG_EXPR && j->kind == NW_JSON_INT) return read_number(r, j, out);

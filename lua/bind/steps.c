@@ -98,6 +98,15 @@ static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, 
   case NW_ARG_COND: read_written(L, at, p, out); break;
   case NW_ARG_STMT: read_stmt(L, at, p->name, out); break;
   case NW_ARG_NUMBER: out->f = nwl_number_or(L, at, p->name, 0); break;
+  case NW_ARG_SIZE:
+    if (lua_type(L, at) == LUA_TUSERDATA || lua_type(L, at) == LUA_TSTRING) {
+      out->kind = NW_ARG_EXPR;
+      read_written(L, at, p, out);
+    } else {
+      out->kind = NW_ARG_INT;
+      out->i = nwl_integer(L, at, p->name);
+    }
+    break;
   case NW_ARG_VALUE:
     if (lua_type(L, at) == LUA_TSTRING)
       out->name = nwl_string(L, at, p->name);
@@ -210,8 +219,8 @@ int nwl_random_step(lua_State *L) {
 
 // ---- the table of primitives
 
-static const char *const arg_kinds[] = {"none", "loop", "stage", "int",   "str",       "list",  "exprs",
-                                        "expr", "cond", "stmt",  "value", "intrinsic", "number"};
+static const char *const arg_kinds[] = {"none", "loop", "stage", "int",  "str",   "list",      "exprs",
+                                        "expr", "cond", "stmt",  "size", "value", "intrinsic", "number"};
 
 static void push_param(lua_State *L, const nw_param *p) {
   lua_createtable(L, 0, 7);

@@ -350,10 +350,10 @@ function schedule:skew(loop, outer, factor) end
 ---@return nw.loop
 function schedule:specialize(condition, loop, options) end
 
----Splits a loop into an outer and an inner loop. A list of n factors gives n + 1 loops. With tail = "cut" the loop of the tail is one more result. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor; the last ones may be empty. tail: how to handle an extent that the factor does not divide: guard (an if), cut (a separate nest for the tail), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
+---Splits a loop into an outer and an inner loop. A list of n factors gives n + 1 loops. With tail = "cut" the loop of the tail is one more result. loop: the loop. factor: iterations of the inner loop: a number, or an expression of sizes that is at least 1. parts: iterations of the outer loop, instead of a factor; the last ones may be empty. tail: how to handle an extent that the factor does not divide: guard (an if), cut (a separate nest for the tail), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
 ---@param loop nw.loop|string
----@param factor? integer
----@param options? {parts?: integer, tail?: "guard"|"cut"|"shift"|"pad"|"predicate", factors?: (integer)[]}
+---@param factor? integer|nw.expr|string
+---@param options? {parts?: integer|nw.expr|string, tail?: "guard"|"cut"|"shift"|"pad"|"predicate", factors?: (integer|nw.expr|string)[]}
 ---@return nw.loop
 ---@return nw.loop
 function schedule:split(loop, factor, options) end
@@ -390,7 +390,7 @@ function schedule:text(version) end
 
 ---Splits loops of a perfect nest and moves their inner parts inside. s:tile("i", "j", "k", 32, 32, 8) makes a tile of three dimensions; s:tile({"i", "j", "k"}, {32, 32, 8}) does the same. loops: the loops, outermost first. factors: the extents of a tile, one for each loop. tail: how to handle an extent that the factor does not divide: guard (an if), cut (a separate nest for the tail), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). Example: s:tile("i", "j", 32, 32)
 ---@param loops (nw.loop|string)[]
----@param factors (integer)[]
+---@param factors (integer|nw.expr|string)[]
 ---@param options? {tail?: "guard"|"cut"|"shift"|"pad"|"predicate"}
 ---@return nw.loop
 ---@return nw.loop

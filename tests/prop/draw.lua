@@ -5,6 +5,7 @@ local kernels = require "kernels"
 local types = require "types"
 
 local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
+local SIZES = {"M", "N", "M // 2 + 1", "M + N", "2*M", "M - 1"} -- factors that are sizes; a case may have no such sizes
 local TAILS = {"guard", "cut", "shift", "shift", "pad", "predicate"}
 
 local draw = {}
@@ -27,13 +28,16 @@ local function divisor(r, known, loop)
   return r:pick(#fits > 0 and fits or FACTORS)
 end
 
+local function some_factor(r) return r:pick(r:chance(0.12) and SIZES or FACTORS) end
+
 function draw.split(r, loops, _, _, _, known)
   local options = {tail = choice(r, known, "tail", TAILS)}
   local loop = r:pick(loops)
-  if given(r, known, "parts", 0.2) then options.parts = r:pick(FACTORS) else options.factor = divisor(r, known, loop) end
+  if given(r, known, "parts", 0.2) then options.parts = some_factor(r) else options.factor = divisor(r, known, loop) end
   if given(r, known, "factors", 0.2) and known.option ~= "parts" and known.option ~= "factor" then
-    options.factor, options.parts, options.factors = nil, nil, {r:pick(FACTORS), r:pick(FACTORS)}
+    options.factor, options.parts, options.factors = nil, nil, {some_factor(r), some_factor(r)}
   end
+  if not known.option and options.factor and r:chance(0.12) then options.factor = r:pick(SIZES) end
   if r:chance(0.05) then options.factor, options.parts, options.factors = r:pick {0, -1, 1 << 62}, nil, nil end
   return {loop, options}
 end

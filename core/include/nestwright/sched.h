@@ -32,6 +32,7 @@ typedef enum nw_arg_kind {
   NW_ARG_EXPR, // an integer expression of sizes and loop variables
   NW_ARG_COND, // a condition on sizes and loop variables
   NW_ARG_STMT, // a loop or a stage
+  NW_ARG_SIZE, // only as the kind of a parameter: its argument is an INT, or an EXPR of sizes
   NW_ARG_VALUE, // a word (in `name`) or, if `name` is NULL, a whole number (in `i`)
   NW_ARG_INTRINSIC, // an intrinsic, given by name or id
   NW_ARG_NUMBER, // any number (in `f`)

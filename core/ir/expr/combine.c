@@ -98,7 +98,10 @@ static const nw_expr *weakened(const nw_program *p, const nw_stmt *block, const 
 }
 
 const nw_expr *nw_where_of_init(const nw_program *p, const nw_stmt *block) {
+  return nw_where_for_init(p, block, block->block.where);
+}
+
+const nw_expr *nw_where_for_init(const nw_program *p, const nw_stmt *block, const nw_expr *where) {
   const nw_expr *nothing = nw_over_nothing(p->pool, block);
-  if (!block->block.where || !nothing) return block->block.where;
-  return weakened(p, block, block->block.where, nothing);
+  return where && nothing ? weakened(p, block, where, nothing) : where;
 }

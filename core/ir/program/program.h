@@ -40,6 +40,8 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
+// Does the same for a block whose guard is `where`.
+const nw_expr *nw_where_for_init(const struct nw_program *p, const struct nw_stmt *block, const nw_expr *where);
 // Returns the condition under which the whole reduction of the block is empty. The block's loops may run only a part of
 // the reduction. If only this part is empty, the condition is false. Returns NULL if the block is not a reduction.
 const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);

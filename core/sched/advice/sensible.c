@@ -111,7 +111,7 @@ static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kin
 // Returns a list for a parameter. A list of loops has two loops, and a list of numbers has one number for each of these
 // loops. The items are in reverse order if the step changes the order of loops. Any other list has one entry.
 static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
-  int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT ? 2 : 1;
+  int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT || param->item == NW_ARG_SIZE ? 2 : 1;
   if (param->item == NW_ARG_INT && !strcmp(param->name, "dims")) return turned_dims(m);
   nw_arg *item = NW_NEW_N(m->a, nw_arg, n);
   for (int i = 0; i < n; i++) {
@@ -171,7 +171,8 @@ static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kin
   switch (kind) {
   case NW_ARG_LOOP: return some_loop(m, nth, of);
   case NW_ARG_STAGE: return some_stage(m);
-  case NW_ARG_INT: return some_number(m, param, nth, of);
+  case NW_ARG_INT:
+  case NW_ARG_SIZE: return some_number(m, param, nth, of);
   case NW_ARG_STR: return some_choice(m, param);
   case NW_ARG_INTRINSIC: return some_intrinsic(m);
   case NW_ARG_LIST: return some_list(m, param);
@@ -191,7 +192,7 @@ static int loops_of(nw_sensible *m, const nw_primitive *row) {
     const nw_param *param = &row->param[i];
     bool loop = param->kind == NW_ARG_LOOP && !param->optional;
     if (loop && n && !strcmp(param->name, "outer")) m->outward = true;
-    if (param->kind == NW_ARG_LIST && param->item == NW_ARG_INT) m->in_order = true;
+    if (param->kind == NW_ARG_LIST && (param->item == NW_ARG_INT || param->item == NW_ARG_SIZE)) m->in_order = true;
     n += loop;
   }
   return n;

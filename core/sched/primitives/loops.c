@@ -4,6 +4,7 @@
 #include "sched/primitives.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
+#include <stdlib.h>
 
 // ---- split
 
@@ -14,6 +15,21 @@ bool nw_factor_ok(nw_step *st, const char *what, int64_t factor) {
   const char *hint = nw_arena_printf(st->scratch, "give 1 to %d iterations", MAX_FACTOR);
   return nw_fail(st->ctx, NW_ERANGE, hint, "%s: %s = %lld is out of range", st->primitive->name, what,
                  (long long)factor);
+}
+
+const nw_expr *nw_step_factor(nw_step *st, const nw_arg *a, const char *what) {
+  nw_pool *pool = st->p->pool;
+  if (a->kind == NW_ARG_INT) return nw_factor_ok(st, what, a->i) ? nw_index(pool, a->i) : NULL;
+  nw_ranges r;
+  nw_ranges_around(&r, st->p, NULL);
+  bool positive = nw_prove(&r, nw_le(pool, nw_index(pool, 1), a->expr[0]));
+  nw_ranges_free(&r);
+  if (positive) return a->expr[0];
+  char *shown = nw_expr_show(a->expr[0]);
+  const char *hint = nw_arena_printf(st->scratch, "s:assume(\"%s >= 1\") makes this known", shown);
+  nw_fail(st->ctx, NW_ERANGE, hint, "%s: %s = %s may be less than 1", st->primitive->name, what, shown);
+  free(shown);
+  return NULL;
 }
 
 bool nw_can_split(nw_step *st, const nw_stmt *loop) {
@@ -189,14 +205,14 @@ static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st,
 static bool split_parts(nw_step *st, nw_stmt *loop) {
   nw_pieces x;
   nw_path path;
-  int64_t n = nw_step_int(st, SPLIT_PARTS, 0);
-  if (!nw_factor_ok(st, "parts", n) || !nw_can_split(st, loop)) return false;
+  const nw_expr *parts = nw_step_factor(st, &st->resolved[SPLIT_PARTS], "parts");
+  if (!parts || !nw_can_split(st, loop)) return false;
   nw_find(st->p, loop->id, &path);
   if (nw_begin_varies(&path))
     return nw_step_refuse(st, "such a loop is cut at multiples of a factor", loop,
                           "the first value of %s varies: give a factor instead of parts", loop->loop.var->name);
   nw_pool *pool = st->p->pool;
-  const nw_expr *parts = nw_index(pool, n), *extent = loop->loop.extent;
+  const nw_expr *extent = loop->loop.extent;
   bool cut = split_tail(st) == NW_TAIL_CUT;
   const nw_expr *factor = cut ? nw_floordiv(pool, extent, parts) : nw_ceildiv(pool, extent, parts);
   if (!cut && nw_is_const(factor, 0)) factor = nw_index(pool, 1);
@@ -213,8 +229,7 @@ int nw_step_factors(nw_step *st, int param, const nw_expr **out) {
   }
   for (int i = 0; i < list->n; i++) {
     const char *entry = nw_arena_printf(st->scratch, "%s[%d]", what, i + 1);
-    if (!nw_factor_ok(st, entry, list->item[i].i)) return 0;
-    out[i] = nw_index(st->p->pool, list->item[i].i);
+    if (!(out[i] = nw_step_factor(st, &list->item[i], entry))) return 0;
   }
   return list->n;
 }
@@ -225,7 +240,8 @@ static bool split_factors(nw_step *st, nw_stmt *loop) {
   int n = nw_step_factors(st, SPLIT_FACTORS, factor);
   int64_t all = 1;
   for (int i = 0; i < n; i++)
-    if (!nw_factor_ok(st, "the product of the factors", all *= factor[i]->i)) return false;
+    if (factor[i]->op == NW_OP_INT && !nw_factor_ok(st, "the product of the factors", all *= factor[i]->i))
+      return false;
   return n && nw_can_split(st, loop) && nw_split_step(st, loop, n, factor, NULL, split_tail(st), &x);
 }
 
@@ -241,10 +257,8 @@ bool nw_apply_split(void *step) {
   }
   if (nw_step_given(st, SPLIT_PARTS)) return split_parts(st, loop);
   if (nw_step_given(st, SPLIT_FACTORS)) return split_factors(st, loop);
-  int64_t factor = nw_step_int(st, SPLIT_FACTOR, 0);
-  if (!nw_factor_ok(st, "factor", factor) || !nw_can_split(st, loop)) return false;
-  const nw_expr *by = nw_index(st->p->pool, factor);
-  return nw_split_step(st, loop, 1, &by, NULL, split_tail(st), &x);
+  const nw_expr *by = nw_step_factor(st, &st->resolved[SPLIT_FACTOR], "factor");
+  return by && nw_can_split(st, loop) && nw_split_step(st, loop, 1, &by, NULL, split_tail(st), &x);
 }
 
 // ---- tile

@@ -106,11 +106,14 @@ local function is_list_param(p, at) return p.params[at].kind == "list" end
 
 local function is_loop(value) return type(value) == "string" or debug.getmetatable(value) == core.classes.loop end
 
--- Raises an error if loops are followed by integers, and there are more or fewer integers than loops.
+local function is_size(value) return math.type(value) ~= nil or debug.getmetatable(value) == core.classes.expr end
+
+-- Raises an error if loops are followed by numbers, and there are more or fewer numbers than loops. A number may be an expression
+-- of sizes, but not its text, because a text is the name of a loop.
 local function check_pairs(p, positional, given, count)
   local of, loops, last = p.params[positional[1]], 0, p.params[positional[2]]
-  if of.item ~= "loop" or last.item ~= "int" then return end
-  while loops < count and math.type(given[loops + 1]) == nil do
+  if of.item ~= "loop" or last.item ~= "size" then return end
+  while loops < count and not is_size(given[loops + 1]) do
     loops = loops + 1
     if not is_loop(given[loops]) then
       errors.fail("invalid", "for example " .. p.example, "%s: argument %d: expected a loop or a string, got %s", p.name, loops,
@@ -202,8 +205,8 @@ end
 -- ---- rows of the primitives
 
 local TYPES = {
-  loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string",
-  value = "string|integer", number = "number",
+  loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", size = "integer|nw.expr|string",
+  str = "string", value = "string|integer", number = "number",
   expr = "integer|nw.expr|string", cond = "nw.expr|string",
   stmt = "nw.loop|nw.stage|nw.tensor|string", intrinsic = "nw.intrinsic|string",
 }

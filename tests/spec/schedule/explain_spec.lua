@@ -226,7 +226,7 @@ describe("s:explain()", function()
     assert.truthy(err.message:find "nothing was refused")
     refuse(s, "parallel", "k")
     -- an error in the arguments is not a refusal
-    support.fails("^split: factor: expected a whole number, got a string", "invalid", s.split, s, "j", "four")
+    support.fails("^split: factor: expected a whole number, got a table", "invalid", s.split, s, "j", {4})
     assert.is_true(s:explain().seen)
     support.fails("^split: no loop \"nope\"", "invalid", s.split, s, "nope", 2)
     ok, err = pcall(s.explain, s)

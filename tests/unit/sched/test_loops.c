@@ -130,7 +130,7 @@ static void split_errors(void **state) {
   nw_clear(c);
   refused(s, "split", "not one of guard|cut|shift|pad|predicate", LP("i"), IN(4), NONE, STR("drop"));
   nw_clear(c);
-  refused(s, "split", "factor must be a whole number, not a string", LP("i"), STR("4"));
+  refused(s, "split", "factor must be a whole number or an expression of sizes, not a string", LP("i"), STR("4"));
   nw_clear(c);
   refused(s, "split", "loop is missing", NONE, IN(4));
   nw_clear(c);

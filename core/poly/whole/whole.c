@@ -6,14 +6,14 @@
 // has the values 0, 1, ... M*N - 1, each once and in this order. Then a single loop over e is equivalent to the loops
 // f_o and f_i. The judge examines the program with the single loop instead. docs/fused.md has the theorem, and the
 // conditions for loops that run in another order.
-#include "poly/whole.h"
+#include "poly/whole/whole.h"
 
 // True if there may be loops to merge, because some block binds a quotient or a remainder by sizes.
 static bool is_candidate(const nw_program *p) {
-  nw_dividing x = {0};
-  nw_walk_from(p->root, nw_divides_nothing, &x);
+  nw_dividing x = {.p = p};
+  nw_walk_from(p->root, nw_numbers_nothing, &x);
   nw_vec_free(&x.use);
-  return x.base && !nw_find_bound(p->root);
+  return x.base;
 }
 
 // ---- loops whose begin depends on an outer loop
@@ -32,7 +32,7 @@ static bool begins_with_number(void *env, const nw_path *path) {
   for (int i = 0; s->kind == NW_LOOP && i < path->n - 1 && !x->found; i++) {
     const nw_stmt *l = path->at[i];
     if (l->kind == NW_LOOP && nw_uses_var(s->loop.begin, l->loop.var->name) &&
-        (nw_digits_only(l) || nw_binds_digits(l)))
+        (nw_digits_only(l) || nw_binds_number(x->p, l)))
       x->found = s->id;
   }
   return !x->found;
@@ -64,7 +64,7 @@ typedef struct making {
 
 static bool see_loop(void *env, nw_stmt *s) {
   making *x = env;
-  if (s->kind == NW_LOOP && nw_binds_digits(s)) nw_vec_push(&x->id, (void *)(intptr_t)s->id);
+  if (s->kind == NW_LOOP && nw_binds_number(x->p, s)) nw_vec_push(&x->id, (void *)(intptr_t)s->id);
   return true;
 }
 
@@ -127,6 +127,8 @@ void nw_whole_drop(const nw_program *p) {
 static nw_whole *make_whole(const nw_program *p, nw_family *f) {
   making x = {.w = nw_xcalloc(1, sizeof *x.w), .p = nw_program_retain(p), .f = f};
   x.w->loop = nw_xcalloc(MOST_MERGED, sizeof *x.w->loop);
+  nw_program *digits = nw_expanded(p, &x.w->nsystems, x.w->system, &x.lost);
+  if (digits) take(&x, digits);
   shift_all(&x);
   while (!x.lost && x.w->n < MOST_MERGED && merge_one(&x)) {}
   find_loops(&x, p);
@@ -143,7 +145,7 @@ const nw_whole *nw_whole_of(const nw_program *p, nw_family *known) {
   nw_proofs *s = nw_proofs_of(p->ctx);
   nw_whole *w = p->whole;
   if (w) return nw_price_charge(s, &w->price), w;
-  if (!is_candidate(p)) return &same;
+  if ((!is_candidate(p) && !nw_has_numbers(p)) || nw_find_bound(p->root)) return &same;
   nw_price price = {0};
   nw_price_begin(s, &price);
   nw_family *f = nw_family_for(p, known);

@@ -1,7 +1,7 @@
 // Replaces nested loops, called the *parts*, by one merged loop. The variable of the merged loop is the *number* of an
-// iteration of the parts (whole_count.c). See docs/fused.md.
+// iteration of the parts (count.c). See docs/fused.md.
 #include "ir/program/lift.h"
-#include "poly/whole.h"
+#include "poly/whole/whole.h"
 
 // ---- replacement of the parts by the number in expressions
 
@@ -115,7 +115,21 @@ static bool make_loop(nw_merging *x) {
 
 // ---- inits that are still a part of their blocks
 
-// These inits must run at the same places in the user's program and in the merged program.
+// These inits must run at the same places in the user's program and in the merged program. If the merged loop changes
+// the order of a reduction, its init must be lifted: then it runs before all loops of the reduction in both programs.
+
+// True if the conditions that the merged program omits hold where the init runs. They follow from number < end. An init
+// runs at the number 0 of the loops of its reduction, or if the reduction is empty.
+static bool starts_below_end(const nw_merging *x, const nw_stmt *block) {
+  if (!x->cond.n || !nw_binds_reduce(block, x->loop->loop.var->name)) return true;
+  for (int i = 0; i < block->block.nvars; i++)
+    if (block->block.var[i].kind == NW_REDUCE && block->block.var[i].extent == x->end) return true;
+  nw_ranges r;
+  nw_ranges_of(&r, x->p, NULL);
+  bool positive = nw_prove(&r, nw_lt(x->p->pool, nw_index(x->p->pool, 0), x->end));
+  nw_ranges_free(&r);
+  return positive;
+}
 
 static bool own_inits(const nw_merging *x, const nw_program *p, const nw_program *whole, const nw_stmt *s,
                       const rest *r) {
@@ -123,10 +137,11 @@ static bool own_inits(const nw_merging *x, const nw_program *p, const nw_program
   bool ok = true;
   if (s->kind == NW_BLOCK && s->block.has_init && nw_find(p, s->id, &path)) {
     const nw_stmt *was = path.at[path.n - 1];
-    const nw_expr *where = nw_where_of_init(p, was);
-    if (where) where = by_number(r, where);
-    ok = nw_init_lifts(p, was) == nw_init_lifts(whole, s) && where == nw_where_of_init(whole, s);
-    for (int i = 0; x->apart && i < s->block.nvars; i++)
+    const nw_expr *where = was->block.where ? by_number(r, was->block.where) : NULL;
+    bool lifts = nw_init_lifts(whole, s);
+    ok = nw_init_lifts(p, was) == lifts && starts_below_end(x, s) &&
+         nw_where_for_init(p, was, where) == nw_where_of_init(whole, s);
+    for (int i = 0; x->apart && !lifts && i < s->block.nvars; i++)
       ok = ok && (s->block.var[i].kind != NW_REDUCE || !nw_uses_var(s->block.var[i].bind, x->loop->loop.var->name));
   }
   for (int i = 0; i < s->nkids && ok; i++) ok = own_inits(x, p, whole, s->kid[i], r);
@@ -145,8 +160,10 @@ static bool merge(nw_merging *x, int outer) {
   nw_path path;
   nw_find(x->p, outer, &path);
   nw_stmt *loop = path.at[path.n - 1];
-  nw_dividing found = {.loop = loop};
+  nw_dividing found = {.p = x->p, .loop = loop};
   for (int i = 0; i < loop->nkids; i++) nw_stmt_map(x->p, loop->kid[i], search_in, &found);
+  found.all = true;
+  for (int i = 0; i < loop->nkids && !found.use.n; i++) nw_walk_from(loop->kid[i], nw_numbers_nothing, &found);
   x->e = found.base;
   bool ok = x->e && !found.several && !(x->e == loop->loop.var && nw_digits_only(loop)) && nw_find_parts(x, loop);
   ok = ok && nw_counts_to_some_end(x, &found) && make_loop(x);

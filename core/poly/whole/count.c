@@ -1,7 +1,7 @@
 // Finds nested loops whose iterations are numbered 0, 1, ... by an affine expression. These loops are called the
 // *parts*, and the value of the expression is called the *number*. Also finds the conditions on the parts, and checks
 // that the numbers are complete, unique and in order. See docs/fused.md.
-#include "poly/whole.h"
+#include "poly/whole/whole.h"
 
 static bool is_size(const nw_program *p, const char *name) {
   for (int i = 0; i < p->nsizes; i++)
@@ -177,6 +177,7 @@ static bool takes_all(nw_merging *x, isl_map *number, const nw_space *v) {
 
 static bool counts(nw_merging *x) {
   nw_space v;
+  if (nw_weights_count(x)) return true;
   bool ok = open_parts(x, &v);
   if (ok) {
     isl_map *number = nw_space_map(&v, points(x, &v), 1, &x->e);
@@ -224,8 +225,9 @@ static bool take_end(nw_merging *x, const nw_dividing *found, const nw_expr *end
 }
 
 bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found) {
-  for (int i = 0; i < x->cond.n + x->nchain && !x->lost; i++) {
-    const nw_expr *end = end_at(x, i);
+  int n = x->cond.n + x->nchain;
+  for (int i = 0; i <= n && !x->lost; i++) {
+    const nw_expr *end = i < n ? end_at(x, i) : nw_weights_end(x);
     bool apart = x->apart;
     if (end && sizes_only(x, end) && take_end(x, found, end) && counts(x)) return true;
     x->apart = apart;

@@ -1,0 +1,181 @@
+// Checks that a weighted sum of loops, such as i_o*m + i_i, numbers the iterations of these loops 0, 1, ... up to the
+// end. isl cannot check this, because the weights are sizes. The check compares products of sizes instead: the sum is a
+// number in a mixed radix, whose digits are the loops. See docs/fused.md.
+#include "poly/whole/whole.h"
+
+typedef struct digit {
+  int at; // position of the loop in the chain
+  nw_factors weight;
+} digit;
+
+// Consecutive digits that form a number 0, 1, ... `bound` - 1. A condition may limit this number. For example, if
+// i_i in 0..m is split by 4, the digits i_i_o and i_i_i form the number 4*i_i_o + i_i_i < m.
+typedef struct group {
+  int first, last;
+  const nw_expr *bound; // NULL if the digits are not limited
+} group;
+
+typedef struct number {
+  int n, ngroups;
+  bool symbolic; // true if some weight is not a number; if all are numbers, isl checks the sum
+  digit digit[NW_MAX_DEPTH]; // least significant first
+  group group[NW_MAX_DEPTH];
+} number;
+
+static const nw_stmt *loop_of(const nw_merging *x, const digit *d) { return x->chain[d->at]; }
+
+static bool proves(const nw_merging *x, const nw_expr *cond) {
+  nw_ranges r;
+  nw_ranges_of(&r, x->p, NULL);
+  bool holds = nw_prove(&r, cond);
+  nw_ranges_free(&r);
+  return holds;
+}
+
+static bool is_at_least(const nw_merging *x, const nw_expr *e, int64_t least) {
+  return proves(x, nw_le(x->p->pool, nw_index(x->p->pool, least), e));
+}
+
+// The product of two negative extents is positive, but their loops have no iterations. So extents must not be negative.
+static bool is_plain(const nw_merging *x, const nw_stmt *l) {
+  return nw_is_const(l->loop.begin, 0) && !l->loop.nfused && nw_uses_only_sizes(x->p, l->loop.extent) &&
+         is_at_least(x, l->loop.extent, 0);
+}
+
+// True if e is the number that the digits first..last form, with the weight 1 for the digit `first`.
+static bool is_formed_by(const nw_merging *x, const number *num, int first, int last, const nw_expr *e) {
+  nw_weighted sum;
+  if (!nw_weighted_of(x->p, e, &sum) || sum.rest || sum.n != last - first + 1) return false;
+  for (int i = first; i <= last; i++) {
+    int k = 0;
+    nw_factors weight;
+    if (!nw_divide_factors(&num->digit[i].weight, &num->digit[first].weight, &weight)) return false;
+    while (k < sum.n && sum.term[k].var != loop_of(x, &num->digit[i])->loop.var) k++;
+    if (k == sum.n || !nw_same_factors(&sum.term[k].weight, &weight)) return false;
+  }
+  return true;
+}
+
+// Returns the bound of the number that the digits first..last form, if a condition gives one.
+static const nw_expr *bound_of(const nw_merging *x, const number *num, int first, int last) {
+  for (int i = 0; i < x->cond.n; i++) {
+    const nw_expr *c = x->cond.at[i];
+    if (c->op == NW_OP_LT && nw_uses_only_sizes(x->p, c->arg[1]) && is_formed_by(x, num, first, last, c->arg[0]))
+      return c->arg[1];
+  }
+  return NULL;
+}
+
+// True if the digits of g reach every number below `bound`, because the extent of the last digit is rounded up.
+static bool reaches(const nw_merging *x, const number *num, const group *g, const nw_expr *bound) {
+  nw_pool *pool = x->p->pool;
+  nw_factors weight;
+  const nw_expr *top = loop_of(x, &num->digit[g->last])->loop.extent;
+  nw_divide_factors(&num->digit[g->last].weight, &num->digit[g->first].weight, &weight);
+  const nw_expr *by = nw_factors_expr(pool, &weight);
+  if (top == nw_ceildiv(pool, bound, by)) return is_at_least(x, by, 1);
+  return by == nw_ceildiv(pool, bound, top) && is_at_least(x, top, 1);
+}
+
+static int find_weight(const nw_weighted *sum, const nw_factors *weight) {
+  int i = 0;
+  while (i < sum->n && (!sum->term[i].var || !nw_same_factors(&sum->term[i].weight, weight))) i++;
+  return i < sum->n ? i : -1;
+}
+
+static bool add_digit(const nw_merging *x, number *num, nw_weighted_term *t) {
+  digit *d = &num->digit[num->n++];
+  *d = (digit){0, t->weight};
+  while (d->at < x->nchain && (!x->part[d->at] || loop_of(x, d)->loop.var != t->var)) d->at++;
+  t->var = NULL;
+  return d->at < x->nchain && is_plain(x, loop_of(x, d));
+}
+
+// Sorts the terms of the number, and checks that it is a number in a mixed radix: the least weight is 1, and each other
+// weight is the product of the next smaller weight and the extent of its loop, or of the weight of the group below and
+// the bound of that group.
+static bool read_number(const nw_merging *x, number *num) {
+  nw_weighted sum;
+  if (!nw_weighted_of(x->p, x->e, &sum) || sum.rest || !sum.n) return false;
+  num->symbolic = sum.symbolic;
+  num->n = 0;
+  num->ngroups = 1;
+  group *g = &num->group[0];
+  *g = (group){0};
+  int next = find_weight(&sum, &(nw_factors){.number = 1});
+  for (;;) {
+    if (next < 0 || !add_digit(x, num, &sum.term[next])) return false;
+    const digit *d = &num->digit[num->n - 1];
+    nw_factors weight = d->weight;
+    g->last = num->n - 1;
+    if (num->n == sum.n) return true;
+    next = nw_multiply(&weight, loop_of(x, d)->loop.extent) ? find_weight(&sum, &weight) : -1;
+    if (next >= 0) continue;
+    g->bound = bound_of(x, num, g->first, g->last);
+    if (!g->bound || !reaches(x, num, g, g->bound)) return false;
+    weight = num->digit[g->first].weight;
+    next = nw_multiply(&weight, g->bound) ? find_weight(&sum, &weight) : -1;
+    g = &num->group[num->ngroups++];
+    *g = (group){.first = num->n};
+  }
+}
+
+// Returns ceil(end / weight of digit k). The digits from k on form a number below it if the whole number is below end.
+static const nw_expr *end_above(const nw_merging *x, const number *num, int k) {
+  const nw_expr *weight = nw_factors_expr(x->p->pool, &num->digit[k].weight);
+  return nw_ceildiv(x->p->pool, x->end, weight);
+}
+
+// True if the condition limits a group, or follows from number < end.
+static bool follows(const nw_merging *x, const number *num, const nw_expr *cond) {
+  if (cond->op != NW_OP_LT) return false;
+  for (int k = 0; k < num->ngroups; k++) {
+    const group *g = &num->group[k];
+    if (g->bound == cond->arg[1] && is_formed_by(x, num, g->first, g->last, cond->arg[0])) return true;
+  }
+  for (int k = 0; k < num->n; k++)
+    if (cond->arg[1] == end_above(x, num, k) && is_formed_by(x, num, k, num->n - 1, cond->arg[0])) return true;
+  return false;
+}
+
+// True if the highest digit takes every value that a number below the end needs.
+static bool reaches_end(const nw_merging *x, const number *num) {
+  bool all = false;
+  for (int k = 0; k < num->n && !all; k++) all = reaches(x, num, &(group){k, num->n - 1, NULL}, end_above(x, num, k));
+  return all;
+}
+
+static bool whole_product(const nw_merging *x, const number *num, nw_factors *out) {
+  const digit *top = &num->digit[num->n - 1];
+  *out = top->weight;
+  return nw_multiply(out, loop_of(x, top)->loop.extent);
+}
+
+// True if the numbers of all combinations of digits are exactly 0, 1, ... end - 1.
+static bool fills(const nw_merging *x, const number *num) {
+  nw_factors all, end = {.number = 1};
+  if (!whole_product(x, num, &all)) return false;
+  if (nw_multiply(&end, x->end) && nw_same_factors(&all, &end)) return true;
+  return proves(x, nw_eq(x->p->pool, nw_factors_expr(x->p->pool, &all), x->end));
+}
+
+bool nw_weights_count(nw_merging *x) {
+  number num;
+  if (!read_number(x, &num) || !num.symbolic) return false;
+  bool bounded = false;
+  for (int i = 0; i < x->cond.n; i++) {
+    if (!follows(x, &num, x->cond.at[i])) return false;
+    const nw_expr *cond = x->cond.at[i];
+    bounded |= cond->arg[1] == x->end && is_formed_by(x, &num, 0, num.n - 1, cond->arg[0]);
+  }
+  if (!fills(x, &num) && !(bounded && (reaches_end(x, &num) || NW_MUTATED(whole_rounds)))) return false;
+  for (int i = 1; i < num.n; i++) x->apart |= num.digit[i].at > num.digit[i - 1].at && !NW_MUTATED(whole_sorted);
+  return true;
+}
+
+// Returns the product of the extents of the loops, which is the end of the number if there are no conditions.
+const nw_expr *nw_weights_end(const nw_merging *x) {
+  number num;
+  nw_factors all;
+  return read_number(x, &num) && whole_product(x, &num, &all) ? nw_factors_expr(x->p->pool, &all) : NULL;
+}

@@ -1,0 +1,199 @@
+--- Loops that are split by sizes, and arrays whose extents are products of sizes.
+local nw = require "nestwright"
+local filled = require("values").filled
+
+return function(case, t)
+  local n, m, k = nw.size "n", nw.size "m", nw.size "k"
+  local p, q, r = nw.size "p", nw.size "q", nw.size "r" -- factors: they are the shape of an input
+
+  -- Checks the schedule for several sizes. `shapes` gives the shapes of the inputs for the numbers n, m, k, p, q, r.
+  local function agree(s, out, shapes, dtype)
+    for _, v in ipairs {{1, 1, 1, 1, 1, 1}, {7, 5, 3, 2, 3, 2}, {8, 6, 2, 4, 2, 4}, {5, 9, 2, 11, 4, 3}} do
+      local arguments = {}
+      for i, shape in ipairs(shapes(table.unpack(v))) do arguments[i] = filled(dtype or "i32", shape) end
+      t.agree(s, out, arguments)
+    end
+  end
+
+  local function row()
+    local A = nw.placeholder({n}, "i32", "A")
+    local F = nw.placeholder({p, q, r}, "i32", "F")
+    local C = nw.compute({n}, function(i) return A(i) * 3 + F(0, 0, 0) end, "C")
+    return nw.schedule(C), {C}, function(N, _, _, P, Q, R) return {{N}, {P, Q, R}} end
+  end
+
+  local function matrix()
+    local A = nw.placeholder({n, m}, "i32", "A")
+    local F = nw.placeholder({p, q, r}, "i32", "F")
+    local C = nw.compute({n, m}, function(i, j) return A(i, j) * 3 + F(0, 0, 0) end, "C")
+    return nw.schedule(C), {C}, function(N, M, _, P, Q, R) return {{N, M}, {P, Q, R}} end
+  end
+
+  local function product()
+    local A = nw.placeholder({n, k}, "i32", "A")
+    local B = nw.placeholder({k, m}, "i32", "B")
+    local F = nw.placeholder({p, q, r}, "i32", "F")
+    local l = nw.reduce_axis({0, k}, "l")
+    local C = nw.compute({n, m}, function(i, j) return nw.sum(A(i, l) * B(l, j) + F(0, 0, 0), l) end, "C")
+    return nw.schedule(C), {C}, function(N, M, K, P, Q, R) return {{N, K}, {K, M}, {P, Q, R}} end
+  end
+
+  local function window(places)
+    local A = nw.placeholder({n}, "i32", "A")
+    local F = nw.placeholder({p, q, r}, "i32", "F")
+    local B = nw.compute({n + 2}, function(i) return A(nw.max(0, nw.min(i - 1, n - 1))) * 2 + F(0, 0, 0) end, "B")
+    local C = nw.compute({n}, function(i) return B(i) + B(i + 1) * 3 + B(i + 2) end, "C")
+    local s = nw.schedule(C)
+    places(s, s["C"]:loops()[1], s["B"]:loops()[1])
+    return s, {C}, function(N, _, _, P, Q, R) return {{N}, {P, Q, R}} end
+  end
+
+  -- Each row: a name, the computation, and steps.
+  local SPLITS = {
+    {"by a size", row, function(s) s:split("i", p) end},
+    {"by an expression of its extent", row, function(s) s:split("i", "n // 4 + 1") end},
+    {"by its extent", row, function(s) s:split("i", n) end},
+    {"into a size of parts", row, function(s) s:split("i", {parts = p}) end},
+    {"into as many parts as iterations", row, function(s) s:split("i", {parts = n}) end},
+    {"by a size and by 4", row, function(s) s:split("i", {factors = {p, 4}}) end},
+    {"by 4 and by a size", row, function(s) s:split("i", {factors = {4, p}}) end},
+    {"by three sizes", row, function(s) s:split("i", {factors = {p, q, r}}) end},
+    {"with the tail cut off", row, function(s) s:split("i", p, {tail = "cut"}) end},
+    {"and the outer part by 4", row, function(s) s:split((s:split("i", p)), 4) end},
+    {"and the outer part by the size again", row, function(s) s:split((s:split("i", p)), p) end},
+    {"and the inner part by 4", row, function(s) s:split(select(2, s:split("i", p)), 4) end},
+    {"and the inner part by another size", row, function(s) s:split(select(2, s:split("i", p)), q) end},
+    {"and both parts by 4", row, function(s) local o, i = s:split("i", p) s:split(o, 4) s:split(i, 4) end},
+    {"and the parts exchanged", row, function(s) local o, i = s:split("i", p) s:reorder(i, o) end},
+    {"and the outer part in parallel", row, function(s) s:parallel((s:split("i", p))) end},
+    {"and the inner part in vectors", row, function(s)
+      s:vectorize(select(2, s:split(select(2, s:split("i", p)), 8)))
+    end},
+    {"a tile of sizes", matrix, function(s) s:tile("i", "j", p, q) end},
+    {"a tile with another order of tiles", matrix, function(s) s:tile("i", "j", p, q) s:reorder("j_o", "i_o") end},
+    {"a tile with another order inside", matrix, function(s) s:tile("i", "j", p, q) s:reorder("j_i", "i_i") end},
+    {"a tile of sizes, of tiles of 2 x 4", matrix, function(s) s:tile("i", "j", p, q) s:tile("i_i", "j_i", 2, 4) end},
+    {"a size of parts in both directions", matrix, function(s)
+      s:split("i", {parts = p})
+      s:split("j", {parts = q})
+      s:reorder("i_o", "j_o", "i_i", "j_i")
+    end},
+    {"a tile with the tails cut off", matrix, function(s) s:tile("i", "j", p, q, {tail = "cut"}) end},
+    {"a product in tiles of sizes", product, function(s) s:tile("i", "j", p, q) end},
+    {"a product in tiles of three sizes", product, function(s) s:tile("i", "j", "l", p, q, r) end},
+    {"a product, its sum split by a size and moved out", product, function(s)
+      s:split("l", r)
+      s:reorder("l_o", "i", "j", "l_i")
+    end},
+    {"a product with a separate init", product, function(s)
+      s:decompose_reduction("C", "i")
+      s:tile("i", "j", "l", p, q, r)
+    end},
+    {"a fused loop by a size", matrix, function(s) s:split(s:fuse("i", "j"), p) end},
+  }
+  for _, split in ipairs(SPLITS) do
+    case("split " .. split[1], function()
+      local s, out, shapes = split[2]()
+      t.accepted(split[3], s)
+      agree(s, out, shapes)
+    end)
+  end
+  case("split a loop and its producer's by different sizes", function()
+    agree(window(function(s, c, b) s:split(c, p) s:split(b, q) end))
+  end)
+  case("split by a size, with the producer at the inner part", function()
+    agree(window(function(s, c) s:compute_at("B", select(2, s:split(c, p))) end))
+  end)
+  case("split by a size, with the producer inlined", function()
+    agree(window(function(s, c) s:split(c, p) s:compute_inline "B" end))
+  end)
+  -- Each row: a name, the stages, and the shapes of the inputs. C is the last stage, B the one before.
+  local function stages(...)
+    local s = nw.schedule((select(select("#", ...), ...)))
+    return s, {(select(select("#", ...), ...))}
+  end
+  -- Makes an input whose shape gives all sizes, and returns an element of it.
+  local function all_sizes() return nw.placeholder({p, q, r, n, m, k}, "i32", "F")(0, 0, 0, 0, 0, 0) end
+  local RESHAPES = {
+    {"rows become one row", function()
+      local A = nw.placeholder({n, m}, "i32", "A")
+      return stages(nw.compute({n * m}, function(x) return A(x // m, x % m) * 3 + all_sizes() end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N, M}, {P, Q, R, N, M, K}} end},
+    {"one row becomes rows", function()
+      local A = nw.placeholder({n * m}, "i32", "A")
+      return stages(nw.compute({n, m}, function(i, j) return A(i * m + j) * 3 + all_sizes() end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N * M}, {P, Q, R, N, M, K}} end},
+    {"three dimensions become one", function()
+      local A = nw.placeholder({n, m, k}, "i32", "A")
+      return stages(nw.compute({n * m * k}, function(x) return A(x // (m * k), x // k % m, x % k) * 3 + all_sizes() end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N, M, K}, {P, Q, R, N, M, K}} end},
+    {"the outer two of three dimensions become one", function()
+      local A = nw.placeholder({n, m, k}, "i32", "A")
+      return stages(nw.compute({n * m, k}, function(x, l) return A(x // m, x % m, l) * 3 + all_sizes() end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N, M, K}, {P, Q, R, N, M, K}} end},
+    {"rows become one row and rows again", function()
+      local A = nw.placeholder({n, m}, "i32", "A")
+      local B = nw.compute({n * m}, function(x) return A(x // m, x % m) * 3 + all_sizes() end, "B")
+      return stages(B, nw.compute({n, m}, function(i, j) return B(i * m + j) + 1 end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N, M}, {P, Q, R, N, M, K}} end},
+    {"a row is computed, then read as rows", function()
+      local A = nw.placeholder({n * m}, "i32", "A")
+      local B = nw.compute({n * m}, function(x) return A(x) * 3 + all_sizes() end, "B")
+      return stages(B, nw.compute({n, m}, function(i, j) return B(i * m + j) + 1 end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N * M}, {P, Q, R, N, M, K}} end},
+    {"rows are computed, then read as a row", function()
+      local A = nw.placeholder({n, m}, "i32", "A")
+      local B = nw.compute({n, m}, function(i, j) return A(i, j) * 3 + all_sizes() end, "B")
+      return stages(B, nw.compute({n * m}, function(x) return B(x // m, x % m) + 1 end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N, M}, {P, Q, R, N, M, K}} end},
+    {"rows of 8 become one row of a size", function()
+      local A = nw.placeholder({8, m}, "i32", "A")
+      local B = nw.compute({8, m}, function(i, j) return A(i, j) * 3 + all_sizes() end, "B")
+      return stages(B, nw.compute({8 * m}, function(x) return B(x // m, x % m) + 1 end, "C"))
+    end, function(N, M, K, P, Q, R) return {{8, M}, {P, Q, R, N, M, K}} end},
+  }
+  local function loops(s, stage) return s[stage]:loops() end
+  local STEPS = {
+    {"split by 8", function(s) s:split(loops(s, "C")[1], 8) end},
+    {"split by a size of its rows", function(s) s:split(loops(s, "C")[1], m) end},
+    {"split by another size", function(s) s:split(loops(s, "C")[1], p) end},
+    {"in parallel", function(s) s:parallel(loops(s, "C")[1]) end},
+    {"in vectors", function(s)
+      local of = loops(s, "C")
+      s:vectorize((select(2, s:split(of[#of], 8))))
+    end},
+    {"fused and split", function(s)
+      local of = loops(s, "C")
+      s:split((select(2, s:split(#of > 1 and s:fuse(of[1], of[2]) or of[1], 16))), 4)
+    end},
+    {"with a copy of the result", function(s) s:cache_write("C", "global") end},
+    {"with a copy of each element", function(s) s:cache_write("C", "local", {at = loops(s, "C")[#loops(s, "C")]}) end},
+  }
+  local PLACES = {
+    {"inlined", function(s) s:compute_inline "B" end},
+    {"computed at the outer loop", function(s) s:compute_at("B", loops(s, "C")[1]) end},
+    {"computed at the inner loop", function(s) s:compute_at("B", loops(s, "C")[#loops(s, "C")]) end},
+    {"merged into its producer", function(s) s:reverse_compute_inline "C" end},
+    {"computed at the loop of its producer", function(s) s:reverse_compute_at("C", loops(s, "B")[1]) end},
+    {"with a split producer", function(s) s:split(loops(s, "B")[1], 4) end},
+  }
+  for _, reshape in ipairs(RESHAPES) do
+    local two = pcall(function() return reshape[2]()["B"]:loops() end)
+    for _, steps in ipairs {STEPS, two and PLACES or {}} do
+      for _, step in ipairs(steps) do
+        case(reshape[1] .. ", " .. step[1], function()
+          local s, out = reshape[2]()
+          t.accepted(step[2], s)
+          agree(s, out, reshape[3])
+        end)
+      end
+    end
+  end
+  case("split by a size in a trace that is replayed", function()
+    local s, out, shapes = matrix()
+    s:tile("i", "j", p, q)
+    local again = matrix()
+    t.same(s:trace(), (function() load("local s = ... " .. s:trace())(again) return again:trace() end)())
+    agree(s, out, shapes)
+  end)
+end

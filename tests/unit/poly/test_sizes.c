@@ -1,0 +1,140 @@
+// Loops that were split by sizes (poly/whole/weights.c).
+#include "judging.h"
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+#define ROW "program r\nsize N >= 1\nsize T >= 1\nsize U >= 1\ninput A: f32[N]\ninput F: f32[T, U]\noutput B: f32[N]\n"
+#define ADD "      B[i] = A[i] + 1.0\n"
+#define ROUNDS "(N + T - 1) // T"
+
+static const char naive[] = ROW "for i in 0..N:\n    block B of B (i = i in 0..N):\n" ADD;
+
+static void split_by_a_size(void **state) {
+  accepts(*state, naive,
+          ROW "for o in 0.." ROUNDS ":\n  for p in 0..T:\n"
+              "    block B of B (i = o*T + p in 0..N) where o*T + p < N:\n" ADD,
+          'o');
+  accepts(*state, naive,
+          ROW "for o in 0.." ROUNDS ":\n  for p in 0..(T + U - 1) // U:\n    for q in 0..U:\n"
+              "      block B of B (i = o*T + p*U + q in 0..N) where o*T + p*U + q < N and p*U + q < T:\n  " ADD,
+          'o');
+}
+
+static void without_its_guard(void **state) {
+  refuses(*state, naive, ROW "for o in 0.." ROUNDS ":\n  for p in 0..T:\n    block B of B (i = o*T + p in 0..N):\n" ADD,
+          NW_REFUSE_UNDECIDED, "products of sizes");
+}
+
+static void with_too_few_rounds(void **state) {
+  refuses(*state, naive,
+          ROW "for o in 0..N // T:\n  for p in 0..T:\n"
+              "    block B of B (i = o*T + p in 0..N) where o*T + p < N:\n" ADD,
+          NW_REFUSE_UNDECIDED, "not affine");
+}
+
+// A condition on the inner pieces leaves out iterations, because it is lower than the weight of the outer loop.
+static void with_too_low_a_guard(void **state) {
+  refuses(*state, naive,
+          ROW "for o in 0.." ROUNDS ":\n  for p in 0..(T + U - 1) // U:\n    for q in 0..U:\n"
+              "      block B of B (i = o*T + p*U + q in 0..N) where o*T + p*U + q < N and p*U + q < T - 1:\n  " ADD,
+          NW_REFUSE_UNDECIDED, "not affine");
+}
+
+static void with_overlapping_pieces(void **state) {
+  refuses(*state, naive,
+          ROW "for o in 0.." ROUNDS ":\n  for p in 0..T + 1:\n"
+              "    block B of B (i = o*T + p in 0..N) where o*T + p < N:\n" ADD,
+          NW_REFUSE_UNDECIDED, "not affine");
+}
+
+static void pieces_in_another_order(void **state) {
+#define NEXT "      B[i] = select(0 < i, B[max(i - 1, 0)], A[i])\n"
+#define PIECES(x, y) ROW x y "    block B of B (ordered i = o*T + p in 0..N) where o*T + p < N:\n" NEXT
+  static const char steps[] = ROW "for i in 0..N:\n    block B of B (ordered i = i in 0..N):\n" NEXT;
+  accepts(*state, steps, PIECES("for o in 0.." ROUNDS ":\n", "  for p in 0..T:\n"), 'o');
+  refuses(*state, steps, PIECES("for p in 0..T:\n", "  for o in 0.." ROUNDS ":\n"), NW_REFUSE_UNDECIDED,
+          "run in another order");
+}
+
+// The product of two negative extents is positive.
+static void with_negative_extents(void **state) {
+  refuses(*state,
+          "program r\nsize N >= 1\nsize T >= 1\ninput A: f32[N]\noutput B: f32[(N - 5)*(N - 5)]\n"
+          "for i in 0..(N - 5)*(N - 5):\n  block B of B (i = i in 0..(N - 5)*(N - 5)):\n    B[i] = 1.0\n",
+          "program r\nsize N >= 1\nsize T >= 1\ninput A: f32[N]\noutput B: f32[(N - 5)*(N - 5)]\n"
+          "for o in 0..N - 5:\n  for p in 0..N - 5:\n    block B of B (i = o*(N - 5) + p in 0..(N - 5)*(N - 5)):\n"
+          "      B[i] = 1.0\n",
+          NW_REFUSE_UNDECIDED, "not affine");
+}
+
+// The sum begins before all its pieces, and its updates may run in any order.
+static void a_sum_in_pieces(void **state) {
+#define SUM "program s\nsize N >= 1\nsize K >= 1\nsize T >= 1\ninput A: f32[N, K]\ninput F: f32[T]\noutput B: f32[N]\n"
+#define UPDATE "        init B[i] = 0.0\n        B[i] += A[i, k]\n"
+  accepts(*state,
+          SUM "for i in 0..N:\n  for k in 0..K:\n    block B of B (i = i in 0..N, reduce k = k in 0..K):\n" UPDATE,
+          SUM "for o in 0..(K + T - 1) // T:\n  for i in 0..N:\n    for p in 0..T:\n"
+              "      block B of B (i = i in 0..N, reduce k = o*T + p in 0..K) where o*T + p < K:\n" UPDATE,
+          'o');
+}
+
+// ---- indices that are numbers with digits
+
+#define DIGITS                                                                                                         \
+  "program d\nsize N >= 1\nsize M >= 1\ninput A: f32[N*M]\noutput B: f32[N, M]\n"                                      \
+  "for i in 0..N:\n  for j in 0..M:\n    block B of B (i = i in 0..N, j = j in 0..M):\n      B[i, j] = "
+
+static void rows_of_one_row(void **state) {
+  accepts(
+      *state, DIGITS "A[i*M + j]\n",
+      "program d\nsize N >= 1\nsize M >= 1\ninput A: f32[N*M]\noutput B: f32[N, M]\n"
+      "for f in 0..fuse(N, M):\n  block B of B (i = f // M in 0..N, j = f % M in 0..M):\n    B[i, j] = A[i*M + j]\n",
+      'o');
+}
+
+static void an_index_beyond_the_end(void **state) {
+  refuses(*state, DIGITS "A[i*M + j]\n", DIGITS "A[(i + 1)*M + j]\n", NW_REFUSE_BOUNDS,
+          "B reads A[1] at (i=0, j=0), outside the allocated part of A when N = 1, M = 1");
+}
+
+// The index is inside the buffer except for the last element, but this does not follow from its digits.
+static void digits_beyond_their_ranges(void **state) {
+  refuses(*state, DIGITS "A[i*M + j]\n", DIGITS "A[i*M + j + 1]\n", NW_REFUSE_UNDECIDED, "digits");
+}
+
+static void an_index_without_digits(void **state) {
+  refuses(*state, DIGITS "A[i*M + j]\n", DIGITS "A[i*N + j]\n", NW_REFUSE_UNDECIDED, "contains a product of sizes");
+}
+
+static void another_element(void **state) {
+  refuses(*state, DIGITS "A[i*M + j]\n", DIGITS "A[i*M]\n", NW_REFUSE_VALUE, "");
+}
+
+// Different digits are different numbers, so rows of M and rows of N are not compared element by element.
+static void other_digits(void **state) {
+#define ROW_OF                                                                                                         \
+  "program d\nsize N >= 1\nsize M >= 1\ninput A: f32[N, M]\noutput B: f32[N*M]\nfor p in 0..N*M:\n"                    \
+  "  block B of B (p = p in 0..N*M):\n    B[p] = A["
+  refuses(*state, ROW_OF "p // M, p % M]\n", ROW_OF "p % N, p // N]\n", NW_REFUSE_UNDECIDED,
+          "contains a product of sizes");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      T(split_by_a_size),
+      T(without_its_guard),
+      T(with_too_few_rounds),
+      T(with_too_low_a_guard),
+      T(with_overlapping_pieces),
+      T(pieces_in_another_order),
+      T(with_negative_extents),
+      T(a_sum_in_pieces),
+      T(rows_of_one_row),
+      T(an_index_beyond_the_end),
+      T(digits_beyond_their_ranges),
+      T(an_index_without_digits),
+      T(another_element),
+      T(other_digits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
