@@ -113,12 +113,14 @@ typedef struct nw_launch_limit { // limits of the launch of a grid on a GPU
   int64_t threads; // per block
   int64_t extent[6]; // number of blocks in x, y and z, then number of threads in x, y and z
   int64_t shared_bytes; // per block
+  int64_t warp; // number of threads of a warp
+  int64_t registers; // of 32 bits, per thread
 } nw_launch_limit;
 
 typedef struct nw_machine_gpu {
   nw_launch_limit limit;
-  int64_t sms, lanes, lanes64, warp, warps, blocks, schedulers;
-  int64_t registers, registers_thread, register_unit;
+  int64_t sms, lanes, lanes64, warps, blocks, schedulers;
+  int64_t registers, register_unit;
   int64_t shared, shared_reserved, shared_unit, banks;
   int64_t sector, line, l1_bytes, l2_bytes;
   double l1_per_cycle, shared_per_cycle, l2_bandwidth, special_per_cycle;

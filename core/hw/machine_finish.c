@@ -207,16 +207,16 @@ static bool no_more(nw_ctx *c, const char *field, int64_t v, const char *limit, 
 
 static bool check_gpu(nw_ctx *c, const nw_machine *m) {
   const nw_machine_gpu *g = &m->gpu;
-  if (!is_power_of_two(g->warp))
-    return nw_fail(c, NW_EINVAL, NULL, "gpu.warp: %d is not a power of two", (int)g->warp), false;
+  if (!is_power_of_two(g->limit.warp))
+    return nw_fail(c, NW_EINVAL, NULL, "gpu.warp: %d is not a power of two", (int)g->limit.warp), false;
   if (g->line % g->sector)
     return nw_fail(c, NW_EINVAL, NULL, "gpu.sector: a line of %d bytes is not a whole number of sectors of %d",
                    (int)g->line, (int)g->sector),
            false;
   return no_more(c, "shared_block", g->limit.shared_bytes, "shared", g->shared) &&
          no_more(c, "shared", g->shared, "l1_bytes", g->l1_bytes) &&
-         no_more(c, "threads", g->limit.threads, "warps", g->warps * g->warp) &&
-         no_more(c, "registers_thread", g->registers_thread, "registers", g->registers);
+         no_more(c, "threads", g->limit.threads, "warps", g->warps * g->limit.warp) &&
+         no_more(c, "registers_thread", g->limit.registers, "registers", g->registers);
 }
 
 static bool check_accelerator(nw_ctx *c, const nw_machine *m) {

@@ -22,6 +22,7 @@ typedef struct nwi_buffer {
   struct nwi_shadow *shadow; // the last accesses to each element (race.c); NULL before the first access in a launch
   struct nwi_owner owner; // for a buffer that is allocated in a launch: the thread that entered the allocation last
   bool local; // true if each thread of a GPU block has its own copy
+  bool warp; // true if each warp of a GPU block has its own copy
   int64_t *home; // location of each element, if the buffer has a layout; otherwise NULL
 } nwi_buffer;
 

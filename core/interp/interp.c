@@ -74,7 +74,8 @@ static bool prepare(nwi_program *x, const int64_t *sizes, const nw_view *params)
   x->buffer = NW_NEW_N(x->arena, nwi_buffer, p->nbuffers + 1);
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_buffer *b = p->buffer[i];
-    x->buffer[i] = (nwi_buffer){.name = b->name, .dtype = b->dtype, .n = b->ndim, .local = b->scope == NW_LOCAL};
+    x->buffer[i] = (nwi_buffer){
+        .name = b->name, .dtype = b->dtype, .n = b->ndim, .local = b->scope == NW_LOCAL, .warp = b->scope == NW_WARP};
   }
   if (!nwi_compile(x)) return false;
   x->run.slot = NW_NEW_N(x->arena, int64_t, x->nslots + 1);

@@ -127,11 +127,21 @@ static bool waited(const nwi_grid *g, int64_t since) {
 
 // ---- accesses
 
+static bool same_warp(const nwi_program *x, nwi_owner a, nwi_owner b) {
+  uint64_t warp = (uint64_t)x->p->target->limit.launch.warp, low = 0xfffff;
+  return a.thread >> 20 == b.thread >> 20 && (a.thread & low) / warp == (b.thread & low) / warp;
+}
+
+// True if the buffer is not the same memory for the two threads of one block.
+static bool apart(const nwi_program *x, const nwi_buffer *b, nwi_owner s, nwi_owner t) {
+  return b->local || (b->warp && !same_warp(x, s, t));
+}
+
 static bool races(const nwi_program *x, const nwi_buffer *b, const touch *t, const touch *n) {
   nwi_owner now = n->by;
   if (t->by.launch != now.launch || (t->atomic && n->atomic)) return false;
   if (t->by.block != now.block) return true;
-  return t->by.thread != now.thread && (b->local || !waited(&x->grid, t->tick));
+  return t->by.thread != now.thread && (apart(x, b, t->by, now) || !waited(&x->grid, t->tick));
 }
 
 static void report(nwi_program *x, const nwi_buffer *b, int64_t at, const touch *t, bool wrote, bool writes) {
@@ -145,6 +155,7 @@ static void report(nwi_program *x, const nwi_buffer *b, int64_t at, const touch 
   nw_str_add(&s, x->grid.loop               ? "; the order of iterations is undefined"
                  : t->by.block != now.block ? "; the order of blocks is undefined"
                  : b->local                 ? "; but each thread has its own local storage"
+                 : apart(x, b, t->by, now)  ? "; but each warp has its own storage"
                                             : ", with no barrier in between");
   nwi_fail(&x->run, NW_ERACE, "%s", s.s);
   nw_str_free(&s);

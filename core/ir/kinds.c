@@ -41,7 +41,8 @@ static const char *const marks[] = {
     [NW_THREAD_Z] = "threadIdx.z",
     [NW_VTHREAD] = "vthread",
 };
-static const char *const scopes[] = {[NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared"};
+static const char *const scopes[] = {
+    [NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared", [NW_WARP] = "warp"};
 static const char *const roles[] = {[NW_TEMP] = "temp", [NW_INPUT] = "input", [NW_OUTPUT] = "output"};
 static const char *const var_kinds[] = {[NW_SPATIAL] = "", [NW_REDUCE] = "reduce", [NW_ORDERED] = "ordered"};
 

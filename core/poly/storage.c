@@ -142,7 +142,10 @@ static nw_answer check_capacity(const nw_model *m) {
   if (NW_RULE(m->p->ctx, capacity_stack)) nw_walk(m->seen, check_alloc, &stack);
   if (stack.answer != NW_HOLDS) return stack.answer;
   if (NW_RULE(m->p->ctx, capacity_shared)) nw_walk(m->seen, check_alloc, &shared);
-  return shared.answer;
+  if (shared.answer != NW_HOLDS) return shared.answer;
+  load warp = {m, NW_WARP, room(m, "warp"), "in the registers of a warp", "warp", NW_HOLDS};
+  if (NW_RULE(m->p->ctx, capacity_warp)) nw_walk(m->seen, check_alloc, &warp);
+  return warp.answer;
 }
 
 // ---- layouts

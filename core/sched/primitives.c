@@ -12,7 +12,7 @@
 #define NUMBER(n, d)                                                                                                   \
   { .name = n, .kind = NW_ARG_INT, .doc = d }
 #define SCOPE(d)                                                                                                       \
-  { .name = "scope", .kind = NW_ARG_STR, .choices = "global|local|shared", .doc = d }
+  { .name = "scope", .kind = NW_ARG_STR, .choices = "global|local|shared|warp", .doc = d }
 #define TAIL                                                                                                           \
   {                                                                                                                    \
     .name = "tail", .kind = NW_ARG_STR, .optional = true, .option = true, .choices = "guard|cut|shift|pad|predicate",  \

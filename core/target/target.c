@@ -37,7 +37,8 @@ static void add_scopes(nw_limits *l, const nw_machine *m) {
   if (m->kind == NW_MACHINE_ACCELERATOR) return;
   add_scope(l, "local", "a thread", m->stack_bytes);
   add_scope(l, "shared", "a block", l->launch.shared_bytes);
-  if (m->kind == NW_MACHINE_GPU) add_scope(l, "register", "a thread", 4 * m->gpu.registers_thread);
+  add_scope(l, "warp", "a warp", 4 * l->launch.warp * l->launch.registers); // in the registers of its threads
+  if (m->kind == NW_MACHINE_GPU) add_scope(l, "register", "a thread", 4 * m->gpu.limit.registers);
 }
 
 nw_target *nw_target_new(nw_ctx *c, const nw_machine *m) {
@@ -49,7 +50,7 @@ nw_target *nw_target_new(nw_ctx *c, const nw_machine *m) {
                    .backend = k->backend[m->kind],
                    .model = k->model[m->kind]};
   t->limit.lanes = m->loop_lanes;
-  t->limit.registers = m->kind == NW_MACHINE_GPU ? m->gpu.registers_thread : m->vector_registers;
+  t->limit.registers = m->kind == NW_MACHINE_GPU ? m->gpu.limit.registers : m->vector_registers;
   t->limit.launch = nw_machine_launch_limit(m);
   add_scopes(&t->limit, m);
   return t;

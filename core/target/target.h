@@ -6,12 +6,12 @@
 #include "hw/machine.h"
 
 typedef struct nw_scope_limit {
-  char name[24]; // global, local, shared, register, or a buffer of an accelerator
-  const char *owner; // the owner of the memory: "the machine", "a thread" or "a block"
+  char name[24]; // global, local, shared, warp, register, or a buffer of an accelerator
+  const char *owner; // the owner of the memory: "the machine", "a thread", "a warp" or "a block"
   int64_t bytes;
 } nw_scope_limit;
 
-#define NW_TARGET_SCOPES (NW_MACHINE_BUFFERS + 4)
+#define NW_TARGET_SCOPES (NW_MACHINE_BUFFERS + 5)
 
 typedef struct nw_limits {
   int64_t lanes; // maximal number of lanes of a vectorized loop

@@ -47,7 +47,7 @@ function schedule:build(options) end
 
 ---Reads a tensor through a copy, which can have another layout. tensor: the tensor to copy. scope: memory of the copy. readers: the stages that read the copy; all by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at. accesses: the reads in each reader that use the copy, counted from 1 from left to right as s:show() prints them; equal reads count once, and a read in an index comes before the read that it indexes: {1} is A[i] in A[i] + A[i + 1]; all by default. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
 ---@param tensor nw.stage|nw.tensor|string
----@param scope "global"|"local"|"shared"
+---@param scope "global"|"local"|"shared"|"warp"
 ---@param readers? (nw.stage|nw.tensor|string)[]
 ---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string, accesses?: (integer)[]}
 ---@return nw.stage
@@ -55,7 +55,7 @@ function schedule:cache_read(tensor, scope, readers, options) end
 
 ---Computes a stage in a temporary buffer and then copies the result out. stage: the stage; the copy keeps its loops, the computation gets new ones. scope: memory of the buffer. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the buffer. at: also moves the computation into this loop, like compute_at. Example: s:cache_write(C, "local", {at = "j_o"})
 ---@param stage nw.stage|nw.tensor|string
----@param scope "global"|"local"|"shared"
+---@param scope "global"|"local"|"shared"|"warp"
 ---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
 ---@return nw.stage
 function schedule:cache_write(stage, scope, options) end
@@ -322,7 +322,7 @@ function schedule:set_dtype(tensor, dtype) end
 
 ---Moves a temporary to another kind of memory. tensor: a temporary. scope: the new memory. Example: s:set_scope(P, "local")
 ---@param tensor nw.stage|nw.tensor|string
----@param scope "global"|"local"|"shared"
+---@param scope "global"|"local"|"shared"|"warp"
 function schedule:set_scope(tensor, scope) end
 
 ---Changes the first value of a loop's variable; the iterations stay the same. loop: the loop. begin: the new first value: a number, or an expression of sizes and enclosing loops. Example: s:shift("i", 1)

@@ -148,4 +148,35 @@ return function(case, t)
       holds(s, {Z})
     end)
   end
+
+  -- ---- storage of scope warp
+
+  local EXCHANGES = {
+    {"with the next thread", function(x, n) return x // n * n + (x + 1) % n end},
+    {"in pairs", function(x) return x // 2 * 2 + (x + 1) % 2 end},
+    {"of the first thread", function(x, n) return x // n * n end},
+    {"in reverse", function(x, n) return x // n * n + n - 1 - x % n end},
+  }
+  for _, exchange in ipairs(EXCHANGES) do
+    for _, shape in ipairs {{1, 32}, {3, 64}, {2, 16}, {4, 8}} do
+      for _, inside in ipairs {false, true} do
+        case(("an exchange in a warp %s, %dx%d, %s"):format(exchange[1], shape[1], shape[2],
+          inside and "a buffer for each row" or "one buffer"), function()
+          local n = math.min(shape[2], 32)
+          local A = nw.placeholder(shape, "i32", "A")
+          local X = nw.compute(shape, function(y, x) return A(y, x) * 2 end, "X")
+          local Y = nw.compute(shape, function(y, x) return X(y, exchange[2](x, n)) + A(y, x) end, "Y")
+          local s = nw.schedule(Y)
+          local y, x = table.unpack(s:loops(Y))
+          if inside then s:compute_at(X, y) else bind(s, s:loops(X)[1], "threadIdx.y") end
+          bind(s, y, "threadIdx.y")
+          local loops = s:loops(X)
+          bind(s, loops[#loops], "threadIdx.x")
+          bind(s, x, "threadIdx.x")
+          t.accepted(s.set_scope, s, X, "warp")
+          holds(s, {Y})
+        end)
+      end
+    end
+  end
 end

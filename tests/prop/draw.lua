@@ -300,7 +300,7 @@ local function storage(r, known, rank, loops)
   return next(options) and options or nil
 end
 
-local SCOPES = {"global", "local", "shared"}
+local SCOPES = {"global", "local", "shared", "warp"}
 
 function draw.cache_read(r, loops, _, stages, tensors, known)
   local tensor = r:pick(tensors)

@@ -51,7 +51,10 @@ bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
 // True if e uses a loop along which the block reduces.
 bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *block, const nw_expr *e);
 
-typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
+// names: global local shared warp. On a GPU's grid, each thread has a copy of a local buffer, each block has a copy of a
+// shared buffer, and each warp has a copy of a warp buffer. A warp is a group of as many threads as the target says, with
+// the same indices along y and z and consecutive indices along x.
+typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_WARP, NW_SCOPE_COUNT } nw_scope;
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 
 // A requirement on the stride of a physical dimension, in elements: stride % factor == offset. The stride is the

@@ -164,23 +164,60 @@ static bool block_below(const nw_stmt *s) {
   return any;
 }
 
+static const char *const owners[NW_SCOPE_COUNT] = {[NW_LOCAL] = "local: each thread has its own",
+                                                   [NW_SHARED] = "shared: each block has its own",
+                                                   [NW_WARP] = "warp: each warp has its own"};
+
 static bool lives_right(grid *g, const nw_path *path) {
   const nw_stmt *s = path->at[path->n - 1];
   if (s->kind != NW_ALLOC) return true;
   nw_scope scope = nw_find_buffer(g->m->p, s->alloc.buffer)->scope;
-  const char *owner = scope == NW_SHARED ? "shared: each block has its own" : "local: each thread has its own";
   if (scope != NW_GLOBAL && block_below(s))
     return refuse(g, NULL,
                   nw_arena_printf(g->m->arena, "%s is allocated outside the blocks that use it", s->alloc.buffer),
-                  "its scope is %s", owner);
-  for (int i = 0; i < path->n - 1 && scope == NW_SHARED; i++)
-    if (nw_is_thread_loop(path->at[i]))
+                  "its scope is %s", owners[scope]);
+  for (int i = 0; i < path->n - 1; i++) {
+    bool apart = scope == NW_SHARED ? nw_is_thread_loop(path->at[i])
+                                    : scope == NW_WARP && nw_grid_dim(path->at[i]) == 3; // threadIdx.x
+    if (apart)
       return refuse(
           g, path->at[i],
           nw_arena_printf(g->m->arena, "%s is allocated inside %s", s->alloc.buffer, path->at[i]->loop.var->name),
-          "a buffer of scope shared belongs to a whole block, but each value of %s would have its own buffer",
-          tag_of(path->at[i]));
+          "a buffer of scope %s belongs to a whole %s, but each value of %s would have its own buffer",
+          scope == NW_SHARED ? "shared" : "warp", scope == NW_SHARED ? "block" : "warp", tag_of(path->at[i]));
+  }
   return true;
+}
+
+// True if the threads of the launch can be divided into groups of `warp` threads with consecutive indices along x, such
+// that a warp of the machine never has threads of two groups along the same part of x. The threads are numbered along x
+// first. If there are threads along y or z, a row along x must therefore fill whole warps, or divide a warp.
+static bool whole_warps(const nw_ranges *r, const nw_launch *l, int64_t warp) {
+  int64_t x = 1, lo, other;
+  bool row = true;
+  if (l->extent[3] && !(nw_const_upper(r, l->extent[3], &x) && nw_const_lower(r, l->extent[3], &lo) && lo == x))
+    return false;
+  for (int d = 4; d < NW_GRID_DIMS; d++)
+    row &= !l->extent[d] || (nw_const_upper(r, l->extent[d], &other) && other <= 1);
+  return row || x % warp == 0 || (x > 0 && warp % x == 0);
+}
+
+static bool warps_divide(grid *g, const nw_path *path) {
+  const nw_stmt *s = path->at[path->n - 1];
+  nw_launch l;
+  if (s->kind != NW_ALLOC || nw_find_buffer(g->m->p, s->alloc.buffer)->scope != NW_WARP) return true;
+  nw_path upto = *path;
+  int at = nw_launch_on(g->m->p, path);
+  if (at < 0) return true;
+  upto.n = at + 1;
+  if (!nw_launch_extents(g->m->p, &upto, &l)) return true; // launch_fits refuses it
+  nw_ranges r;
+  nw_ranges_of(&r, g->m->p, NULL);
+  bool whole = whole_warps(&r, &l, g->limit->warp);
+  nw_ranges_free(&r);
+  return whole || refuse(g, NULL, nw_arena_printf(g->m->arena, "%s has scope warp", s->alloc.buffer),
+                         "the threads along x must have a constant number that %lld divides or that divides %lld",
+                         (long long)g->limit->warp, (long long)g->limit->warp);
 }
 
 // ---- all checks
@@ -189,7 +226,8 @@ static bool check_stmt(void *env, const nw_path *path) {
   grid *g = env;
   nw_ctx *c = g->m->p->ctx;
   return (!NW_RULE(c, grid_nesting) || nests(g, path)) && (!NW_RULE(c, grid_bounds) || same_for_all(g, path)) &&
-         (!NW_RULE(c, grid_extent) || launch_fits(g, path)) && (!NW_RULE(c, grid_scope) || lives_right(g, path));
+         (!NW_RULE(c, grid_extent) || launch_fits(g, path)) && (!NW_RULE(c, grid_scope) || lives_right(g, path)) &&
+         (!NW_RULE(c, grid_warp) || warps_divide(g, path));
 }
 
 nw_answer nw_check_grid(const nw_model *m) {

@@ -169,7 +169,8 @@ static unsigned computed_dims(const duo *d) {
   unsigned along = 0;
   for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
     bool bound = bound_to(d->a->site, d->pa->host, dim) || bound_to(d->b->site, d->pa->host, dim);
-    if (bound && shared_loop(d, dim) < 0) along |= 1u << dim;
+    bool in_warps = dim == 3 && d->a->buffer->scope == NW_WARP; // the number of the warp follows from the index
+    if (bound && (shared_loop(d, dim) < 0 || in_warps)) along |= 1u << dim;
   }
   return along;
 }
@@ -179,7 +180,7 @@ static unsigned computed_dims(const duo *d) {
 static range index_range(const duo *d, int dim) {
   const nw_site *s = d->a->site, *t = d->b->site;
   int loop = shared_loop(d, dim), before = __builtin_popcount(d->along & ((1u << dim) - 1));
-  if (loop >= 0) return loop_range(d, loop);
+  if (loop >= 0 && !(d->along >> dim & 1)) return loop_range(d, loop);
   return (range){s->dim[s->nloops] + before, t->dim[t->nloops] + before, (int)(d->along >> dim & 1)};
 }
 
@@ -399,6 +400,54 @@ static nw_answer check_local(const duo *d) {
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }
 
+// ---- within a warp
+
+// Returns the pairs whose threads are in different warps (if `other` is true) or in the same warp. Consumes `pairs`.
+static isl_map *by_warp(const duo *d, isl_map *pairs, bool other) {
+  isl_map *apart = isl_map_empty(isl_map_get_space(pairs));
+  for (int dim = 4; dim < NW_GRID_DIMS; dim++) {
+    apart = isl_map_union_disjoint(apart, unlike(pairs, index_range(d, dim)));
+    pairs = equal(pairs, index_range(d, dim));
+  }
+  range x = index_range(d, 3);
+  if (x.n) {
+    int warp = (int)d->m->p->target->limit.launch.warp;
+    unsigned b = (unsigned)x.b + (unsigned)isl_map_dim(pairs, isl_dim_in);
+    isl_set *set = isl_map_wrap(pairs);
+    isl_local_space *local = isl_local_space_from_space(isl_set_get_space(set));
+    isl_aff *first = isl_aff_var_on_domain(isl_local_space_copy(local), isl_dim_set, (unsigned)x.a);
+    isl_aff *second = isl_aff_var_on_domain(local, isl_dim_set, b);
+    first = isl_aff_floor(isl_aff_scale_down_ui(first, (unsigned)warp));
+    second = isl_aff_floor(isl_aff_scale_down_ui(second, (unsigned)warp));
+    isl_set *same = isl_aff_eq_set(first, second);
+    apart = isl_map_union_disjoint(apart, isl_set_unwrap(isl_set_subtract(isl_set_copy(set), isl_set_copy(same))));
+    pairs = isl_set_unwrap(isl_set_intersect(set, same));
+  }
+  isl_map_free(other ? pairs : apart);
+  return other ? apart : pairs;
+}
+
+static isl_map *in_one_block(const duo *d, bool logical) {
+  isl_map *pairs = pairs_of(d, logical);
+  for (int dim = 0; dim < 3; dim++) pairs = equal(pairs, index_range(d, dim));
+  return pairs;
+}
+
+// Checks accesses to a buffer of scope warp. Each warp has its own copy of the buffer, so no barrier makes the elements
+// of another warp visible. Accesses of two threads of one warp need a barrier in between.
+static nw_answer check_warp(const duo *d) {
+  if (!d->c->syncs && NW_RULE(d->m->p->ctx, thread_warp)) {
+    isl_map *apart = by_warp(d, in_one_block(d, true), true);
+    isl_bool none = isl_map_is_empty(apart);
+    if (none == isl_bool_false)
+      return tell(d, apart, 3, NW_GRID_DIMS, NULL,
+                  "by a thread of another warp, but {n} has scope warp: each warp has its own");
+    isl_map_free(apart);
+    if (none < 0) return nw_proofs_lost(d->m->f->s);
+  }
+  return check_apart(d, threads_apart(d, by_warp(d, in_one_block(d, false), false)));
+}
+
 static nw_answer check_memory(const duo *d) {
   isl_map *pairs = pairs_of(d, false);
   nw_answer answer = check_blocks(d, &pairs);
@@ -452,8 +501,8 @@ static nw_answer check_duo(check *c, int i, int j, nw_use *a, nw_use *b) {
   if (d.stmts <= pa->launch) return NW_HOLDS; // the accesses are in different launches
   int fact = c->syncs ? 0 : fact_of(&d);
   if (fact && nw_fact_proved(c->m->f, fact)) return NW_HOLDS;
-  bool local = a->buffer->scope == NW_LOCAL;
-  nw_answer answer = local ? check_local(&d) : check_memory(&d);
+  nw_scope scope = a->buffer->scope;
+  nw_answer answer = scope == NW_LOCAL ? check_local(&d) : scope == NW_WARP ? check_warp(&d) : check_memory(&d);
   if (fact && answer == NW_HOLDS) nw_fact_prove(c->m->f, fact);
   return answer;
 }

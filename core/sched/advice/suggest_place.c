@@ -192,6 +192,7 @@ void nw_suggest_set_scope(void *step) {
   nw_step *st = step;
   const char *tensor = st->resolved[0].name;
   if (is_temp(st->before, buffer_of(st, tensor))) offer_places(st, tensor, nw_step_again(st));
+  if (nw_find_bound(st->before->root)) offer2(st, "set_scope", stage_arg(tensor), str_arg("shared"));
   offer2(st, "cache_read", stage_arg(tensor), st->resolved[1]);
   offer2(st, "cache_write", stage_arg(tensor), st->resolved[1]);
 }

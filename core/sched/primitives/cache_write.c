@@ -112,7 +112,7 @@ static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stag
 static bool make_caches(nw_step *st, const nw_stmt *b, nw_scope scope, nw_buffer **cache) {
   for (int i = 0; i < b->block.ntargets; i++) {
     const nw_buffer *of = nw_find_buffer(st->p, b->block.target[i].buffer);
-    const char *suffix = scope == NW_GLOBAL ? "global" : scope == NW_LOCAL ? "local" : "shared";
+    const char *suffix = nw_step_str(st, WRITE_SCOPE, "global");
     cache[i] = nw_new_cache(st, of, scope, WRITE_NAME, suffix);
     if (!cache[i] || !nw_set_layout(st, cache[i], &st->resolved[WRITE_LAYOUT])) return false;
   }

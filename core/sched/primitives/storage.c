@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static const char *const scopes[NW_SCOPE_COUNT] = {
-    [NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared"};
+    [NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared", [NW_WARP] = "warp"};
 
 bool nw_scope_of(nw_step *st, int param, nw_scope *out) {
   const char *name = nw_step_str(st, param, "global");

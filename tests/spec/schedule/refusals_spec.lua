@@ -97,6 +97,9 @@ local refusals = {
     's:bind("k_i", "threadIdx.x")'},
   {"bind_reduction_local", GEMM .. 's:cache_write(C, "local", {at = "i"})\ns:bind("i", "blockIdx.x")\n' ..
     's:bind("k", "threadIdx.x")\n', 's:bind("j", "threadIdx.x")'},
+  {"warp_in_threads", STAGES .. 's:compute_at(X, "i_1")\ns:bind("i_1", "threadIdx.x")\n', 's:set_scope(X, "warp")'},
+  {"warp_other", STAGES .. 's:bind(s:loops(X)[1], "threadIdx.x")\ns:bind(s:loops(Y)[1], "threadIdx.x")\n',
+    's:set_scope(X, "warp")'},
   {"bind_blocks_race", HEAT, 's:bind(s:loops(S)[1], "blockIdx.x")'},
   {"bind_threads_race", SWEEP, 's:bind(s:loops(S)[2], "threadIdx.x")'},
   {"bind_twice", GEMM .. 's:bind("i", "threadIdx.x")\n', 's:bind("i", "threadIdx.y")'},

@@ -24,6 +24,11 @@ static const char *const bases[] = {
     "      block X of X (i = 4*o + a in 0..12):\n        X[i] = A[i]*3\n"
     "    for p in 0..4:\n      block Y of Y (j = 4*o + p in 0..12):\n        Y[j] = X[j] + 1\n",
 
+    "program warps\ninput A: i32[80]\noutput Y: i32[80]\ntemp X: i32[80] warp\n"
+    "for o in 0..2:\n  alloc X[40*o..40*o + 41]:\n    for a in 0..41:\n"
+    "      block X of X (i = 40*o + a in 0..80) where 40*o + a < 80:\n        X[i] = A[i]*3\n"
+    "    for p in 0..40:\n      block Y of Y (j = 40*o + p in 0..80):\n        Y[j] = X[j] + X[min(j + 1, 79)]\n",
+
     "program stages\ninput A: i32[9]\noutput Y: i32[7]\ntemp X: i32[9]\ntemp P: i32[9]\n"
     "alloc X[0..9]:\n  alloc P[0..9]:\n    for i in 0..9:\n      block X of X (i = i in 0..9):\n        X[i] = A[i]*3\n"
     "    for p in 0..9:\n      block P of P (i = p in 0..9):\n        P[i] = X[i]\n"

@@ -59,12 +59,13 @@ static void limits_come_from_the_record(void **state) {
 
 static void a_gpu_has_its_own_limits(void **state) {
   nw_machine m = record(NW_MACHINE_GPU);
-  m.gpu.limit = (nw_launch_limit){.threads = 512, .extent = {1, 2, 3, 4, 5, 6}, .shared_bytes = 1000};
-  m.gpu.registers_thread = 128;
+  m.gpu.limit = (nw_launch_limit){
+      .threads = 512, .extent = {1, 2, 3, 4, 5, 6}, .shared_bytes = 1000, .warp = 16, .registers = 128};
   nw_target *t = made(*state, &m);
   assert_int_equal(t->limit.launch.threads, 512);
   assert_int_equal(nw_target_scope(t, "shared")->bytes, 1000);
   assert_int_equal(nw_target_scope(t, "register")->bytes, 512);
+  assert_int_equal(nw_target_scope(t, "warp")->bytes, 16 * 512);
   assert_int_equal(t->features, 0);
   nw_target_release(t);
 }
