@@ -358,6 +358,20 @@ static const nw_primitive rows[] = {
      nw_apply_store_at,
      nw_suggest_store_at,
      "cannot store $0 further out"},
+    {"hoist_storage",
+     "Moves the storage of a stage out of loops, without making it larger: their iterations use the same positions, "
+     "one "
+     "after the other. The stage is still computed in each iteration.",
+     "s:hoist_storage(P, \"i_o\")",
+     NULL,
+     {STAGE("stage", "a stage that compute_at has put into a loop"),
+      {.name = "loop",
+       .kind = NW_ARG_LOOP,
+       .optional = true,
+       .doc = "the enclosing loop that allocates the storage; by default it is outside of all loops"}},
+     nw_apply_hoist_storage,
+     nw_suggest_hoist_storage,
+     "cannot hoist the storage of $0"},
     {"reverse_compute_at",
      "Moves a stage into a loop of the stage that it reads: each iteration computes the elements whose inputs are "
      "complete.",

@@ -143,6 +143,11 @@ function schedule:fuse(outer, inner) end
 ---@return nw.report
 function schedule:history() end
 
+---Moves the storage of a stage out of loops, without making it larger: their iterations use the same positions, one after the other. The stage is still computed in each iteration. stage: a stage that compute_at has put into a loop. loop: the enclosing loop that allocates the storage; by default it is outside of all loops. Example: s:hoist_storage(P, "i_o")
+---@param stage nw.stage|nw.tensor|string
+---@param loop? nw.loop|string
+function schedule:hoist_storage(stage, loop) end
+
 ---The inputs of the computation: name, dtype and shape() of each.
 ---@return table[]
 function schedule:inputs() end

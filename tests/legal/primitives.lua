@@ -169,4 +169,39 @@ return function(case, t)
       end
     end
   end
+
+  -- ---------------------------------------------------------------- hoist_storage
+
+  -- Each row: a name and the steps between compute_at and hoist_storage. Each function returns the loop in which X is computed, and
+  -- the loop to which its storage moves (nil: outside of all loops).
+  local HOISTED = {
+    {"out of one loop", function(s, Y) return s[Y]:loops()[1] end},
+    {"out of two loops", function(s, Y) return s[Y]:loops()[2] end},
+    {"out of the inner of two loops", function(s, Y) return s[Y]:loops()[2], s[Y]:loops()[1] end},
+    {"out of a strip", function(s, Y) local o, i = s:split(s[Y]:loops()[1], 4) return i, o end},
+    {"out of strips", function(s, Y) return s:split(s[Y]:loops()[1], 4), nil end},
+    {"out of tiles", function(s, Y) local _, o = s:tile(s[Y]:loops()[1], s[Y]:loops()[2], 3, 4) return o end},
+    {"out of the rows of tiles", function(s, Y)
+      local o, inner = s:tile(s[Y]:loops()[1], s[Y]:loops()[2], 3, 4)
+      return inner, o
+    end},
+    {"out of a reversed loop", function(s, Y) s:reverse(s[Y]:loops()[1]) return s[Y]:loops()[1] end},
+    {"out of a fused loop", function(s, Y) return (s:fuse(s[Y]:loops()[1], s[Y]:loops()[2])) end},
+  }
+  for _, shape in ipairs {{12, 8}, {7, 5}, {1, 1}, {9, 13}} do
+    for _, row in ipairs(HOISTED) do
+      case(("storage %s, %dx%d"):format(row[1], shape[1], shape[2]), function()
+        local M, N = shape[1], shape[2]
+        local A = nw.placeholder({M + 2, N + 1}, "i32", "A")
+        local X = nw.compute({M + 2, N + 1}, function(p, q) return A(p, q) * 3 end, "X")
+        local Y = nw.compute({M, N}, function(y, x) return X(y, x) + X(y + 1, x) * 2 + X(y + 2, x + 1) end, "Y")
+        local s = nw.schedule(Y)
+        local at, to = row[2](s, Y)
+        s:compute_at(X, at)
+        t.accepted(s.hoist_storage, s, X, to)
+        assert(s:reparses())
+        t.agree(s, {Y}, {filled("i32", {M + 2, N + 1})})
+      end)
+    end
+  end
 end

@@ -255,6 +255,15 @@ function draw.store_at(r, _, _, stages, _, known)
   return {stage, #theirs > 0 and given(r, known, "loop", 0.4) and theirs[r:int(1, around)] or nil}
 end
 
+-- Draws a stage that was moved into a loop. In most cases its storage moves out of all loops, or to a loop around its storage.
+function draw.hoist_storage(r, _, _, stages, _, known)
+  local stage = r:chance(0.95) and known.moved(r) or r:pick(stages)
+  local theirs = known.loops(stage)
+  local around = #theirs - (known.rank(stage) or 0)
+  if #theirs == 0 or not given(r, known, "loop", 0.3) then return {stage} end
+  return {stage, theirs[r:int(1, math.max(1, r:chance(0.8) and around - 1 or around))]}
+end
+
 function draw.rolling_buffer(r, _, _, stages, _, known)
   local stage = r:chance(0.8) and known.alive(known.placed.stored) or r:pick(stages)
   local rank = known.rank(stage)

@@ -46,7 +46,7 @@ function PREPARED.store_at(r, known)
   local window = not known.moved(r) and known.window(r)
   return window and {primitive = "compute_at", args = window}
 end
-PREPARED.double_buffer = PREPARED.store_at
+PREPARED.double_buffer, PREPARED.hoist_storage = PREPARED.store_at, PREPARED.store_at
 function PREPARED.rolling_buffer(r, known)
   return not known.alive(known.placed.stored) and (PREPARED.store_at(r, known) or "store_at")
 end
@@ -89,7 +89,7 @@ for want, list in pairs {
   pair = {"compute_at", "compute_root", "set_scope", "set_dtype", "storage_align", "reorder_storage",
     "transform_layout", "reverse_compute_at"},
   epilogue = {"reverse_compute_inline"},
-  window = {"store_at", "rolling_buffer", "double_buffer"},
+  window = {"store_at", "rolling_buffer", "double_buffer", "hoist_storage"},
   alike = {"merge", "fission"},
   apart = {"create_fused_loop", "reorder_stmts"},
   sizes = {"assume", "specialize"},
@@ -105,7 +105,7 @@ end
 --- Returns the name of the requirement that a case for this goal must meet, or nil.
 function steps.want(goal)
   if goal.option == "tail=pad" then return goal.primitive == "tile" and "deep_pair" or "pair" end
-  if goal.primitive == "store_at" and goal.option == "loop" then return "deep_window" end
+  if (goal.primitive == "store_at" or goal.primitive == "hoist_storage") and goal.option == "loop" then return "deep_window" end
   return steps.wants[goal.primitive]
 end
 

@@ -425,6 +425,23 @@ programs.storage = {
   },
 }
 
+-- The rows of a window are computed anew in each iteration, always in the same storage.
+programs.hoisted = {
+  make = function()
+    local A = nw.placeholder({34, 24}, "f32", "A")
+    local H = nw.compute({34, 24}, function(y, x) return A(y, x) * 2 end, "H")
+    local V = nw.compute({32, 24}, function(y, x) return H(y, x) + H(y + 1, x) + H(y + 2, x) end, "V")
+    return nw.schedule(V), H
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("y_1", "x_1", 8, 8) end,
+    function(s, H) s:compute_at(H, "x_1_o") end,
+    function(s, H) s:hoist_storage(H, "y_1_o") end,
+    function(s) s:parallel "y_1_o" end,
+  },
+}
+
 -- A tile of A is copied in bf16, while the sums are added in f32.
 programs.stored = {
   make = function() return support.gemm(64) end,

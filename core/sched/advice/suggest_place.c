@@ -66,6 +66,18 @@ void nw_suggest_store_at(void *step) {
   offer_places(st, stage, store_whole(st, stage));
 }
 
+// Suggests removing the marks of loops, whose threads would share the storage, other loops around the storage, and first
+// computing the stage inside a loop.
+void nw_suggest_hoist_storage(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  int n = nw_suggest_nest_of(st, stage, nest);
+  first_unmarks(st, n, nest);
+  for (int i = 0; i < n; i++) offer2(st, "hoist_storage", stage_arg(stage), loop_arg(nest[i]));
+  offer_places(st, stage, nw_step_again(st));
+}
+
 // Suggests moving the stage into another loop of its input, innermost loop first. Also suggests moving the input to the
 // stage instead.
 void nw_suggest_reverse_compute_at(void *step) {

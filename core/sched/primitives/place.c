@@ -11,9 +11,9 @@ static const char *output_of(const nw_stmt *block) { return block->block.target[
 
 // ---- conditions on moves
 
-static int allocations(const nw_stmt *s, const char *buffer) {
+int nw_allocations(const nw_stmt *s, const char *buffer) {
   int n = s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, buffer);
-  for (int i = 0; i < s->nkids; i++) n += allocations(s->kid[i], buffer);
+  for (int i = 0; i < s->nkids; i++) n += nw_allocations(s->kid[i], buffer);
   return n;
 }
 
@@ -58,7 +58,7 @@ static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
   for (int t = 0; t < block->block.ntargets; t++) {
     const char *buffer = block->block.target[t].buffer;
     int n = writers(st, block, buffer, pieces),
-        places = allocations(st->p->root, buffer) + (nw_find_buffer(st->p, buffer)->alloc != NULL);
+        places = nw_allocations(st->p->root, buffer) + (nw_find_buffer(st->p, buffer)->alloc != NULL);
     if (n != 1)
       return nw_step_refuse(st, "the stage must be a single block: use this step before the step that splits the block",
                             NULL, "%d blocks write it: %s", n, names_of_writers(st, buffer));
@@ -386,7 +386,7 @@ static bool feeds_only(nw_step *st, const nw_stmt *block, int n, nw_stmt *const 
   if (is_scan(block) || block->block.init_part || writers(st, block, output_of(block), false) != 1) return false;
   for (int t = 0; t < block->block.ntargets; t++) {
     const nw_buffer *to = nw_find_buffer(st->p, block->block.target[t].buffer);
-    if (to->role != NW_TEMP || to->alloc || allocations(st->p->root, to->name) != 1) return false;
+    if (to->role != NW_TEMP || to->alloc || nw_allocations(st->p->root, to->name) != 1) return false;
   }
   for (int i = 0; i < b.n; i++)
     if (b.at[i] != block && nw_reads_any(b.at[i], block) && !among(b.at[i], n, readers)) return false;

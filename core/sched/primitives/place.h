@@ -20,6 +20,7 @@ void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);
 nw_lifted nw_lift_copy(nw_step *st, const nw_stmt *block, const char *name);
 // Adds a note if an element of the stage is computed several times.
 void nw_note_recompute(nw_step *st, const nw_stmt *block);
+int nw_allocations(const nw_stmt *s, const char *buffer); // number of allocations of the buffer at or below s
 void nw_note_mark(nw_step *st, const nw_stmt *loop); // adds a note if the loop has a mark, which the new loops lack
 // Describes the range of one variable of the block in the new nest. If lo is NULL, this is the declared range.
 typedef struct nw_rows {

@@ -187,6 +187,8 @@ local refusals = {
   {"compute_at_other_reader", TWO_READERS, 's:compute_at(X, s:loops(Y)[1])'},
   {"compute_at_behind", STAGES, 's:compute_at(X, s:loops(Y)[1], {index = 2})'},
   {"store_at_parallel", WINDOW .. 's:parallel(s:loops(Y)[1])\n', 's:store_at(X)'},
+  {"hoist_parallel", WINDOW .. 's:parallel(s:loops(Y)[1])\n', 's:hoist_storage(X)'},
+  {"hoist_whole", STAGES, 's:hoist_storage(X)'},
   {"store_at_whole", STAGES, 's:store_at(X, s:loops(Y)[1])'},
   {"reverse_compute_at_early", STAGES .. 's:parallel(s:loops(X)[1])\n', 's:reverse_compute_at(Y, s:loops(X)[1])'},
   {"reverse_inline_window", STAGES, 's:reverse_compute_inline(Y)'},
