@@ -77,7 +77,9 @@ describe("the page on scheduling", function()
     end
     local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
     for _, block in ipairs(code) do assert(load(block, "=schedule.md", "t", env))() end
-    assert.same({7, 8}, {#code, #printed})
+    local prints = select(2, table.concat(code, "\n"):gsub("print%(", ""))
+    assert.truthy(#code >= 8)
+    assert.equal(prints, #printed)
     for _, text in ipairs(printed) do assert.truthy(page:find(indented(text), 1, true), text) end
   end)
 end)
