@@ -37,6 +37,14 @@ static const nw_expr *form(nw_normal n, const nw_expr *e, const nw_stmt **rounde
   return f;
 }
 
+// Adds the range lo..lo + extent - 1 of a variable.
+static void push_range(const compare *c, nw_ranges *r, const nw_block_var *v, const nw_expr *lo,
+                       const nw_expr *extent) {
+  lo = nw_import(c->pool, lo);
+  const nw_expr *end = nw_add(c->pool, lo, nw_import(c->pool, extent));
+  nw_ranges_push(r, v->var->name, lo, nw_sub(c->pool, end, nw_index(c->pool, 1)));
+}
+
 // Simplifies an expression under the assumption that each variable of the block is in its declared range in the old
 // program.
 static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const nw_expr *e) {
@@ -44,8 +52,7 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
   nw_ranges_of(&r, c->after->p, NULL);
   for (int i = 0; i < was->block.nvars; i++) {
     const nw_block_var *v = &was->block.var[i];
-    const nw_expr *lo = nw_import(c->pool, v->lo), *end = nw_add(c->pool, lo, nw_import(c->pool, v->extent));
-    nw_ranges_push(&r, v->var->name, lo, nw_sub(c->pool, end, nw_index(c->pool, 1)));
+    push_range(c, &r, v, v->lo, v->extent);
   }
   e = nw_simplify(&r, e);
   nw_ranges_free(&r);
@@ -68,10 +75,16 @@ static bool only_temporaries(const compare *c, const nw_stmt *block) {
 
 // True if two variables have the same extent, or need not have the same extent. A spatial variable of a block that
 // writes only temporaries may get another extent, since another check ensures that every element that is read is
-// computed. A reduce variable must keep its extent, since a reduction must keep its contributions.
+// computed. A reduce variable may get a larger extent, if the contributions that this adds are neutral (adds_neutral).
 static bool same_extent(const compare *c, const nw_stmt *is, const nw_block_var *a, const nw_block_var *b) {
-  if (nw_import(c->pool, a->extent) == b->extent || !NW_RULE(c->after->p->ctx, value_instances)) return true;
-  return b->kind == NW_SPATIAL && only_temporaries(c, is);
+  const nw_expr *was = nw_import(c->pool, a->extent);
+  if (was == b->extent || !NW_RULE(c->after->p->ctx, value_instances)) return true;
+  if (b->kind == NW_SPATIAL) return only_temporaries(c, is);
+  nw_ranges r;
+  nw_ranges_of(&r, c->after->p, NULL);
+  bool grows = b->kind == NW_REDUCE && !is->block.init_part && nw_prove(&r, nw_le(c->pool, was, b->extent));
+  nw_ranges_free(&r);
+  return grows;
 }
 
 static bool same_var(const compare *c, const nw_stmt *is, const nw_block_var *a, const nw_block_var *b) {
@@ -141,10 +154,42 @@ static bool same_target(const compare *c, const nw_stmt *was, const nw_stmt *is,
   return !b->init || (a->init && same_expr(c, was, a->init, b->init, rounded));
 }
 
+// True if the contributions with values of variable `v` beyond its old range are neutral, for all elements of the old
+// program. Both blocks have the same variables.
+static bool adds_neutral(const compare *c, const nw_stmt *was, const nw_stmt *is, int v) {
+  nw_ranges r;
+  bool neutral = true;
+  nw_ranges_of(&r, c->after->p, NULL);
+  for (int i = 0; i < is->block.nvars; i++) {
+    const nw_block_var *a = &was->block.var[i], *b = &is->block.var[i];
+    const nw_expr *end = nw_add(c->pool, nw_import(c->pool, a->lo), nw_import(c->pool, a->extent));
+    if (i == v)
+      push_range(c, &r, b, end, nw_sub(c->pool, nw_add(c->pool, b->lo, b->extent), end));
+    else
+      push_range(c, &r, b, b->lo, b->kind == NW_REDUCE ? b->extent : a->extent);
+  }
+  for (int t = 0; t < is->block.ntargets && neutral; t++) {
+    const nw_stmt *rounded;
+    const nw_expr *e = nw_simplify(&r, form(new_forms(c), is->block.target[t].value, &rounded));
+    neutral = nw_is_neutral(is, t, dtype_of(c->after, &is->block.target[t]), e);
+  }
+  nw_ranges_free(&r);
+  return neutral || !NW_RULE(c->after->p->ctx, value_padding);
+}
+
+static bool adds_only_neutral(const compare *c, const nw_stmt *was, const nw_stmt *is) {
+  for (int i = 0; i < is->block.nvars && is->block.nvars == was->block.nvars; i++) {
+    const nw_block_var *a = &was->block.var[i], *b = &is->block.var[i];
+    if (b->kind == NW_REDUCE && nw_import(c->pool, a->extent) != b->extent && !adds_neutral(c, was, is, i))
+      return false;
+  }
+  return true;
+}
+
 static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, const nw_stmt **rounded) {
   bool part = is->block.init_part && !was->block.init_part;
   if ((!part && was->block.combiner != is->block.combiner) || was->block.ntargets != is->block.ntargets) return false;
-  if (!same_vars(c, was, is)) return false;
+  if (!same_vars(c, was, is) || !adds_only_neutral(c, was, is)) return false;
   for (int t = 0; t < is->block.ntargets; t++)
     if (!same_target(c, was, is, t, rounded)) return false;
   return true;

@@ -379,7 +379,7 @@ nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 // block's result is replaced by a name of the block's value, for example "C#0". A load is expanded instead if the other
 // program does not have the block. If only the old program has the block, the step inlined the block, and the load
 // becomes the body of the block. If only the new program has the block, the block is a copy that the step added, and
-// the load becomes the source of the copy. So if every load gets the value that it names, two programs whose blocks
+// the load becomes the source of the copy, or a select between the source and a constant. So if every load gets the value that it names, two programs whose blocks
 // have equal normal forms compute the same values.
 bool nw_is_copy(const nw_stmt *block);
 // true if the indices are the spatial variables in some order

@@ -1,6 +1,7 @@
 // Makes normal forms. A normal form is an expression for a value that a block computes, in terms of the values of other
 // blocks. Copies, and blocks that the other program does not have, are replaced by their bodies. The section on
 // normal.c in internal.h says how normal forms are used.
+#include "ir/expr/fold.h"
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -8,6 +9,14 @@
 bool nw_is_copy(const nw_stmt *b) {
   return b->block.combiner == NW_PLAIN && b->block.ntargets == 1 && !b->block.target[0].init &&
          b->block.target[0].value->op == NW_OP_LOAD;
+}
+
+// True if the block copies values where a condition holds, and stores a constant elsewhere.
+static bool is_padded_copy(const nw_stmt *b) {
+  if (b->block.combiner != NW_PLAIN || b->block.ntargets != 1 || b->block.target[0].init) return false;
+  const nw_expr *e = b->block.target[0].value;
+  return e->op == NW_OP_SELECT && e->arg[1]->op == NW_OP_LOAD && nw_is_constant(e->arg[2]) &&
+         !nw_uses_load(e->arg[0], NULL);
 }
 
 static const nw_block_target *target_of(const nw_stmt *block, const char *buffer) {
@@ -67,7 +76,9 @@ static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, 
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;
   for (int i = 0; i < nw; i++)
-    if (!stands_for(b, w[i]->block, buffer) || (n->copies_only && !nw_is_copy(w[i]->block))) return NULL;
+    if (!stands_for(b, w[i]->block, buffer) ||
+        (n->copies_only && !nw_is_copy(w[i]->block) && !is_padded_copy(w[i]->block)))
+      return NULL;
   return spread(b, target_of(b, buffer)) ? b : NULL;
 }
 

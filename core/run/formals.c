@@ -209,6 +209,23 @@ bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n) {
   return false;
 }
 
+int nw_sizes_from(const nw_program *p, int n, nw_array *const *args, int64_t *sizes) {
+  nw_formals f = nw_formals_of_program(p);
+  bool *known = nw_xcalloc((size_t)f.nsizes + 1, sizeof *known);
+  int found = 0;
+  if (n > f.n) n = f.n;
+  while (found < n && args[found]->ndim == f.at[found].ndim) found++;
+  infer(&f, found, args, sizes, known);
+  found = 0;
+  for (int i = 0; i < f.nsizes; i++) {
+    if (!known[i]) sizes[i] = -1;
+    found += known[i];
+  }
+  free(known);
+  nw_formals_free(&f);
+  return found;
+}
+
 bool nw_formals_check_one(nw_ctx *c, const nw_program *p, const nw_formal *one, nw_array *a, int64_t *sizes) {
   nw_formals f = nw_formals_of_program(p);
   bool *known = nw_xcalloc((size_t)f.nsizes + 1, sizeof *known), good = check_kind(c, one, a);

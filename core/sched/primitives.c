@@ -588,6 +588,22 @@ static const nw_primitive rows[] = {
      nw_apply_atomic,
      nw_suggest_atomic,
      "cannot make the updates of $0 atomic"},
+    {"pad_einsum",
+     "Extends the loops of a reduction to multiples of the given numbers, so that they can be split and tensorized "
+     "without tails. The reduction then reads copies of its inputs, which hold 0 beyond their ends (or another number "
+     "that makes the added terms neutral), and writes a temporary, from which the result is copied. The loops stay "
+     "with "
+     "the computation; the stage of the copy keeps the name.",
+     "s:pad_einsum(C, {16, 16, 8})",
+     "stage",
+     {STAGE("stage",
+            "a reduction at the root whose axes are each bound to one whole loop, and whose inputs are indexed "
+            "by its axes"),
+      NUMBERS("multiples", "a number for each axis of the stage, in order, the axes of the reduction last; 1 keeps the "
+                           "extent")},
+     nw_apply_pad_einsum,
+     nw_suggest_pad_einsum,
+     "cannot pad the loops of $0"},
     {"tensorize",
      "Replaces a nest of loops by a call of an intrinsic.",
      "s:tensorize(\"i_i\", mm16)",

@@ -48,6 +48,7 @@ bool nw_apply_transform_layout(void *step);
 bool nw_apply_stream_stores(void *step);
 bool nw_apply_decompose_reduction(void *step);
 bool nw_apply_rfactor(void *step);
+bool nw_apply_pad_einsum(void *step);
 bool nw_apply_tensorize(void *step);
 bool nw_apply_atomic(void *step);
 
@@ -95,6 +96,7 @@ void nw_suggest_transform_layout(void *step);
 void nw_suggest_stream_stores(void *step);
 void nw_suggest_decompose_reduction(void *step);
 void nw_suggest_rfactor(void *step);
+void nw_suggest_pad_einsum(void *step);
 void nw_suggest_tensorize(void *step);
 void nw_suggest_atomic(void *step);
 

@@ -144,6 +144,32 @@ static int f_signature(lua_State *L) {
   return 1;
 }
 
+// sizes_from(x, arrays): returns the sizes that follow from the shapes of the arrays, by name.
+static int f_sizes_from(lua_State *L) {
+  nw_tensor *out[NWL_MAX_DIMS];
+  nw_array *array[NWL_MAX_DIMS];
+  const nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);
+  int n = nwl_list_length(L, 2, NWL_MAX_DIMS, "arrays");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, 2, i + 1);
+    array[i] = nwl_check(L, -1, &nwl_array_class, "array");
+  }
+  nw_program *made = s ? NULL : nw_te_program(nwl_ctx(L), tensors(L, 1, out, "outputs"), out);
+  if (!s && !made) return nwl_raise(L);
+  const nw_program *p = s ? nw_sched_program(s) : made;
+  int64_t size[NWL_MAX_DIMS];
+  int nsizes = nw_program_sizes(p) <= NWL_MAX_DIMS ? nw_program_sizes(p) : 0;
+  lua_newtable(L);
+  if (nsizes) nw_sizes_from(p, n, array, size);
+  for (int i = 0; i < nsizes; i++) {
+    if (size[i] < 0) continue;
+    lua_pushinteger(L, size[i]);
+    lua_setfield(L, -2, nw_program_size(p, i));
+  }
+  if (made) nw_program_release(made);
+  return 1;
+}
+
 // ---- tensors
 
 static int tensor_call(lua_State *L) {
@@ -241,6 +267,8 @@ const nwl_row nwl_te_rows[] = {
     {"compute_drop", f_compute_drop, "(build: userdata)", "Discards a compute."},
     {"scan", f_scan, "(name: string, init: nw.tensor[], update: nw.tensor[], state: nw.tensor[]): nw.tensor ...",
      "Makes a recurrence over dimension 0. Returns its outputs."},
+    {"sizes_from", f_sizes_from, "(x: nw.schedule|nw.tensor[], arrays: nw.array[]): table",
+     "Returns the symbolic sizes that follow from the shapes of the first arguments, by name."},
     {"signature", f_signature, "(x: nw.schedule|nw.tensor[], sizes?: table): {inputs: table[], outputs: table[]}",
      "Returns the inputs and outputs of a computation: name, dtype and dims of each. A dimension is a number if it is "
      "constant or the sizes are given, otherwise an expression of sizes."},

@@ -213,6 +213,12 @@ function schedule:outputs() end
 ---@return nw.array
 function schedule:pack(tensor, data) end
 
+---Extends the loops of a reduction to multiples of the given numbers, so that they can be split and tensorized without tails. The reduction then reads copies of its inputs, which hold 0 beyond their ends (or another number that makes the added terms neutral), and writes a temporary, from which the result is copied. The loops stay with the computation; the stage of the copy keeps the name. stage: a reduction at the root whose axes are each bound to one whole loop, and whose inputs are indexed by its axes. multiples: a number for each axis of the stage, in order, the axes of the reduction last; 1 keeps the extent. Example: s:pad_einsum(C, {16, 16, 8})
+---@param stage nw.stage|nw.tensor|string
+---@param ... integer
+---@return nw.stage
+function schedule:pad_einsum(stage, ...) end
+
 ---Distributes the iterations of a loop over threads. loop: the loop. Example: s:parallel "i_o"
 ---@param loop nw.loop|string
 function schedule:parallel(loop) end

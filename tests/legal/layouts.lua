@@ -155,4 +155,84 @@ return function(case, t)
     t.accepted(s.transform_layout, s, "S", function(i, x) return x // 4, i, x % 4 end, {pad_value = 1})
     t.agree(s, {S}, {filled("i32", {9, 10})})
   end)
+
+  -- ---- padded reductions
+
+  for _, shape in ipairs {{37, 10, 5}, {16, 16, 16}, {5, 7, 3}, {1, 1, 1}, {8, 12, 4}, {13, 11, 17}} do
+    for _, multiples in ipairs {{4, 8, 2}, {16, 16, 8}, {1, 8, 1}, {1, 1, 4}, {3, 5, 7}} do
+      local text = ("%s to multiples of %s"):format(table.concat(shape, "x"), table.concat(multiples, ", "))
+      case("pad_einsum, " .. text, function()
+        local s, out, arguments = product(shape[1], shape[2], shape[3], "i32")
+        t.accepted(s.pad_einsum, s, "C", multiples)
+        t.agree(s, out, arguments)
+        t.accepted(s.check, s)
+      end)
+      case("pad_einsum, tiles without guards, " .. text, function()
+        local s, out, arguments = product(shape[1], shape[2], shape[3], "f32")
+        t.accepted(s.pad_einsum, s, "C", multiples)
+        t.accepted(s.tile, s, "i", "j", multiples[1], multiples[2])
+        t.accepted(s.split, s, "k", multiples[3])
+        t.same(tostring(s):find("if ", 1, true), nil, "a guard")
+        t.agree(s, out, arguments)
+      end)
+    end
+  end
+
+  for _, case_ in ipairs {
+    {"a sum of rows", function(A, _, i, k) return nw.sum(A(i, k), k) end},
+    {"a maximum", function(A, _, i, k) return nw.max(A(i, k), k) end},
+    {"a minimum", function(A, _, i, k) return nw.min(A(i, k), k) end},
+    {"a product of elements", function(A, _, i, k) return nw.prod(A(i, k), k) end},
+    {"a sum of squares", function(A, _, i, k) return nw.sum(A(i, k) * A(i, k), k) end},
+    {"a sum of products with a vector", function(A, x, i, k) return nw.sum(A(i, k) * x(k), k) end},
+    {"a sum of differences", function(A, x, i, k) return nw.sum(A(i, k) - x(k), k) end},
+  } do
+    for _, dtype in ipairs {"i32", "f32", "f64"} do
+      case(("pad_einsum of %s, %s"):format(case_[1], dtype), function()
+        local A, x = nw.placeholder({9, 13}, dtype, "A"), nw.placeholder({13}, dtype, "x")
+        local k = nw.reduce_axis(13, "k")
+        local C = nw.compute({9}, function(i) return case_[2](A, x, i, k) end, "C")
+        local s = nw.schedule(C)
+        t.accepted(s.pad_einsum, s, C, {4, 4})
+        local arguments = {filled(dtype, {9, 13}), #s:inputs() > 1 and filled(dtype, {13}) or nil}
+        t.agree(s, {C}, arguments)
+      end)
+    end
+  end
+
+  for _, dtype in ipairs {"f16", "bf16", "i8"} do
+    case("pad_einsum of a product that accumulates in a wider dtype, " .. dtype, function()
+      local wide = dtype == "i8" and "i32" or "f32"
+      local A, B = nw.placeholder({5, 7}, dtype, "A"), nw.placeholder({7, 6}, dtype, "B")
+      local k = nw.reduce_axis(7, "k")
+      local C = nw.compute({5, 6}, function(i, j) return nw.sum(nw[wide](A(i, k)) * nw[wide](B(k, j)), k) end, "C")
+      local s = nw.schedule(C)
+      t.accepted(s.pad_einsum, s, C, {4, 4, 4})
+      t.agree(s, {C}, {filled(dtype, {5, 7}), filled(dtype, {7, 6})})
+    end)
+  end
+
+  case("pad_einsum of two products in a row", function()
+    local A, B, D = nw.placeholder({5, 7}, "i32", "A"), nw.placeholder({7, 6}, "i32", "B"), nw.placeholder({6, 3}, "i32", "D")
+    local k, l = nw.reduce_axis(7, "k"), nw.reduce_axis(6, "l")
+    local P = nw.compute({5, 6}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "P")
+    local Q = nw.compute({5, 3}, function(i, j) return nw.sum(P(i, l) * D(l, j), l) end, "Q")
+    local s = nw.schedule(Q)
+    t.accepted(s.pad_einsum, s, "P", {4, 4, 4})
+    t.accepted(s.pad_einsum, s, "Q", {4, 4, 4})
+    t.agree(s, {Q}, {filled("i32", {5, 7}), filled("i32", {7, 6}), filled("i32", {6, 3})})
+    t.accepted(s.compute_inline, s, "P") -- the copy of the first result
+    t.agree(s, {Q}, {filled("i32", {5, 7}), filled("i32", {7, 6}), filled("i32", {6, 3})})
+  end)
+
+  case("a batch of products, padded and packed", function()
+    local A, B = nw.placeholder({3, 5, 7}, "i32", "A"), nw.placeholder({3, 7, 6}, "i32", "B")
+    local k = nw.reduce_axis(7, "k")
+    local C = nw.compute({3, 5, 6}, function(b, i, j) return nw.sum(A(b, i, k) * B(b, k, j), k) end, "C")
+    local s = nw.schedule(C)
+    t.accepted(s.pad_einsum, s, C, {1, 4, 4, 4})
+    t.accepted(s.transform_layout, s, "B_pad", function(b, k_, j) return b, j // 4, k_, j % 4 end)
+    t.accepted(s.transform_layout, s, C, function(b, i, j) return b, i // 2, j, i % 2 end, {pad_value = 0})
+    t.agree(s, {C}, {filled("i32", {3, 5, 7}), filled("i32", {3, 7, 6})})
+  end)
 end

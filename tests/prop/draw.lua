@@ -294,6 +294,15 @@ function draw.compute_inline(r, _, _, stages, _, known)
   return {r:chance(0.6) and known.temporary_map(r) or producer and r:chance(0.7) and producer or r:pick(stages)}
 end
 
+-- In most cases draws one multiple for each axis of a reduction.
+function draw.pad_einsum(r, _, _, stages, _, known)
+  local name = r:chance(0.9) and known.reduction(r, true) or r:pick(stages)
+  local stage, list = known.stage(name), {}
+  local n = stage and #stage.dims + #(stage.over or {}) or 2
+  for k = 1, r:chance(0.95) and n or n + 1 do list[k] = r:pick {1, 2, 3, 4, 4, 8} end
+  return {name, list}
+end
+
 function draw.compute_root(r, _, _, stages, _, known)
   return {r:chance(0.9) and known.moved(r) or r:pick(stages)}
 end

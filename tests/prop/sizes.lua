@@ -106,7 +106,7 @@ end
 local function allowed(case, s, values)
   local by_name, data = {}, {}
   for _, input in ipairs(case.inputs) do by_name[input.name] = nw.zeros(sizes.shape_with(input.dims, values), input.dtype) end
-  for n, t in ipairs(s:inputs()) do data[n] = by_name[t.name] end
+  for n, t in ipairs(s:inputs()) do data[n] = s:pack(t.name, by_name[t.name]) end
   local fine, err = pcall(nw.interpret, s, data)
   return fine or not err.message:find "does not hold"
 end

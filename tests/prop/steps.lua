@@ -84,7 +84,7 @@ end
 steps.wants = {}
 for want, list in pairs {
   reduction = {"rfactor", "decompose_reduction"},
-  single = {"atomic"},
+  single = {"atomic", "pad_einsum"},
   inline = {"compute_inline"},
   pair = {"compute_at", "compute_root", "set_scope", "set_dtype", "storage_align", "reorder_storage",
     "transform_layout", "reverse_compute_at"},

@@ -487,6 +487,25 @@ programs.param_layouts = {
   },
 }
 
+-- A product whose shape no tile divides is tensorized.
+programs.padded_einsum = {
+  make = function()
+    local A, B = nw.placeholder({37, 51}, "f32", "A"), nw.placeholder({51, 100}, "f32", "B")
+    local k = nw.reduce_axis(51, "k")
+    local C = nw.compute({37, 100}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+    return nw.schedule(C), C
+  end,
+  lowered = true,
+  steps = {
+    function(s, C) s:pad_einsum(C, {4, 8, 2}) end,
+    function(s) s:tile("i", "j", 4, 8) end,
+    function(s) s:split("k", 2) end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i") end,
+    function(s) s:decompose_reduction("C_pad", "k_o") end,
+    function(s) s:tensorize("i_i", kernels.gemm {name = "mm_f32", m = 4, n = 8, k = 2, dtype = "f32"}) end,
+  },
+}
+
 -- All threads of a block copy the parts of A and B that a tile of C needs to shared storage.
 programs.gpu_gemm = {
   make = function() return support.gemm(64) end,

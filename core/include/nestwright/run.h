@@ -140,6 +140,9 @@ NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
 // statement, or 0 if the line does not belong to a statement.
 NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n);
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // the program as C99 with OpenMP
+// Finds the sizes of a program in the shapes of its first n arguments. Sets an entry of `sizes` to -1 if the size is
+// unknown. Returns the number of sizes that were found.
+NW_API int nw_sizes_from(const nw_program *p, int n, nw_array *const *args, int64_t *sizes);
 // Converts a tensor from the shape of the computation to the shape that a kernel of the program takes, or back if
 // `packs` is false. The n sizes `names` with their `values` are needed if they do not follow from the shape of the
 // tensor. Returns a new reference, or NULL with a diagnostic.

@@ -99,6 +99,16 @@ static nw_arg turned_dims(const nw_sensible *m) {
   return n ? (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item} : (nw_arg){0};
 }
 
+// Returns a multiple for each axis of the stage.
+static nw_arg multiples(const nw_sensible *m) {
+  const char *name = some_stage(m).name;
+  const nw_stmt *block = name ? nw_stage_block(m->p, name) : NULL;
+  int n = block ? block->block.nvars : 0;
+  nw_arg *item = NW_NEW_N(m->a, nw_arg, n + 1);
+  for (int i = 0; i < n; i++) item[i] = (nw_arg){.kind = NW_ARG_INT, .i = 4};
+  return n ? (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item} : (nw_arg){0};
+}
+
 static nw_arg turned_layout(const nw_sensible *m) {
   int n = dims_of_stage(m);
   const nw_expr **e = NW_NEW_N(m->a, const nw_expr *, n + 1);
@@ -113,6 +123,7 @@ static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kin
 static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
   int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT || param->item == NW_ARG_SIZE ? 2 : 1;
   if (param->item == NW_ARG_INT && !strcmp(param->name, "dims")) return turned_dims(m);
+  if (param->item == NW_ARG_INT && !strcmp(param->name, "multiples")) return multiples(m);
   nw_arg *item = NW_NEW_N(m->a, nw_arg, n);
   for (int i = 0; i < n; i++) {
     item[i] = some_value(m, param, param->item, m->in_order ? i : n - 1 - i, n);

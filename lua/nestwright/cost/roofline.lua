@@ -23,7 +23,7 @@ local function sizes_of(s, o)
   if #o.arguments < #inputs then
     errors.fail("invalid", nil, "roofline: arguments: expected %d inputs, got %d", #inputs, #o.arguments)
   end
-  return sizes.named("roofline", s, inside.bind_sizes(inputs, o.arguments))
+  return sizes.named("roofline", s, inside.bind_sizes(s, inputs, o.arguments))
 end
 
 -- Returns the number of operations in the definition. Operations that the schedule repeats are counted once.

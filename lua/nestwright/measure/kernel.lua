@@ -27,17 +27,8 @@ end
 
 -- ---- sizes
 
--- Returns the values of the symbolic sizes in the inputs' shapes, from the shapes of the given arrays.
-local function bind_sizes(inputs, arrays)
-  local sizes = {}
-  for n, input in ipairs(inputs) do
-    local shape = arrays[n]:shape()
-    for d, dim in ipairs(input.dims) do
-      if type(dim) == "string" and dim:find "^[%a_][%w_]*$" and sizes[dim] == nil then sizes[dim] = shape[d] end
-    end
-  end
-  return sizes
-end
+-- Returns the values of the symbolic sizes that follow from the shapes of the inputs. of: a schedule, or a list of outputs.
+local function bind_sizes(of, inputs, arrays) return core.sizes_from(of, {table.unpack(arrays, 1, #inputs)}) end
 
 -- Returns the arguments of a run, which are the given inputs and then the outputs. Outputs that are not given are new arrays. The
 -- second result is the list of the outputs. of: a schedule, or the outputs of a definition.
@@ -54,7 +45,7 @@ local function complete(what, of, arrays)
       nin + nout, #arrays)
   end
   local args, outputs = {table.unpack(arrays)}, {}
-  for n, output in ipairs(inside.signature(of, bind_sizes(signature.inputs, arrays)).outputs) do
+  for n, output in ipairs(inside.signature(of, bind_sizes(of, signature.inputs, arrays)).outputs) do
     if not args[nin + n] then args[nin + n] = core.array(inside.known(output.dims), output.dtype) end
     outputs[n] = args[nin + n]
   end

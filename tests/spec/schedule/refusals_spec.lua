@@ -224,6 +224,10 @@ first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
   {"transform_layout_extents", STAGES, 's:transform_layout(X, function(i) return i - 1 end)'},
   {"transform_layout_output", STAGES, 's:transform_layout(Y, function(i) return i // 8, i % 8 end)'},
   {"transform_layout_input", STAGES, 's:transform_layout(A, function(i) return i // 2 end)'},
+  {"pad_einsum_terms", "A, B = nw.placeholder({8, 13}, \"f32\", \"A\"), nw.placeholder({8}, \"f32\", \"B\")\n"
+    .. 'k = nw.reduce_axis(13, "k")\nC = nw.compute({8}, function(i) return nw.sum(A(i, k) * B(i), k) end, "C")\n'
+    .. "s = nw.schedule(C)\n", 's:pad_einsum(C, {16, 4})'},
+  {"pad_einsum_split", GEMM .. 's:split("k", 4)\n', 's:pad_einsum(C, {3, 1, 1})'},
   {"atomic_lanes", GEMM .. 's:reorder("k", "i", "j")\ns:split("j", 16)\ns:vectorize "j_i"\n', 's:atomic(C)'},
   {"atomic_init", GEMM .. 's:atomic(C)\nf = s:fuse("j", "k")\n', 's:parallel(f)'},
   {"rfactor_output", GEMM, 's:rfactor(C, "i")'},

@@ -338,6 +338,37 @@ static void reduction_computed_at(void **state) {
 
 // ---- outputs
 
+#define DOT "program dot\ninput A: f32[5, 7]\ninput B: f32[7]\noutput C: f32[5]\n"
+#define DOT_OF(a, b, n)                                                                                                \
+  "for i in 0..5:\n  for k in 0.." #n ":\n    block C of C (i = i in 0..5, reduce k = k in 0.." #n "):\n"              \
+  "      init C[i] = 0.0\n      C[i] += " a "[i, k]*" b "[k]\n"
+#define PADS "temp P: f32[5, 8]\ntemp Q: f32[8]\nalloc P[0..5, 0..8]\nalloc Q[0..8]\n"
+#define PAD_A(cond, pad)                                                                                               \
+  "for p in 0..5:\n  for q in 0..8:\n    block P of P (i = p in 0..5, k = q in 0..8):\n      P[i, k] = select(" cond   \
+  ", A[i, k], " pad ")\n"
+#define PAD_B(pad) "for x in 0..8:\n  block Q of Q (k = x in 0..8):\n    Q[k] = select(k < 7, B[k], " pad ")\n"
+
+// A sum may get more terms, if they are neutral for all elements.
+static void reduction_padded(void **state) {
+  static const char naive[] = DOT DOT_OF("A", "B", 7);
+  accepts(*state, naive, DOT PADS PAD_A("k < 7", "0.0") PAD_B("0.0") DOT_OF("P", "Q", 8), 'v');
+  accepts(*state, naive, DOT PADS PAD_A("k < 7", "0.0") PAD_B("3.0") DOT_OF("P", "Q", 8), 'v');
+  accepts(*state, naive, DOT PADS PAD_A("k < 7 and i < 5", "0.0") PAD_B("0.0") DOT_OF("P", "Q", 8), 'v');
+  refuses(*state, naive, DOT PADS PAD_A("k < 7", "1.0") PAD_B("1.0") DOT_OF("P", "Q", 8), NW_REFUSE_VALUE,
+          "the same expression");
+  refuses(*state, naive, DOT PADS PAD_A("k < 7", "0.0") PAD_B("inf") DOT_OF("P", "Q", 8), NW_REFUSE_VALUE,
+          "the same expression");
+  refuses(*state, naive, DOT PADS PAD_A("k < 6", "0.0") PAD_B("0.0") DOT_OF("P", "Q", 8), NW_REFUSE_VALUE,
+          "the same expression");
+  refuses(*state, naive, DOT PADS PAD_A("k < 7 and i < 4", "0.0") PAD_B("0.0") DOT_OF("P", "Q", 8), NW_REFUSE_VALUE,
+          "the same expression");
+  refuses(*state, naive, DOT DOT_OF("A", "B", 6), NW_REFUSE_VALUE, "the same expression");
+  refuses(*state, naive, DOT DOT_OF("A", "B", 8), NW_REFUSE_VALUE, "the same expression");
+  // An infinite number in B would give NaN.
+  refuses(*state, naive, DOT PADS PAD_A("k < 7", "0.0") PAD_B("0.0") DOT_OF("P", "B", 8), NW_REFUSE_VALUE,
+          "the same expression");
+}
+
 static void outputs_exchanged(void **state) {
 #define PAIR "program pair\ninput A: f32[8]\noutput X: f32[8]\noutput Y: f32[8]\n"
 #define PAIR_TEMPS "temp P: f32[8]\ntemp Q: f32[8]\n"
@@ -401,6 +432,7 @@ int main(void) {
       T(tile_without_a_contribution),
       T(tile_with_one_contribution_twice),
       T(reduction_computed_at),
+      T(reduction_padded),
       T(outputs_exchanged),
       T(invalid_first_programs),
   };
