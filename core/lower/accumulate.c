@@ -241,6 +241,8 @@ static bool add_local(void *env, const nw_path *path) {
   const nw_stmt *s = path->at[path->n - 1];
   if (s->kind != NW_ALLOC || nw_find_buffer(st->p, s->alloc.buffer)->scope != NW_LOCAL) return true;
   int64_t n = nw_dtype_bytes(nw_find_buffer(st->p, s->alloc.buffer)->dtype), most;
+  for (int i = 0; i < path->n; i++)
+    if (nw_is_vector_loop(path->at[i]) && nw_is_int(path->at[i]->loop.extent, &most)) n *= most > 0 ? most : 1;
   nw_ranges r;
   nw_ranges_of(&r, st->p, path);
   for (int d = 0; d < s->alloc.n && n >= 0; d++)

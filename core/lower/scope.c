@@ -53,11 +53,25 @@ const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds) {
   return all;
 }
 
+// Removes the conjuncts that the other conjuncts imply.
+static void drop_implied(const nw_ranges *known, nw_vec *conds) {
+  nw_ranges *r = (nw_ranges *)known; // the facts are removed again
+  for (int i = conds->n - 1; i >= 0 && conds->n > 1; i--) {
+    int n = 0;
+    for (int k = 0; k < conds->n; k++)
+      if (k != i) nw_ranges_fact(r, conds->at[k]), n++;
+    bool implied = nw_prove(r, conds->at[i]);
+    while (n--) nw_ranges_pop_fact(r);
+    if (implied) nw_vec_remove(conds, i);
+  }
+}
+
 // Removes the conjuncts that always hold, and simplifies the other conjuncts.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond) {
   nw_vec conds = {0};
   const nw_expr *left = NULL;
   nw_add_conjuncts(cond, &conds);
+  drop_implied(r, &conds);
   for (int i = 0; i < conds.n; i++) {
     const nw_expr *c = conds.at[i];
     if (nw_prove(r, c)) continue;

@@ -49,7 +49,10 @@ static const nw_expr *some_lane(nw_lanes *v, const nw_vec *conds) {
 static void split_conditions(nw_lanes *v, const nw_expr *cond, nw_vec *same, nw_vec *varying) {
   nw_vec all = {0};
   nw_add_conjuncts(cond, &all);
-  for (int i = 0; i < all.n; i++) nw_vec_push(nw_lanes_vary(v, all.at[i]) ? varying : same, all.at[i]);
+  for (int i = 0; i < all.n; i++) {
+    bool varies = nw_lanes_vary(v, all.at[i]);
+    if (!varies || !nw_prove(v->r, all.at[i])) nw_vec_push(varies ? varying : same, all.at[i]);
+  }
   nw_vec_free(&all);
 }
 

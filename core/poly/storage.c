@@ -103,11 +103,16 @@ static bool no_such_scope(load *l, const nw_stmt *alloc) {
   return false;
 }
 
-// Returns the number of copies of a buffer. Every enclosing virtual thread has its own copy.
+// True if every iteration of the loop has its own copies of the buffers that are allocated inside it.
+static bool copies_storage(const nw_stmt *s) {
+  return nw_is_vthread_loop(s) || (nw_is_vector_loop(s) && !NW_MUTATED(capacity_lanes));
+}
+
+// Returns the number of copies of a buffer. Every enclosing virtual thread and vector lane has its own copy.
 static int64_t copies_of(const nw_path *path) {
   int64_t copies = 1, n;
   for (int i = 0; i < path->n; i++)
-    if (nw_is_vthread_loop(path->at[i]) && nw_is_int(path->at[i]->loop.extent, &n) && n > 0 &&
+    if (copies_storage(path->at[i]) && nw_is_int(path->at[i]->loop.extent, &n) && n > 0 &&
         __builtin_mul_overflow(copies, n, &copies))
       return INT32_MAX;
   return copies;

@@ -109,27 +109,11 @@ bool nw_apply_unmark(void *step) {
 
 // ---- vectorize
 
-static const nw_stmt *alloc_below(const nw_stmt *s) {
-  if (s->kind == NW_ALLOC) return s;
-  for (int i = 0; i < s->nkids; i++) {
-    const nw_stmt *found = alloc_below(s->kid[i]);
-    if (found) return found;
-  }
-  return NULL;
-}
-
 static bool lanes_fit(nw_step *st, const nw_stmt *loop, int64_t extent) {
   int64_t most = st->p->target->limit.lanes;
   if (extent <= most) return true;
   const char *why = nw_arena_printf(st->scratch, "a vector has at most %lld lanes", (long long)most);
   return nw_step_refuse(st, why, loop, "it runs %lld times", (long long)extent);
-}
-
-static bool nothing_lives_inside(nw_step *st, const nw_stmt *loop) {
-  const nw_stmt *a = alloc_below(loop);
-  if (!a) return true;
-  return nw_step_refuse(st, "vector lanes cannot have separate storage", loop, "%s is allocated inside it",
-                        a->alloc.buffer);
 }
 
 static void note_mask(nw_step *st, const nw_stmt *loop) {
@@ -162,7 +146,7 @@ bool nw_vectorize_loop(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
   if (nw_tree_marked(loop, NW_PARALLEL) &&
       !not_with(st, loop, &path, NW_PARALLEL, "a vector lane cannot start threads"))
     return false;
-  if (!constant(st, loop, &extent) || !lanes_fit(st, loop, extent) || !nothing_lives_inside(st, loop)) return false;
+  if (!constant(st, loop, &extent) || !lanes_fit(st, loop, extent)) return false;
   if (mark == NW_VECTOR_REDUCE && !lanes_reduce(st, loop)) return false;
   note_mask(st, loop);
   return set_mark(st, loop, mark);

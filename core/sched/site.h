@@ -41,3 +41,5 @@ void nw_put_storage(nw_step *st, const nw_stmt *block, const nw_kept *kept);
 // Moves each allocation outwards that does not contain all uses of its buffer. The new allocation stores the part that
 // is used in one iteration of the loops around it. Adds a note for each buffer.
 void nw_widen_storage(nw_step *st);
+// Gives each temporary that is now allocated in the lanes of a vector loop the scope local, if it is small (lanes.c).
+void nw_hold_in_lanes(nw_step *st);

@@ -207,6 +207,7 @@ static nw_program *edited(nw_step *st) {
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
   if (st->primitive->apply(st)) {
     nw_widen_storage(st);
+    nw_hold_in_lanes(st);
     nw_tidy(st);
     if (st->sched->unsafe) nw_mark_unsafe(st->p);
     if (nw_calls_hold(st)) return st->p = nw_program_freeze(st->p);

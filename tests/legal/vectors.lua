@@ -141,4 +141,69 @@ return function(case, t)
       t.agree(s, out, arguments)
     end)
   end
+
+  -- Temporaries of lanes. X is computed in a vector loop of Y, before or after the loop is vectorized, in registers or in memory.
+  local function window(n, reads, dtype)
+    local A = nw.placeholder({n + 2}, dtype, "A")
+    local X = nw.compute({n + 2}, function(i) return A(i) * 2 + 1 end, "X")
+    local Y = nw.compute({n}, function(i)
+      local sum = X(i)
+      for d = 1, reads - 1 do sum = sum + X(i + d) * (d + 1) end
+      return sum
+    end, "Y")
+    return nw.schedule(Y), {Y}, {filled(dtype, {n + 2})}
+  end
+  for _, dtype in ipairs {"i32", "u8"} do
+    for reads = 1, 3 do
+      for _, tail in ipairs {"guard", "cut", "predicate"} do
+        case(("a temporary of lanes, %d reads of %s, tail %s"):format(reads, dtype, tail), function()
+          for _, n in ipairs {7, 8, 21} do
+            for _, first in ipairs {"vectorize", "compute_at"} do
+              for _, scope in ipairs {"local", "global"} do
+                local s, out, arguments = window(n, reads, dtype)
+                local _, lane = s:split("i_1", 8, {tail = tail})
+                if first == "vectorize" and tail ~= "predicate" then s:vectorize(lane) end
+                t.accepted(s.compute_at, s, "X", lane)
+                if first == "compute_at" and tail ~= "predicate" then t.accepted(s.vectorize, s, lane) end
+                t.accepted(s.set_scope, s, "X", scope)
+                t.agree(s, out, arguments)
+              end
+            end
+          end
+        end)
+      end
+    end
+  end
+  case("a sum in each lane, for its reader", function()
+    local A, k = nw.placeholder({6, 21}, "i32", "A"), nw.reduce_axis(6, "k")
+    local S = nw.compute({21}, function(i) return nw.sum(A(k, i), k) end, "S")
+    local Y = nw.compute({21}, function(i) return S(i) * S(i) + S(i) end, "Y")
+    for _, parallel in ipairs {false, true} do
+      local s = nw.schedule(Y)
+      local o, lane = s:split("i_1", 8)
+      s:vectorize(lane)
+      t.accepted(s.compute_at, s, S, lane)
+      if parallel then s:parallel(o) end
+      t.agree(s, {Y}, {filled("i32", {6, 21})}, {threads = 2})
+    end
+  end)
+  case("a producer in the lanes of a reduction", function()
+    local A, k = nw.placeholder({5, 21}, "i32", "A"), nw.reduce_axis(21, "k")
+    local P = nw.compute({5, 21}, function(i, j) return A(i, j) * 3 end, "P")
+    local S = nw.compute({5}, function(i) return nw.sum(P(i, k) * P(i, k), k) end, "S")
+    local s = nw.schedule(S)
+    local _, lane = s:split("k", 8)
+    reduce(s, lane)
+    t.accepted(s.compute_at, s, P, lane)
+    t.agree(s, {S}, {filled("i32", {5, 21})})
+  end)
+  case("a tile in each lane", function()
+    local s, out, arguments = product(8, 21, 7)
+    s:split("i", 4)
+    s:split("j", 8)
+    s:reorder("i_o", "j_o", "j_i", "k", "i_i")
+    t.accepted(s.cache_write, s, "C", "local", {at = "j_i"})
+    t.accepted(s.vectorize, s, "j_i")
+    t.agree(s, out, arguments)
+  end)
 end

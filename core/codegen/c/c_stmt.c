@@ -41,8 +41,25 @@ static void nontemporal(nwt *g, const nw_stmt *s, nw_vec *seen) {
   nw_str_fmt(&g->out, " nontemporal(%s)", nwt_name(g, s->store.buffer));
 }
 
+static const nw_storage *storage_of(const nwt *g, const char *buffer) {
+  for (int i = 0; i < g->exec->nstorage; i++)
+    if (!strcmp(g->exec->storage[i].buffer, buffer)) return &g->exec->storage[i];
+  return NULL;
+}
+
+// True if iterations share a temporary: a workspace that is allocated inside the loop.
+static bool shares(const nwt *g, const nw_stmt *s) {
+  if (s->kind == NW_ALLOC && storage_of(g, s->alloc.buffer)->kind != NW_STORE_STACK && !NW_MUTATED(c_shared_lanes))
+    return true;
+  for (int i = 0; i < s->nkids; i++)
+    if (shares(g, s->kid[i])) return true;
+  return false;
+}
+
 static void simd(nwt *g, const nw_stmt *s) {
   nw_vec seen = {0};
+  if (shares(g, s)) return;
+  line_start(g);
   nw_str_add(&g->out, "#pragma omp simd");
   nontemporal(g, s, &seen);
   nw_str_add(&g->out, "\n");
@@ -59,10 +76,10 @@ static void parallel(nwt *g, const nw_stmt *s) {
 static void mark(nwt *g, const nw_stmt *s) {
   int64_t n;
   if (s->loop.mark == NW_SERIAL) return;
+  if (s->loop.mark == NW_VECTORIZED) return simd(g, s);
   line_start(g);
   switch (s->loop.mark) {
   case NW_PARALLEL: parallel(g, s); break;
-  case NW_VECTORIZED: simd(g, s); break;
   case NW_UNROLLED:
     nw_str_fmt(&g->out, "#pragma GCC unroll %lld\n", nw_is_int(s->loop.extent, &n) ? (long long)n : 1);
     break;
@@ -130,12 +147,6 @@ static void call(nwt *g, const nw_stmt *s) {
   kids(g, s);
   line_start(g);
   nw_str_add(&g->out, "}\n");
-}
-
-static const nw_storage *storage_of(const nwt *g, const char *buffer) {
-  for (int i = 0; i < g->exec->nstorage; i++)
-    if (!strcmp(g->exec->storage[i].buffer, buffer)) return &g->exec->storage[i];
-  return NULL;
 }
 
 static void array(nwt *g, const nw_storage *st) {

@@ -264,14 +264,6 @@ static const nw_expr *common_guard(nw_step *st, const nw_stmt *block, const nw_p
   return guard;
 }
 
-static bool not_in_a_vector(nw_step *st, const nw_path *at) {
-  const nw_stmt *loop = at->at[at->n - 1];
-  const nw_stmt *vector = loop->loop.mark == NW_VECTORIZED ? loop : nw_path_marked(at, NW_VECTORIZED);
-  if (!vector) return true;
-  return nw_step_refuse(st, "vector lanes cannot have separate storage", vector, "%s is vectorized",
-                        vector->loop.var->name);
-}
-
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   nw_stmt *in = loop ? loop : st->p->root;
   nw_box box;
@@ -282,7 +274,6 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   if (loop) {
     nw_path path;
     nw_find(st->p, loop->id, &path);
-    if (!not_in_a_vector(st, &path)) return false;
     box = nw_box_read(st, stage->block, loop, &path);
     guard = common_guard(st, stage->block, &path);
   }

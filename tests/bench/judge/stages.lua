@@ -131,6 +131,11 @@ local legal = {
     s:cache_read(T, "local", {G})
     s:parallel(s:loops(G)[1])
   end},
+  {"a stage computed in its reader's vector loop", with("ahead", 20, 2), function(s, Y, X)
+    local _, lane = s:split(s:loops(Y)[1], 6)
+    s:vectorize(lane)
+    s:compute_at(X, lane)
+  end},
 }
 
 local illegal = {
@@ -188,11 +193,12 @@ local illegal = {
     s:decompose_reduction(C, "i")
     return function() s:compute_at(C, s:loops(P)[1]) end
   end, "structure"},
-  {"a stage computed in its reader's vector loop", with("ahead", 20, 2), function(s, Y, X)
-    local _, lane = s:split(s:loops(Y)[1], 6)
+  {"a window that slides from lane to lane", with("ahead", 20, 2), function(s, Y, X)
+    local o, lane = s:split(s:loops(Y)[1], 6)
     s:vectorize(lane)
-    return function() s:compute_at(X, lane) end
-  end, "structure"},
+    s:compute_at(X, lane)
+    return function() s:store_at(X, o) end
+  end, "raw"},
 }
 
 return {legal = legal, illegal = illegal}

@@ -14,6 +14,83 @@ local function in_lanes(s, lanes)
   return s
 end
 
+-- X has a window of `reads` elements in each lane of its reader.
+local function window(reads)
+  local A = nw.placeholder({66}, "f32", "A")
+  local X = nw.compute({66}, function(i) return A(i) * A(i) end, "X")
+  local Y = nw.compute({64}, function(i) return reads == 1 and X(i) + 1 or X(i) + X(i + 2) end, "Y")
+  local s = nw.schedule(Y)
+  local o, lane = s:split("i_1", 16)
+  return s, X, lane, o
+end
+
+describe("a temporary in lanes", function()
+  it("becomes local if it is small, with a note, until another scope is chosen", function()
+    local s, X, lane = window(1)
+    s:vectorize(lane)
+    s:compute_at(X, lane)
+    assert.truthy(s:notes():find("each lane of i_1_i has its own X: its scope is now local", 1, true), s:notes())
+    assert.truthy(tostring(s:show "lowered"):find("alloc X[16] local", 1, true))
+    s:set_scope(X, "global")
+    s:unroll "i_1_o"
+    assert.truthy(tostring(s:show "lowered"):find("alloc X[16]\n", 1, true), tostring(s:show "lowered"))
+    assert.is_true(s:reparses())
+    support.agrees(s)
+  end)
+
+  it("is the same if the loop is vectorized later", function()
+    local s, X, lane = window(2)
+    s:vectorize(lane)
+    s:compute_at(X, lane)
+    local t, U, later = window(2)
+    t:compute_at(U, later)
+    assert.falsy(t:text():find("temp X: f32[66] local", 1, true))
+    t:vectorize(later)
+    assert.equal(tostring(s:show "lowered"), tostring(t:show "lowered"))
+    support.agrees(s)
+  end)
+
+  it("is kept in registers", function()
+    local s, X, lane = window(1)
+    s:vectorize(lane)
+    s:compute_at(X, lane)
+    local asm = tostring(s:show "asm")
+    assert.falsy(asm:match "kernel:.-retq":find("%(%%rsp%)"), asm)
+  end)
+
+  it("cannot be used by another lane", function()
+    local s, X, lane, o = window(2)
+    s:vectorize(lane)
+    s:compute_at(X, lane)
+    local err = support.fails("cannot store X further out", "refused", s.store_at, s, X, o)
+    assert.truthy(err.refusal.why:find "in another lane", err.refusal.why)
+  end)
+
+  -- The pragma allows the compiler to run all lanes of one statement before the next statement.
+  it("has no pragma in C if the lanes share a workspace", function()
+    for _, scope in ipairs {"local", "global"} do
+      local s, X, lane = window(2)
+      s:vectorize(lane)
+      s:compute_at(X, lane)
+      s:set_scope(X, scope)
+      assert.equal(scope == "local", tostring(s:show "c"):find("#pragma omp simd", 1, true) ~= nil)
+    end
+  end)
+
+  it("can be large, but is then in memory", function()
+    local A = nw.placeholder({16, 4100}, "f32", "A")
+    local X = nw.compute({16, 4100}, function(i, j) return A(i, j) + 1 end, "X")
+    local k = nw.reduce_axis(4100, "k")
+    local Y = nw.compute({16}, function(i) return nw.sum(X(i, k) * X(i, 4099 - k), k) end, "Y")
+    local s = nw.schedule(Y)
+    local loop = s:loops(Y)[1]
+    s:compute_at(X, loop)
+    s:vectorize(loop)
+    assert.falsy(tostring(s:show "lowered"):find("local", 1, true))
+    support.fails("cannot", "refused", s.set_scope, s, X, "local")
+  end)
+end)
+
 describe("a reduction in lanes", function()
   it("notes that the rounding of floats may change, but not of other numbers", function()
     assert.truthy(in_lanes(total(100), 8):notes():find "rounding may change: each lane adds up its own floats")

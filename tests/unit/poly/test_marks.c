@@ -206,6 +206,20 @@ static void stack(void **state) {
   refuses(*state, BIG("", "65537"), BIG(" local", "65537"), NW_REFUSE_CAPACITY, "fit on the stack");
 }
 
+// Each lane has its own elements: 64 lanes of 1024 elements fit on the stack, and 64 lanes of 1025 do not.
+static void stack_of_lanes(void **state) {
+#define LANES(mark, n)                                                                                                 \
+  "program l\ninput A: f32[64, " n "]\noutput B: f32[64, " n "]\ntemp X: f32[64, " n "] local\n" mark                  \
+  "for i in 0..64:\n  alloc X[i..i + 1, 0.." n "]:\n    for j in 0.." n                                                \
+  ":\n      block X of X (i = i in 0..64, j = j "                                                                      \
+  "in 0.." n "):\n        X[i, j] = A[i, j] + 1.0\n    for l in 0.." n                                                 \
+  ":\n      block B of B (i = i in 0..64, j = l in "                                                                   \
+  "0.." n "):\n        B[i, j] = X[i, j]\n"
+  accepts(*state, LANES("", "1024"), LANES("vectorize ", "1024"), 'm');
+  accepts(*state, LANES("", "1025"), LANES("unroll ", "1025"), 0);
+  refuses(*state, LANES("", "1025"), LANES("vectorize ", "1025"), NW_REFUSE_CAPACITY, "fit on the stack");
+}
+
 static void layouts(void **state) {
 #define LAY(layout)                                                                                                    \
   "program l\ninput A: f32[8, 8]\noutput B: f32[8, 8]\ntemp X: f32[8, 8] layout " layout "\nalloc X[0..8, 0..8]:\n"    \
@@ -324,6 +338,7 @@ int main(void) {
       T(one_lane),
       T(storage_in_loops),
       T(stack),
+      T(stack_of_lanes),
       T(layouts),
       T(a_buffer_that_is_smaller_than_its_stage),
       T(out_of_bounds),
