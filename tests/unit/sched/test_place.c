@@ -52,11 +52,18 @@ static void compute_at_refusals(void **state) {
   nw_clear(c);
   refused(s, "compute_at", "no stage \"Z\"; stages are X, Y", ST("Z"), LP("i"));
   nw_clear(c);
+  nw_sched_release(s);
+}
+
+// Each lane has its own elements of a stage or a copy.
+static void compute_at_lanes(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = two_stages(c, 66);
   step(s, "vectorize", LP("i_1"));
-  refused(s, "compute_at", "cannot compute X at i_1: i_1 is vectorized", ST("X"), LP("i_1"));
-  nw_clear(c);
-  refused(s, "cache_read", "i_1 is vectorized", ST("X"), STR("local"), NONE, NONE, NONE, LP("i_1"));
-  nw_clear(c);
+  step(s, "cache_read", ST("X"), STR("local"), NONE, NONE, NONE, LP("i_1"));
+  assert_show_has(s, "vectorize for i_1 in 0..64:\n  alloc X_local[3] local\n");
+  step(s, "compute_at", ST("X"), LP("i_1"));
+  assert_show_has(s, "alloc X[");
   nw_sched_release(s);
 }
 
@@ -215,9 +222,18 @@ static void decompose(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(compute_at_stencil), T(compute_at_guarded),         T(compute_at_refusals), T(compute_inline),
-      T(cache_read_packed),  T(layouts_that_lose_elements), T(cache_read_errors),   T(cache_write_then_compute_at),
-      T(cache_write_at),     T(set_scope_errors),           T(decompose),
+      T(compute_at_stencil),
+      T(compute_at_guarded),
+      T(compute_at_refusals),
+      T(compute_at_lanes),
+      T(compute_inline),
+      T(cache_read_packed),
+      T(layouts_that_lose_elements),
+      T(cache_read_errors),
+      T(cache_write_then_compute_at),
+      T(cache_write_at),
+      T(set_scope_errors),
+      T(decompose),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
