@@ -63,7 +63,7 @@ static void compute_at_lanes(void **state) {
   step(s, "cache_read", ST("X"), STR("local"), NONE, NONE, NONE, LP("i_1"));
   assert_show_has(s, "vectorize for i_1 in 0..64:\n  alloc X_local[3] local\n");
   step(s, "compute_at", ST("X"), LP("i_1"));
-  assert_show_has(s, "alloc X[");
+  assert_show_has(s, "  alloc X_local[3] local\n  alloc X[3] local\n  for i in 0..3:\n");
   nw_sched_release(s);
 }
 
