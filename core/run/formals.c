@@ -77,6 +77,13 @@ static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
   return a->ndim == p->ndim || wrong_shape(c, p, a, "");
 }
 
+// Returns e with the values of the known sizes.
+static const nw_expr *with_known(const nw_formals *f, const nw_expr *e, const int64_t *sizes, const bool *known) {
+  for (int i = 0; i < f->nsizes; i++)
+    if (known[i]) e = nw_subst(e->pool, e, f->size[i], nw_index(e->pool, sizes[i]));
+  return e;
+}
+
 // Solves e == value for the only unknown size in e, which has number v. Returns false if e does not have the form
 // coef*v + rest.
 static bool solve(const nw_formals *f, const nw_expr *e, int v, const int64_t *sizes, int64_t value, int64_t *out) {
@@ -107,8 +114,9 @@ static void infer(const nw_formals *f, int n, nw_array *const *args, int64_t *si
     more = false;
     for (int i = 0; i < n; i++)
       for (int d = 0; d < f->at[i].ndim; d++) {
-        int v = unknown_in(f, f->at[i].shape[d], known);
-        if (v < 0 || !solve(f, f->at[i].shape[d], v, sizes, args[i]->shape[d], &sizes[v])) continue;
+        const nw_expr *e = f->at[i].shape[d];
+        int v = unknown_in(f, e, known);
+        if (v < 0 || !solve(f, with_known(f, e, sizes, known), v, sizes, args[i]->shape[d], &sizes[v])) continue;
         known[v] = more = true;
       }
   }

@@ -131,7 +131,7 @@ static const nw_primitive rows[] = {
      NULL},
     {"assume",
      "Assumes a fact about the sizes in all later proofs. A kernel rejects calls with sizes for which the fact is "
-     "false.",
+     "false. A fact such as \"M == 16\" makes extents constant.",
      "s:assume(\"M % 16 == 0\")",
      NULL,
      {{.name = "fact", .kind = NW_ARG_COND, .doc = "a condition on sizes: nw.eq(M % 16, 0), or as text"}},
@@ -336,7 +336,7 @@ static const nw_primitive rows[] = {
     {"compute_at",
      "Moves the computation of a stage into a loop: each iteration computes the part that it reads. Stages that are "
      "computed in the loops of the stage, for this stage only, move with it. A reader that was cut off from the loop "
-     "gets a computation of its own.",
+     "gets a computation of its own. A piece of a stage that was cut, such as B.head, moves alone.",
      "s:compute_at(P, \"j_o\")",
      NULL,
      {STAGE("stage", "the stage to move"), LOOP("loop", "a loop that encloses all readers of the stage"),
@@ -437,7 +437,9 @@ static const nw_primitive rows[] = {
      "Computes a stage in a temporary buffer and then copies the result out.",
      "s:cache_write(C, \"local\", {at = \"j_o\"})",
      "stage",
-     {STAGE("stage", "the stage; the copy keeps its loops, the computation gets new ones"),
+     {STAGE("stage",
+            "the stage; the copy keeps its loops, the computation gets new ones. If an earlier step changed or "
+            "moved the loops of its reduction, the computation keeps all loops, and the copy gets new ones"),
       SCOPE("memory of the buffer"), LAYOUT, NAME("name of the buffer"),
       AT("also moves the computation into this loop, like compute_at")},
      nw_apply_cache_write,

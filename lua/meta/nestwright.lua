@@ -22,7 +22,7 @@ function schedule:annotate(stage, key, value) end
 ---@return any ...
 function schedule:apply(primitive, arguments) end
 
----Assumes a fact about the sizes in all later proofs. A kernel rejects calls with sizes for which the fact is false. fact: a condition on sizes: nw.eq(M % 16, 0), or as text. Example: s:assume("M % 16 == 0")
+---Assumes a fact about the sizes in all later proofs. A kernel rejects calls with sizes for which the fact is false. A fact such as "M == 16" makes extents constant. fact: a condition on sizes: nw.eq(M % 16, 0), or as text. Example: s:assume("M % 16 == 0")
 ---@param fact nw.expr|string
 function schedule:assume(fact) end
 
@@ -53,7 +53,7 @@ function schedule:build(options) end
 ---@return nw.stage
 function schedule:cache_read(tensor, scope, readers, options) end
 
----Computes a stage in a temporary buffer and then copies the result out. stage: the stage; the copy keeps its loops, the computation gets new ones. scope: memory of the buffer. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the buffer. at: also moves the computation into this loop, like compute_at. Example: s:cache_write(C, "local", {at = "j_o"})
+---Computes a stage in a temporary buffer and then copies the result out. stage: the stage; the copy keeps its loops, the computation gets new ones. If an earlier step changed or moved the loops of its reduction, the computation keeps all loops, and the copy gets new ones. scope: memory of the buffer. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the buffer. at: also moves the computation into this loop, like compute_at. Example: s:cache_write(C, "local", {at = "j_o"})
 ---@param stage nw.stage|nw.tensor|string
 ---@param scope "global"|"local"|"shared"|"warp"
 ---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
@@ -69,7 +69,7 @@ function schedule:check() end
 ---@return nw.schedule
 function schedule:checkout(version) end
 
----Moves the computation of a stage into a loop: each iteration computes the part that it reads. Stages that are computed in the loops of the stage, for this stage only, move with it. A reader that was cut off from the loop gets a computation of its own. stage: the stage to move. loop: a loop that encloses all readers of the stage. index: its position among the statements of the loop: 1 is the first, -1 as late as possible (before its first reader; the default), -2 as early as possible (after the last statement that it reads). Example: s:compute_at(P, "j_o")
+---Moves the computation of a stage into a loop: each iteration computes the part that it reads. Stages that are computed in the loops of the stage, for this stage only, move with it. A reader that was cut off from the loop gets a computation of its own. A piece of a stage that was cut, such as B.head, moves alone. stage: the stage to move. loop: a loop that encloses all readers of the stage. index: its position among the statements of the loop: 1 is the first, -1 as late as possible (before its first reader; the default), -2 as early as possible (after the last statement that it reads). Example: s:compute_at(P, "j_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param options? {index?: integer}

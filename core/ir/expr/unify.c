@@ -7,6 +7,7 @@
 // affine, and if all accesses to the tile have the same position and strides. Physical positions are compared, so
 // layouts matter.
 #include "ir/program/intrinsic.h"
+#include "ir/program/physical.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -392,16 +393,57 @@ static bool same_window(const unify *u, const nw_window *a, const nw_window *b) 
   return true;
 }
 
-// Returns a dimension of the tile that has a fixed stride in the description and another stride in the nest, or -1. A
-// fixed stride must be along the last physical dimension, since the strides of other dimensions are not known here.
-static int wrong_stride(const use *a, const nw_window *w) {
-  for (int d = 0; d < a->n; d++) {
+// Returns the memory layout of a buffer at the block, or NULL if the size of the buffer has no bound.
+static const nw_physical *layout_at(const unify *u, const nw_buffer *b, nw_arena *arena) {
+  const char *loop[NW_MAX_DEPTH];
+  const nw_stmt *alloc = b->alloc;
+  int n = 0;
+  nw_path path, upto;
+  if (b->role != NW_TEMP) return nw_physical_param(arena, u->p, b);
+  if (!nw_find(u->p, u->out->block->id, &path)) return NULL;
+  upto = path;
+  for (upto.n = 0; !alloc && upto.n < path.n; upto.n++) {
+    const nw_stmt *s = path.at[upto.n];
+    if (s->kind == NW_LOOP) loop[n++] = s->loop.var->name;
+    if (s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, b->name)) alloc = s;
+  }
+  if (!alloc) return NULL;
+  nw_ranges r;
+  nw_ranges_of(&r, u->p, &upto);
+  const nw_physical *place = nw_physical_alloc(arena, u->p, &r, alloc, b->alloc ? 0 : n, loop);
+  nw_ranges_free(&r);
+  if (!place) nw_clear(u->p->ctx);
+  return place;
+}
+
+// Returns the distance in memory between neighbouring elements along dimension d of the tile, or NW_ANY_STRIDE if it is
+// not constant.
+static int64_t stride_along(const nw_window *w, int d, const nw_physical *place) {
+  int64_t sum = 0;
+  for (int k = 0; k < w->n; k++) {
+    int64_t stride = 1;
+    if (!w->step[d][k]) continue;
+    if (k < w->n - 1 && !(place && nw_is_int(place->stride[k], &stride))) return NW_ANY_STRIDE;
+    if (k == w->n - 1 && place && !nw_is_int(place->stride[k], &stride)) return NW_ANY_STRIDE;
+    sum += w->step[d][k] * stride;
+  }
+  return sum;
+}
+
+// Returns a dimension of the tile that has a fixed stride in the description and another stride in the nest, or -1. While
+// the program is lowered, its allocations change, and lower/calls.c checks the strides instead.
+static int wrong_stride(const unify *u, const use *a, const nw_window *w) {
+  if (!u->p->step) return -1;
+  nw_arena *arena = nw_arena_scratch();
+  const nw_physical *place = layout_at(u, nw_find_buffer(u->p, w->buffer), arena);
+  int wrong = -1;
+  for (int d = 0; d < a->n && wrong < 0; d++) {
     const nw_tile_dim *dim = &a->arg->dim[d];
     if (dim->own < 0 || dim->stride == NW_ANY_STRIDE) continue;
-    for (int k = 0; k < w->n; k++)
-      if (w->step[d][k] != (k == w->n - 1 ? dim->stride : 0)) return d;
+    if (stride_along(w, d, place) != dim->stride) wrong = d;
   }
-  return -1;
+  nw_arena_free(arena);
+  return wrong;
 }
 
 static bool fits(unify *u, const use *a) {
@@ -409,7 +451,7 @@ static bool fits(unify *u, const use *a) {
   if (!window_of(u, a, &w)) return access_differs(u, a, "", "");
   if (known->buffer && !same_window(u, known, &w))
     return access_differs(u, a, ", in the tile of the other accesses", "");
-  int d = wrong_stride(a, &w);
+  int d = wrong_stride(u, a, &w);
   if (d >= 0) {
     char wanted[80];
     snprintf(wanted, sizeof wanted, ", stride %lld along dimension %d", (long long)a->arg->dim[d].stride, d + 1);

@@ -4,6 +4,7 @@
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/primitives/storage.h"
+#include "sched/site.h"
 #include "sched/tree.h"
 
 enum { WRITE_STAGE, WRITE_SCOPE, WRITE_LAYOUT, WRITE_NAME, WRITE_AT };
@@ -227,20 +228,117 @@ static bool cache_piece(nw_step *st, const pieces *x, nw_stmt *block) {
   return nw_place(st, &stage, loop);
 }
 
+// ---- a reduction that is already scheduled
+//
+// The computation keeps its nest, with its order, splits and marks. The copy gets loops like those along the output, and
+// follows the nest.
+
+static bool is_plain_loop(const nw_stmt *block, const nw_stmt *loop) {
+  for (int v = 0; v < block->block.nvars; v++)
+    if (block->block.var[v].bind == loop->loop.var) return loop->loop.mark == NW_SERIAL;
+  return false;
+}
+
+// True if an earlier step changed the loops of the reduction or moved them outwards, and the step specifies no loop. New
+// loops would lose what the earlier step did. (If only loops along the output changed, they become loops of the copy.)
+static bool is_scheduled(const pieces *x, const takeover *t) {
+  bool reduces = false;
+  if (x->loop || x->n > 1) return false;
+  for (int i = 1; i < t->path.n - 1; i++) {
+    const nw_stmt *s = t->path.at[i];
+    if (s->kind != NW_LOOP || (i < t->top && stays(t, s))) continue;
+    if (i < t->top || (stays(t, s) ? reduces : !is_plain_loop(t->block, s))) return true;
+    reduces |= !stays(t, s);
+  }
+  return false;
+}
+
+// Returns the index on the path of the outermost statement that must end before the copy.
+static int end_of_computation(const takeover *t) {
+  for (int i = 1; i < t->top; i++)
+    if (t->path.at[i]->kind == NW_LOOP && !stays(t, t->path.at[i])) return i;
+  return t->top;
+}
+
+static bool no_shared_loops(nw_step *st, const takeover *t) {
+  for (int i = 1; i < t->path.n - 1; i++) {
+    const nw_stmt *s = t->path.at[i];
+    if (s->kind == NW_LOOP && nw_loop_binds(t->block, s, true) && nw_loop_binds(t->block, s, false))
+      return nw_step_refuse(st, "a loop fused from a reduction loop and an output loop cannot be a loop of the copy", s,
+                            "%s runs over both the reduction and the output", s->loop.var->name);
+  }
+  return true;
+}
+
+// Makes loops for the copies like the loops along the output from `end` inwards. Returns the outermost statement.
+static nw_stmt *copies_in_new_loops(nw_step *st, const takeover *t, int end, int n, nw_stmt **copy) {
+  nw_stmt *outer = NULL, *inner = NULL;
+  const nw_stmt *was[NW_MAX_DEPTH];
+  nw_stmt *loop[NW_MAX_DEPTH];
+  int nloops = 0;
+  for (int i = end; i < t->path.n - 1; i++) {
+    const nw_stmt *s = t->path.at[i];
+    if (s->kind != NW_LOOP || !nw_loop_binds(t->block, s, false)) continue;
+    was[nloops] = s;
+    loop[nloops] = nw_new_loop(st->p, nw_unique_loop_name(st->p, s->loop.var->name), s->loop.begin, s->loop.extent);
+    loop[nloops]->loop.mark = s->loop.mark;
+    loop[nloops]->loop.nfused = s->loop.nfused;
+    loop[nloops]->loop.fused = s->loop.fused;
+    if (inner) nw_kids_set(st->p, inner, 1, &loop[nloops]);
+    if (!outer) outer = loop[nloops];
+    inner = loop[nloops++];
+  }
+  if (!inner) outer = inner = nw_new_stmt(st->p, NW_SEQ);
+  nw_kids_set(st->p, inner, n, copy);
+  for (int i = 0; i < nloops; i++) nw_stmt_subst(st->p, outer, was[i]->loop.var->name, loop[i]->loop.var);
+  return outer;
+}
+
+static bool cache_in_place(nw_step *st, const pieces *x, const takeover *t) {
+  nw_stmt *block = t->block;
+  int n = block->block.ntargets, end = end_of_computation(t), at = end - 1;
+  nw_stmt **copy = NW_NEW_N(st->scratch, nw_stmt *, n);
+  if (!no_shared_loops(st, t)) return false;
+  for (int i = 0; i < n; i++) {
+    const char *name = i ? nw_unique_block_name(st->p, block->block.target[i].buffer) : block->block.name;
+    copy[i] = copy_block(st, t, i, name, x);
+  }
+  nw_stmt *nest = copies_in_new_loops(st, t, end, n, copy);
+  nw_kids_insert(st->p, t->path.at[end - 1], t->path.pos[end] + 1, nest);
+  for (int i = 0; i < n; i++) {
+    block->block.target[i].buffer = x->cache[i]->name;
+    block->block.target[i].stream = false;
+  }
+  block->block.name = x->cache[0]->name;
+  block->step = st->p->step;
+  while (at > 0 && t->path.at[at]->kind != NW_LOOP) at--;
+  nw_path outside = t->path;
+  outside.n = at + 1;
+  nw_box box = {0};
+  if (at > 0) box = nw_box_read(st, block, t->path.at[at], &outside);
+  nw_store_around(st, t->path.at[at], block, at > 0 ? &box : NULL);
+  nw_step_note(st, "%s keeps the loops, and the copy has new ones", block->block.name);
+  return true;
+}
+
 bool nw_apply_cache_write(void *step) {
   nw_step *st = step;
   nw_scope scope;
   pieces x = {0};
   nw_stmt *block = nw_step_block(st, WRITE_STAGE, NULL);
   if (!block || !nw_scope_of(st, WRITE_SCOPE, &scope) || !can_cache(st, block)) return false;
-  if (!find_pieces(st, block, &x) || !can_take(st, &x)) return false;
+  if (!find_pieces(st, block, &x)) return false;
+  takeover t = takeover_of(st, block);
+  bool in_place = is_scheduled(&x, &t);
+  if (!in_place && !can_take(st, &x)) return false;
   int n = block->block.ntargets;
   x.cache = NW_NEW_N(st->scratch, nw_buffer *, n);
   x.origin = NW_NEW_N(st->scratch, const char *, n);
   if (!make_caches(st, block, scope, x.cache)) return false;
   for (int i = 0; i < n; i++)
     x.origin[i] = nw_unique_origin(st->p, nw_arena_printf(st->scratch, "%s_write", block->block.target[i].buffer));
-  for (int i = 0; i < x.n; i++)
+  if (in_place && !cache_in_place(st, &x, &t)) return false;
+  for (int i = 0; i < x.n && !in_place; i++)
     if (!cache_piece(st, &x, x.at[i])) return false;
   nw_step_returns_stage(st, block->block.name);
   return true;

@@ -2,10 +2,18 @@
 #pragma once
 #include "sched/sched.h"
 
+// Describes the range of one variable of the block in the new nest. If lo is NULL, this is the declared range.
+typedef struct nw_rows {
+  const nw_expr *lo, *extent;
+} nw_rows;
+
 // Describes a stage that is being moved. Its block is not in the tree, and its buffers are not allocated.
 typedef struct nw_lifted {
   nw_stmt *block;
   nw_stmt **reuse; // for each variable, the old unsplit loop that bound it, or NULL; the new loop keeps its id and name
+  // for a piece of a stage that moves alone: the range of each variable in the piece; otherwise NULL. The other pieces
+  // use the same storage, so the storage does not move.
+  nw_rows *part;
   int index; // number of the step's parameter that gives the position of the stage in the loop; 0 if there is none
 } nw_lifted;
 
@@ -22,10 +30,6 @@ nw_lifted nw_lift_copy(nw_step *st, const nw_stmt *block, const char *name);
 void nw_note_recompute(nw_step *st, const nw_stmt *block);
 int nw_allocations(const nw_stmt *s, const char *buffer); // number of allocations of the buffer at or below s
 void nw_note_mark(nw_step *st, const nw_stmt *loop); // adds a note if the loop has a mark, which the new loops lack
-// Describes the range of one variable of the block in the new nest. If lo is NULL, this is the declared range.
-typedef struct nw_rows {
-  const nw_expr *lo, *extent;
-} nw_rows;
 nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows);
 void nw_guard_domain(nw_step *st, nw_stmt *block);
 bool nw_is_piece(const nw_stmt *block, const nw_stmt *of); // true if both compute parts of one stage
@@ -35,3 +39,10 @@ bool nw_can_move(nw_step *st, const nw_stmt *block);
 bool nw_one_nest(nw_step *st, const nw_stmt *block); // like nw_can_move, but the stage need not be a temporary
 // Returns the innermost loop around the block that does not belong to the block's own nest, or NULL if there is none.
 nw_stmt *nw_loop_around(const nw_path *path);
+// Checks that the whole stage can be moved. The stage may have several pieces, because the move merges them into one
+// nest.
+bool nw_can_move_whole(nw_step *st, const nw_stmt *block);
+bool nw_is_scan(const nw_stmt *block);
+int nw_allocations_of(const nw_stmt *s, const char *buffer); // number of allocations of the buffer inside s
+// Returns the number of blocks that write the buffer. If `pieces` is true, the pieces of one stage count as one block.
+int nw_writers_of(nw_step *st, const nw_stmt *block, const char *buffer, bool pieces);

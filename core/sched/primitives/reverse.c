@@ -252,7 +252,7 @@ bool nw_apply_reverse_compute_at(void *step) {
   x.block = nw_step_block(st, REVERSE_STAGE, &own);
   x.loop = x.block ? nw_step_loop(st, REVERSE_LOOP, &x.at) : NULL;
   if (!x.loop || !can_follow(&x, &own)) return false;
-  nw_lifted stage;
+  nw_lifted stage = {0};
   nw_kept kept = nw_take_storage(st, x.block);
   nw_find(st->p, x.block->id, &own);
   nw_lift(st, &own, &stage);

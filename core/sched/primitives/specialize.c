@@ -3,6 +3,7 @@
 #include "sched/empty.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"
+#include "sched/tidy.h"
 #include "sched/tree.h"
 #include <stdlib.h>
 
@@ -159,5 +160,6 @@ bool nw_apply_assume(void *step) {
   all[p->nfacts++] = fact;
   p->fact = all;
   p->nassumed++;
+  nw_tidy_all(st);
   return true;
 }

@@ -1,0 +1,242 @@
+// compute_at and compute_root: move the computation of a stage, of a piece of a stage, or of several stages together.
+#include "sched/count.h"
+#include "sched/primitives.h"
+#include "sched/primitives/place.h"
+#include "sched/site.h"
+#include "sched/tree.h"
+
+static const char *output_of(const nw_stmt *block) { return block->block.target[0].buffer; }
+
+static bool among(const nw_stmt *s, int n, nw_stmt *const *list) {
+  for (int i = 0; i < n; i++)
+    if (list[i] == s) return true;
+  return false;
+}
+
+// ---- compute_at
+
+// True if a block inside the loop is a piece of the same stage, and reads the block too. For example, a tail that was cut
+// off from the loop.
+static bool has_piece_inside(nw_step *st, const nw_stmt *reader, const nw_stmt *block, const nw_stmt *loop) {
+  nw_blocks b = nw_blocks_below(st->scratch, loop);
+  for (int i = 0; i < b.n; i++)
+    if (nw_is_piece(b.at[i], reader) && nw_reads_any(b.at[i], block)) return true;
+  return false;
+}
+
+// Returns a reader that is not inside the loop. If one block computes the whole stage, it can be computed a second time
+// for a reader of whose stage a piece is inside the loop, so such a reader is ignored. Returns NULL if there is none.
+static const nw_stmt *reader_outside(nw_step *st, const nw_stmt *block, const nw_stmt *loop) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  bool whole = nw_writers_of(st, block, output_of(block), false) == 1;
+  for (int i = 0; i < b.n; i++)
+    if (nw_reads_any(b.at[i], block) && !nw_tree_has(loop, b.at[i]) &&
+        !(whole && has_piece_inside(st, b.at[i], block, loop)))
+      return b.at[i];
+  return NULL;
+}
+
+// Computes the stage again for each reader outside of the loop, in the outermost loop around the reader that is not
+// around the loop too.
+static bool place_for_pieces(nw_step *st, const nw_stmt *block, const nw_stmt *loop) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  nw_path at, path;
+  for (int i = 0; i < b.n; i++) {
+    if (!nw_reads_any(b.at[i], block) || nw_tree_has(loop, b.at[i])) continue;
+    nw_find(st->p, loop->id, &at);
+    nw_find(st->p, b.at[i]->id, &path);
+    if (nw_is_allocated(&path, st->p, output_of(block))) continue; // an earlier iteration placed it
+    nw_stmt *to = NULL;
+    for (int k = path.n - 1; k > 0; k--)
+      if (path.at[k]->kind == NW_LOOP && nw_path_index(&at, path.at[k]) < 0) to = path.at[k];
+    if (!to)
+      return nw_step_refuse(st, "a piece of its reader is in no other loop", loop,
+                            "not all of its readers are inside that loop");
+    nw_lifted more = nw_lift_copy(st, block, block->block.name);
+    if (!nw_place(st, &more, to)) return false;
+    nw_step_note(st, "%s is also computed in %s, for %s", block->block.name, to->loop.var->name, b.at[i]->block.name);
+  }
+  return true;
+}
+
+static bool loop_can_hold(nw_step *st, const nw_path *own, const nw_path *at) {
+  const nw_stmt *loop = at->at[at->n - 1], *block = own->at[own->n - 1];
+  const char *name = block->block.name, *where = loop->loop.var->name;
+  int at_own = nw_path_index(own, loop);
+  if (at_own >= nw_path_exclusive(own))
+    return nw_step_refuse(st, "a stage can move only into a loop of a stage that reads it", loop,
+                          "that is a loop of %s itself", name);
+  const nw_stmt *outside = reader_outside(st, block, loop);
+  if (outside) {
+    const char *why =
+        nw_arena_printf(st->scratch, "%s reads %s too, and is not inside %s", outside->block.name, name, where);
+    return nw_step_refuse(st, why, loop, "not all of its readers are inside that loop");
+  }
+  return true;
+}
+
+void nw_note_recompute(nw_step *st, const nw_stmt *block) {
+  nw_count n = nw_count_recomputed(st->p, block);
+  if (n.n > 1.005)
+    nw_step_note(st, "recomputes: each element of %s is computed %s%.2f times", block->block.name,
+                 n.exact ? "" : "up to ", n.n);
+}
+
+// ---- stages that move together
+//
+// If a stage is computed in a loop of the stage that moves, and only that stage needs it, it moves too: otherwise it
+// would stay in a loop that no longer computes anything else.
+
+typedef struct feeder {
+  nw_lifted lifted;
+  int home; // id of the loop in which the stage was computed
+} feeder;
+
+typedef struct feeders {
+  int n;
+  feeder *at; // in reverse order: a reader before the stages that it reads
+} feeders;
+
+// True if the stage can move, and only the blocks in `readers` read it.
+static bool feeds_only(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *readers) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  if (nw_is_scan(block) || block->block.init_part || nw_writers_of(st, block, output_of(block), false) != 1)
+    return false;
+  for (int t = 0; t < block->block.ntargets; t++) {
+    const nw_buffer *to = nw_find_buffer(st->p, block->block.target[t].buffer);
+    if (to->role != NW_TEMP || to->alloc || nw_allocations(st->p->root, to->name) != 1) return false;
+  }
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i] != block && nw_reads_any(b.at[i], block) && !among(b.at[i], n, readers)) return false;
+  return true;
+}
+
+// Finds the stages that are computed in the loops of `block` for this block only. Writes `block` and these stages to
+// `out`, each after its readers. Returns their number, or 0 if a statement inside the loop `top` is another one.
+static int feeders_in(nw_step *st, const nw_stmt *top, nw_stmt *block, nw_stmt **out) {
+  nw_blocks b = nw_blocks_below(st->scratch, top);
+  int n = 1;
+  out[0] = block;
+  for (int i = b.n - 1; i >= 0; i--) {
+    if (b.at[i] == block) continue;
+    if (!feeds_only(st, b.at[i], n, out)) return 0;
+    out[n++] = b.at[i];
+  }
+  return n;
+}
+
+// Removes the stages that are computed in the loops of the block for this block only.
+static feeders lift_feeders(nw_step *st, const nw_path *own) {
+  nw_stmt *block = own->at[own->n - 1];
+  nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
+  nw_stmt **list = NW_NEW_N(st->scratch, nw_stmt *, all.n), **found = NW_NEW_N(st->scratch, nw_stmt *, all.n);
+  int n = 1;
+  for (int i = nw_path_exclusive(own) - 1; i > 0; i--) {
+    const nw_stmt *s = own->at[i];
+    if (s->kind == NW_ALLOC) continue;
+    if (s->kind != NW_LOOP || !(nw_loop_binds(block, s, false) || nw_loop_binds(block, s, true))) break;
+    int now = feeders_in(st, s, block, list);
+    if (!now) break;
+    n = now;
+    memcpy(found, list, (size_t)n * sizeof *found);
+  }
+  feeders f = {n - 1, NW_NEW_N(st->scratch, feeder, n)};
+  for (int i = 0; i < f.n; i++) {
+    nw_path path;
+    nw_find(st->p, found[i + 1]->id, &path);
+    const nw_stmt *home = nw_loop_around(&path);
+    f.at[i].home = home ? home->id : 0;
+    nw_lift(st, &path, &f.at[i].lifted);
+  }
+  return f;
+}
+
+// Computes the stages again, in the loop in which each was computed if that loop still exists, otherwise in `loop`.
+static bool place_feeders(nw_step *st, const feeders *f, nw_stmt *loop) {
+  for (int i = 0; i < f->n; i++) {
+    nw_path path;
+    feeder *one = &f->at[i];
+    bool lives = one->home && nw_find(st->p, one->home, &path) && nw_reads_any(path.at[path.n - 1], one->lifted.block);
+    if (!nw_place(st, &one->lifted, lives ? path.at[path.n - 1] : loop)) return false;
+    nw_note_recompute(st, one->lifted.block);
+  }
+  return true;
+}
+
+// ---- a piece that moves alone
+
+// True if the user named a piece of a stage that has several, such as B.head.
+static bool is_named_piece(nw_step *st, const nw_stmt *block) {
+  return nw_writers_of(st, block, output_of(block), false) > 1 && strcmp(block->block.name, block->block.origin);
+}
+
+// Finds the range of each variable in the loops of the piece. Returns false if a range depends on these loops, or if a
+// condition limits it.
+static bool part_of(nw_step *st, const nw_path *own, nw_rows *part) {
+  const nw_stmt *block = own->at[own->n - 1];
+  nw_pool *pool = st->p->pool;
+  const char *loops[NW_MAX_DEPTH];
+  int n = 0;
+  nw_ranges r;
+  for (int i = nw_path_exclusive(own); i < own->n - 1; i++)
+    if (own->at[i]->kind == NW_LOOP) loops[n++] = own->at[i]->loop.var->name;
+  if (block->block.where && nw_uses_any(block->block.where, n, loops)) return false;
+  nw_ranges_of(&r, st->p, own);
+  bool known = true;
+  for (int v = 0; v < block->block.nvars && known; v++) {
+    const nw_expr *lo = nw_lower_over(&r, block->block.var[v].bind, n, loops),
+                  *hi = nw_upper_over(&r, block->block.var[v].bind, n, loops);
+    known = lo && hi && !nw_uses_any(lo, n, loops) && !nw_uses_any(hi, n, loops);
+    if (known) part[v] = (nw_rows){lo, nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1))};
+  }
+  nw_ranges_free(&r);
+  return known;
+}
+
+// Moves only this piece. The judge checks that no reader outside of the loop needs it.
+static bool move_piece(nw_step *st, nw_stmt *block, const nw_path *own, nw_stmt *loop) {
+  nw_lifted stage = {.part = NW_NEW_N(st->scratch, nw_rows, block->block.nvars + 1)};
+  if (!part_of(st, own, stage.part))
+    return nw_step_refuse(st, "a piece moves alone only if its loops run over a box of its stage", NULL,
+                          "the part of %s that it computes is not a box", block->block.origin);
+  nw_lift(st, own, &stage);
+  stage.index = 2;
+  if (!nw_place(st, &stage, loop)) return false;
+  nw_note_recompute(st, block);
+  return true;
+}
+
+bool nw_apply_compute_at(void *step) {
+  nw_step *st = step;
+  nw_path own, at;
+  nw_stmt *block = nw_step_block(st, 0, &own);
+  nw_stmt *loop = block ? nw_step_loop(st, 1, &at) : NULL;
+  if (!loop || !nw_can_move_whole(st, block)) return false;
+  if (is_named_piece(st, block)) return move_piece(st, block, &own, loop);
+  if (!loop_can_hold(st, &own, &at)) return false;
+  nw_lifted stage = {0};
+  feeders with = lift_feeders(st, &own);
+  nw_find(st->p, block->id, &own);
+  nw_lift(st, &own, &stage);
+  stage.index = 2;
+  if (!nw_place(st, &stage, loop) || !place_for_pieces(st, block, loop)) return false;
+  nw_note_recompute(st, block);
+  return place_feeders(st, &with, loop);
+}
+
+// ---- compute_root
+
+bool nw_apply_compute_root(void *step) {
+  nw_step *st = step;
+  nw_path own;
+  nw_stmt *block = nw_step_block(st, 0, &own);
+  if (!block || !nw_can_move_whole(st, block)) return false;
+  if (!nw_loop_around(&own))
+    return nw_step_refuse(st, "the stage is already computed as a whole before its first reader", NULL,
+                          "it is already there");
+  nw_lifted stage = {0};
+  feeders with = lift_feeders(st, &own);
+  nw_find(st->p, block->id, &own);
+  nw_lift(st, &own, &stage);
+  return nw_place(st, &stage, NULL) && place_feeders(st, &with, NULL);
+}
