@@ -6,7 +6,7 @@
 --- A way is a list of ordinary steps, each proven to be legal before it is made. All ways of a part get the same marks: the same
 --- axis is vectorized with the same number of lanes, and the rows of a tile are unrolled, in every piece. So two ways differ only
 --- in how they partition. If a mark is refused for a piece, the lab prints the reason. The row of a way gives the bytes of machine
---- code, the time that the cost model predicts (an estimate), the measured time (one thread, the fastest run; all ways of a part
+--- code, the time that the cost model predicts (an estimate), the measured time (one thread, the median; all ways of a part
 --- are measured in turn), and the conditions that are left in the main piece and in the whole program. Other programs require this
 --- file: lab.kernels() returns every way as a schedule.
 local nw = require "nestwright"
@@ -379,7 +379,7 @@ function lab.rows(part)
       steps = k.schedule:trace(), refused = k.refused}
   end
   list.args = lab.arrays(rows[1].schedule, part.size)
-  for n, t in ipairs(nw.compare(list)) do rows[n].measured, rows[n].compared = t.min, t.verdict end
+  for n, t in ipairs(nw.compare(list)) do rows[n].measured, rows[n].compared = t.median, t.verdict end
   return rows
 end
 
@@ -447,7 +447,7 @@ function lab.compare_batch(n)
   for at, t in ipairs(nw.compare(kernels)) do
     local row, s = rows[at].row, rows[at].schedule
     local pieces = nw.pieces(s, {axes = {"i", "j"}, title = ("batch of %d: %s"):format(n, row.strategy), width = PICTURE})
-    columns[at] = {row.strategy, pieces, costs_of(row.code_bytes, row.expected, t.min), s:trace(), s}
+    columns[at] = {row.strategy, pieces, costs_of(row.code_bytes, row.expected, t.median), s:trace(), s}
   end
   return nw.beside(columns, {most = 2})
 end

@@ -1,5 +1,5 @@
 // Makes storage cyclic: element i is stored at position i % size, where it replaces element i - size.
-#include "sched/primitives/fold.h"
+#include "sched/primitives/buffers/fold.h"
 #include <stdio.h>
 
 static void plain_layout(nw_program *p, nw_buffer *b) {

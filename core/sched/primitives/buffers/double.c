@@ -5,7 +5,7 @@
 // the parts of all iterations in flight. If the parts of successive iterations move along a dimension, the storage is
 // cyclic in this dimension (fold.h). The number of positions along this dimension is the number that the iterations in
 // flight use together. Copies of the nest are placed before the loop, and compute the parts of the first iterations.
-#include "sched/primitives/fold.h"
+#include "sched/primitives/buffers/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"

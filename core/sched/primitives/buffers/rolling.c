@@ -1,5 +1,5 @@
 // rolling_buffer: stores only the rows that are needed at the same time, and reuses their storage cyclically.
-#include "sched/primitives/fold.h"
+#include "sched/primitives/buffers/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"

@@ -1,6 +1,6 @@
 // hoist_storage: moves the storage of a stage out of loops, without making it larger. Elements of different iterations
 // use the same positions, one after the other.
-#include "sched/primitives/fold.h"
+#include "sched/primitives/buffers/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
