@@ -8,7 +8,7 @@
 // The limit on the isl operations for a question. This number of operations takes less than a second. A question that
 // is answered again without stored results (nw_proofs_from_nothing) may take twice as long. isl itself counts the
 // operations, so a verdict never depends on the clock.
-#define DEFAULT_BUDGET 1400000
+#define DEFAULT_BUDGET 2150000
 
 static const char *const rule_name[] = {
 #define NW_JUDGE_RULE(name, test, doc) #name,

@@ -63,7 +63,7 @@ describe("a common mistake", function()
     fails("layout: expected a function, got a number", "invalid", s.cache_read, s, A, "global", {C}, {layout = 3})
     fails("layout: the function returns nothing", "invalid", s.cache_read, s, A, "global", {C},
       {layout = function(_) end})
-    fails("unknown option 'tail'.*there are no options", "invalid", s.vectorize, s, "j", {tail = "cut"})
+    fails("unknown option 'tail'.*there are no options", "invalid", s.parallel, s, "j", {tail = "cut"})
     fails("size: multiple: expected at least 1, got 0", "range", nw.size, "M", {multiple = 0})
     fails("schedule: argument 1: expected a tensor, a list or a table of options, got a number", "invalid", nw.schedule, 3)
   end)
