@@ -123,8 +123,9 @@ static isl_bool has_no_pair(const duo *d, factor f, int level, bool earlier) {
   const nw_site *s = d->a->site;
   isl_map *pairs = isl_map_apply_range(index_map(d->a, f.a, f.index), isl_map_reverse(index_map(d->b, f.b, f.index)));
   isl_bool none = isl_bool_true;
+  uint64_t equal = NW_MUTATED(factor_outer) ? d->equal : d->equal & f.a;
   for (int i = 0; i <= level && none == isl_bool_true; i++) {
-    if (i < level && !(d->equal >> i & f.a & 1)) continue;
+    if (i < level && !(equal >> i & 1)) continue;
     int x = dim_among(s, f.a, i), y = dim_among(d->b->site, f.b, i);
     for (int n = 0; n < s->dim[i + 1] - s->dim[i] && none == isl_bool_true; n++) {
       if (NW_MUTATED(factor_equal)) pairs = isl_map_equate(pairs, isl_dim_in, x + n, isl_dim_out, y + n);

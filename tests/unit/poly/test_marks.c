@@ -49,6 +49,33 @@ static void reduction_in_parallel(void **state) {
   tries(state, "", "", "", "parallel ", "cannot run k_i in parallel", NW_REFUSE_REDUCTION);
 }
 
+// A recurrence along i in tiles. The loop i_i carries it: between the two loops along i, there is a loop along j.
+static char *tiled_recurrence(const char *i_o, const char *j_o, const char *i_i, const char *j_i) {
+  nw_str s = {0};
+  nw_str_fmt(&s,
+             "program Y\ninput A: f32[33, 16]\noutput Y: f32[33, 16]\nfor i in 0..1:\n  for j in 0..16:\n"
+             "    block Y_init of Y_init (i = i in 0..1, j = j in 0..16):\n      Y[i, j] = A[i, j]\n"
+             "%sfor i_o in 0..4:\n  %sfor j_o in 0..4:\n    %sfor i_i in 0..8:\n      %sfor j_i in 0..4:\n"
+             "        block Y of Y (ordered i = 8*i_o + i_i + 1 in 1..33, j = 4*j_o + j_i in 0..16):\n"
+             "          Y[i, j] = Y[i - 1, j] + A[i, j]\n",
+             i_o, j_o, i_i, j_i);
+  return nw_str_take(&s);
+}
+
+static void recurrence_in_tiles(void **state) {
+  char *before = tiled_recurrence("", "", "", "");
+  for (int loop = 0; loop < 4; loop++)
+    for (int lanes = 0; lanes < 2; lanes++) {
+      const char *mark[4] = {"", "", "", ""};
+      mark[loop] = lanes ? "vectorize " : "parallel ";
+      char *after = tiled_recurrence(mark[0], mark[1], mark[2], mark[3]);
+      if (loop % 2 && (loop == 3 || !lanes)) accepts(*state, before, after, 'm');
+      if (loop % 2 == 0) refuses(*state, before, after, NW_REFUSE_RAW, "");
+      free(after);
+    }
+  free(before);
+}
+
 static void reduction_in_lanes(void **state) {
   tries(state, "", "", "", "vectorize ", "cannot vectorize k_i", NW_REFUSE_REDUCTION);
   tries(state, "", "", "", "vectorize_reduce ", NULL, 0);
@@ -327,6 +354,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(spatial_loops),
       T(reduction_in_parallel),
+      T(recurrence_in_tiles),
       T(reduction_in_lanes),
       T(lanes_of_several_elements),
       T(lanes_without_accumulators),
