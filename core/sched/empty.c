@@ -156,6 +156,7 @@ void nw_empty_results(nw_step *st) {
   if (!strcmp(what, "create_fused_loop")) give_loop(st, "fused");
   if (!strcmp(what, "fuse"))
     give_loop(st, nw_arena_printf(st->scratch, "%s_%s", st->resolved[0].name, st->resolved[1].name));
+  if (!strcmp(what, "reindex")) give_stage(st, "reindex");
   if (!strcmp(what, "cache_read") || !strcmp(what, "cache_write")) give_stage(st, st->resolved[1].name);
   if (!strcmp(what, "decompose_reduction")) give_stage(st, "init");
   if (!strcmp(what, "cut") || !strcmp(what, "partition")) give_parts(st);

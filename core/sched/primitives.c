@@ -445,6 +445,34 @@ static const nw_primitive rows[] = {
      nw_apply_cache_write,
      nw_suggest_cache_write,
      "cannot write $0 through a $1 copy"},
+    {"reindex",
+     "Lets a stage read a tensor through a copy that has one dimension for each of the stage's variables in the read, "
+     "in "
+     "the order of the stage's axes. The copy may be larger than the tensor: A[y + r, x + s] is read as A_reindex[y, "
+     "x, "
+     "r, s] (im2col).",
+     "s:reindex(C, A)",
+     "stage",
+     {STAGE("stage", "the stage that reads the copy"),
+      STAGE("read", "the tensor that it reads"),
+      {.name = "access",
+       .kind = NW_ARG_INT,
+       .optional = true,
+       .option = true,
+       .doc = "the read that uses the copy, counted from 1 from left to right as for cache_read; needed if the stage "
+              "reads the tensor in several ways"},
+      {.name = "scope",
+       .kind = NW_ARG_STR,
+       .optional = true,
+       .option = true,
+       .choices = "global|local|shared|warp",
+       .doc = "memory of the copy; global by default"},
+      LAYOUT,
+      NAME("name of the copy"),
+      AT("also moves the copy into this loop, like compute_at")},
+     nw_apply_reindex,
+     nw_suggest_reindex,
+     "cannot reindex $1 for $0"},
     {"rolling_buffer",
      "Stores only the rows of a stage that are in use at the same time; a new row replaces one that is no longer "
      "needed.",

@@ -170,6 +170,111 @@ return function(case, t)
     end
   end
 
+  -- ---------------------------------------------------------------- reindex
+
+  -- Each row: a name, a function that returns the stage C and the shapes of its inputs, and the dimensions of the copy of A.
+  local REINDEXED = {
+    {"a window", function()
+      local A, W, r = nw.placeholder({12}, "i32", "A"), nw.placeholder({3}, "i32", "W"), nw.reduce_axis(3, "r")
+      return nw.compute({10}, function(i) return nw.sum(A(i + r) * W(r), r) end, "C"), {{12}, {3}}
+    end, "10, 3"},
+    {"a convolution", function()
+      local A, W = nw.placeholder({7, 9, 3}, "i32", "A"), nw.placeholder({3, 2, 3, 4}, "i32", "W")
+      local r, q, c = nw.reduce_axis(3, "r"), nw.reduce_axis(2, "q"), nw.reduce_axis(3, "c")
+      return nw.compute({5, 8, 4}, function(y, x, o) return nw.sum(A(y + r, x + q, c) * W(r, q, c, o), {r, q, c}) end, "C"),
+        {{7, 9, 3}, {3, 2, 3, 4}}
+    end, "5, 8, 3, 2, 3"},
+    {"a convolution with strides and gaps", function()
+      local A, W = nw.placeholder({13, 9}, "i32", "A"), nw.placeholder({3, 3, 4}, "i32", "W")
+      local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+      return nw.compute({5, 5, 4}, function(y, x, o) return nw.sum(A(y * 2 + r * 2, x + q * 2) * W(r, q, o), {r, q}) end, "C"),
+        {{13, 9}, {3, 3, 4}}
+    end, "5, 5, 3, 3"},
+    {"a transposed product", function()
+      local A, W, k = nw.placeholder({6, 5}, "i32", "A"), nw.placeholder({6, 7}, "i32", "W"), nw.reduce_axis(6, "k")
+      return nw.compute({5, 7}, function(i, j) return nw.sum(A(k, i) * W(k, j), k) end, "C"), {{6, 5}, {6, 7}}
+    end, "5, 6"},
+    {"a diagonal", function()
+      local A, W = nw.placeholder({6, 6}, "i32", "A"), nw.placeholder({6, 4}, "i32", "W")
+      return nw.compute({6, 4}, function(i, j) return A(i, 5 - i) + W(i, j) end, "C"), {{6, 6}, {6, 4}}
+    end, "6"},
+    {"digits of an index", function()
+      local A, W = nw.placeholder({3, 4}, "i32", "A"), nw.placeholder({12, 2}, "i32", "W")
+      return nw.compute({12, 2}, function(i, j) return A(i // 4, i % 4) - W(i, j) end, "C"), {{3, 4}, {12, 2}}
+    end, "12"},
+    {"a border of zeros", function()
+      local A, W, r = nw.placeholder({8}, "i32", "A"), nw.placeholder({3}, "i32", "W"), nw.reduce_axis(3, "r")
+      return nw.compute({8}, function(i)
+        local at = i + r - 1
+        return nw.sum(nw.select(nw.all(nw.ge(at, 0), nw.lt(at, 8)), A(at), 0) * W(r), r)
+      end, "C"), {{8}, {3}}
+    end, "8, 3"},
+    {"a clamped border", function()
+      local A, W, r = nw.placeholder({8}, "i32", "A"), nw.placeholder({3}, "i32", "W"), nw.reduce_axis(3, "r")
+      return nw.compute({8}, function(i) return nw.sum(A(nw.clamp(i + r - 1, 0, 7)) * W(r), r) end, "C"), {{8}, {3}}
+    end, "8, 3"},
+  }
+  -- Each row: a name and the steps after or around the step reindex, which `copy` makes.
+  local AROUND = {
+    {"alone", function(_, copy) copy() end},
+    {"also of the other input", function(s, copy) copy() t.accepted(s.reindex, s, "C", "W") end},
+    {"after a split with a guard", function(s, copy) s:split(s:loops "C"[1], 3) copy() end},
+    {"inside a loop", function(s, copy)
+      s:split(s:loops "C"[1], 3)
+      copy {at = s:loops "C"[1].name, scope = "local"}
+    end},
+    {"moved into the innermost loop", function(s, copy)
+      copy()
+      local theirs = s:loops "C"
+      t.accepted(s.compute_at, s, "A_reindex", theirs[#theirs])
+    end},
+    {"inlined again", function(s, copy)
+      copy()
+      t.accepted(s.compute_inline, s, "A_reindex")
+      t.same(s:text():find("A_reindex", 1, true), nil)
+    end},
+    {"with reversed dimensions in memory", function(s, copy)
+      copy()
+      local n = #s:loops "A_reindex"
+      local dims = {}
+      for d = 1, n do dims[d] = n - d end
+      if n > 1 then t.accepted(s.reorder_storage, s, "A_reindex", dims) end
+    end},
+    {"of a cached input", function(s, copy)
+      copy()
+      t.accepted(s.cache_read, s, "A", "local")
+      t.accepted(s.reindex, s, "A_reindex", "A_local")
+    end},
+    {"with a parallel nest and lanes", function(s, copy)
+      copy()
+      local theirs = s:loops "A_reindex"
+      t.accepted(s.vectorize, s, theirs[#theirs])
+      if #theirs > 1 then t.accepted(s.parallel, s, theirs[1]) end
+    end},
+    {"fused and split", function(s, copy)
+      copy()
+      local theirs = s:loops "A_reindex"
+      local all = theirs[1]
+      if #theirs > 1 then all = t.accepted(s.fuse, s, all, theirs[2]) end
+      t.accepted(s.split, s, all, 4, {tail = "cut"})
+    end},
+  }
+  for _, row in ipairs(REINDEXED) do
+    local name, make, dims = table.unpack(row)
+    for _, around in ipairs(AROUND) do
+      case(("reindex of %s, %s"):format(name, around[1]), function()
+        local C, shapes = make()
+        local s = nw.schedule(C)
+        around[2](s, function(options)
+          t.accepted(s.reindex, s, "C", "A", options)
+          t.same(s:text():match "temp A_reindex: i32%[([^%]]*)%]", dims)
+        end)
+        assert(s:reparses())
+        t.agree(s, {C}, {filled("i32", shapes[1]), filled("i32", shapes[2])})
+      end)
+    end
+  end
+
   -- ---------------------------------------------------------------- hoist_storage
 
   -- Each row: a name and the steps between compute_at and hoist_storage. Each function returns the loop in which X is computed, and

@@ -334,6 +334,19 @@ function draw.cache_read(r, loops, _, stages, tensors, known)
   return {tensor, scope, {reader}, options}
 end
 
+-- In most cases draws a stage and a tensor that it reads, and the number of a read, because a stage often reads a tensor in several
+-- ways.
+function draw.reindex(r, loops, _, stages, tensors, known)
+  local tensor = r:pick(tensors)
+  local reader = r:chance(0.9) and known.reader(r, tensor) or r:pick(stages)
+  local theirs = known.loops(reader)
+  local rank = r:chance(0.6) and known.rank(reader) or known.rank(tensor)
+  local options = storage(r, known, rank, #theirs > 0 and theirs or loops) or {}
+  if given(r, known, "access", 0.7) then options.access = r:pick {1, 1, 1, 2, 2, 3, 0} end
+  if given(r, known, "scope", 0.3) or (known.option or ""):find "^scope=" then options.scope = choice(r, known, "scope", SCOPES) end
+  return {reader, tensor, next(options) and options or nil}
+end
+
 function draw.cache_write(r, loops, _, stages, tensors, known)
   local stage = r:chance(0.9) and r:pick(stages) or r:pick(tensors)
   return {stage, choice(r, known, "scope", SCOPES), storage(r, known, known.rank(stage), loops)}

@@ -164,7 +164,8 @@ local function ready(arg)
   if type(arg) == "table" and arg.place then return layout(arg.place, arg.rank) end
   if type(arg) == "table" and arg.kernel then return kernels.id(arg.kernel) end
   if type(arg) ~= "table" or not arg.layout then return arg end
-  return {layout = layout(arg.layout, arg.rank), at = arg.at, name = arg.name, accesses = arg.accesses}
+  return {layout = layout(arg.layout, arg.rank), at = arg.at, name = arg.name, accesses = arg.accesses, access = arg.access,
+    scope = arg.scope}
 end
 
 -- Records how an accepted step rounds. placed.kept_as[name] lists the dtypes in which a stage of the case was stored, since the

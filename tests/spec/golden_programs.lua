@@ -425,6 +425,28 @@ programs.storage = {
   },
 }
 
+-- A convolution with a border of zeros reads a copy with the dimensions of its loops.
+programs.reindexed = {
+  make = function()
+    local A, W = nw.placeholder({6, 8}, "f32", "A"), nw.placeholder({3, 3}, "f32", "W")
+    local P = nw.compute({8, 10}, function(y, x)
+      return nw.select(nw.all(nw.ge(y, 1), nw.le(y, 6), nw.ge(x, 1), nw.le(x, 8)), A(y - 1, x - 1), 0)
+    end, "P")
+    local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+    local C = nw.compute({6, 8}, function(y, x) return nw.sum(P(y + r, x + q) * W(r, q), {r, q}) end, "C")
+    return nw.schedule(C), P, C
+  end,
+  lowered = true,
+  steps = {
+    function(s, P) s:compute_inline(P) end,
+    function(s, _, C) s:split(s:loops(C)[2], 4) end,
+    function(s, _, C)
+      s:reindex(C, "A", {scope = "local", at = s:loops(C)[2], layout = function(y, x, r, q) return y, r, q, x end})
+    end,
+    function(s) s:compute_root "A_reindex" end,
+  },
+}
+
 -- The rows of a window are computed anew in each iteration, always in the same storage.
 programs.hoisted = {
   make = function()

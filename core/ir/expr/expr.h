@@ -109,6 +109,8 @@ typedef const nw_expr *(*nw_var_fn)(void *env, const nw_expr *var);
 typedef const nw_expr *(*nw_load_fn)(void *env, const nw_expr *load);
 const nw_expr *nw_rewrite(nw_pool *p, const nw_expr *e, nw_var_fn vars, nw_load_fn loads, void *env);
 NW_API const nw_expr *nw_import(nw_pool *p, const nw_expr *e); // the same expression in p
+// Returns e, which is in p, with every occurrence of the expression `what` replaced by `by`.
+const nw_expr *nw_replace(nw_pool *p, const nw_expr *e, const nw_expr *what, const nw_expr *by);
 const nw_expr *nw_subst(nw_pool *p, const nw_expr *e, const char *var, const nw_expr *by);
 const nw_expr *nw_subst_n(nw_pool *p, const nw_expr *e, int n, const char *const *vars, const nw_expr *const *by);
 

@@ -60,6 +60,7 @@ typedef struct rebuild {
   nw_var_fn vars;
   nw_load_fn loads;
   void *env;
+  const nw_expr *what, *by; // an expression and its replacement, or NULL
   nw_memo memo;
 } rebuild;
 
@@ -109,6 +110,7 @@ static bool unchanged(const rebuild *r, const nw_expr *e, const nw_expr *const *
 }
 
 static const nw_expr *rebuild_expr(rebuild *r, const nw_expr *e) {
+  if (e == r->what) return r->by;
   const nw_expr *done = e->n ? *nw_memo_at(&r->memo, e) : NULL;
   if (done) return done;
   const nw_expr *few[8], **args = e->n <= 8 ? few : nw_xmalloc(e->n * sizeof *args);
@@ -130,6 +132,15 @@ const nw_expr *nw_rewrite(nw_pool *p, const nw_expr *e, nw_var_fn vars, nw_load_
 
 const nw_expr *nw_import(nw_pool *p, const nw_expr *e) {
   return !e || e->pool == p ? e : nw_rewrite(p, e, NULL, NULL, NULL);
+}
+
+const nw_expr *nw_replace(nw_pool *p, const nw_expr *e, const nw_expr *what, const nw_expr *by) {
+  if (!e) return NULL;
+  rebuild r = {.pool = p, .what = what, .by = by};
+  nw_memo_init(&r.memo);
+  const nw_expr *made = rebuild_expr(&r, e);
+  nw_memo_free(&r.memo);
+  return made;
 }
 
 typedef struct substitution {

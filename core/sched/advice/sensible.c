@@ -109,6 +109,15 @@ static nw_arg multiples(const nw_sensible *m) {
   return n ? (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item} : (nw_arg){0};
 }
 
+// Returns a tensor that the stage reads.
+static nw_arg some_read(const nw_sensible *m, const char *stage) {
+  const nw_stmt *block = stage ? nw_stage_block(m->p, stage) : NULL;
+  for (int i = 0; block && i < m->p->nbuffers; i++)
+    if (nw_block_reads(block, m->p->buffer[i]->name))
+      return (nw_arg){.kind = NW_ARG_STAGE, .name = m->p->buffer[i]->name};
+  return (nw_arg){0};
+}
+
 static nw_arg turned_layout(const nw_sensible *m) {
   int n = dims_of_stage(m);
   const nw_expr **e = NW_NEW_N(m->a, const nw_expr *, n + 1);
@@ -229,7 +238,10 @@ bool nw_sensible_fill(nw_sensible *m, const nw_primitive *row, nw_arg *args) {
     const nw_param *param = &row->param[i];
     args[i] = (nw_arg){0};
     if (left_out(m, param)) continue;
-    args[i] = param->kind == NW_ARG_VALUE ? some_tag(args[i - 1].name) : some_value(m, param, param->kind, nth, of);
+    if (!strcmp(param->name, "read"))
+      args[i] = some_read(m, args[i - 1].name);
+    else
+      args[i] = param->kind == NW_ARG_VALUE ? some_tag(args[i - 1].name) : some_value(m, param, param->kind, nth, of);
     nth += param->kind == NW_ARG_LOOP || param->kind == NW_ARG_STMT;
     if (args[i].kind != NW_ARG_NONE || param->optional) continue;
     if (!m->missing) m->missing = param;

@@ -174,6 +174,23 @@ void nw_suggest_cache_write(void *step) {
   for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
 }
 
+// Suggests the first read, other tensors that the stage reads, and a copy with the dimensions of the tensor.
+void nw_suggest_reindex(void *step) {
+  nw_step *st = step;
+  const char *stage = st->resolved[0].name, *tensor = st->resolved[1].name;
+  const nw_stmt *block = stage ? nw_stage_block(st->before, stage) : NULL;
+  nw_arg args[] = {st->resolved[0], st->resolved[1], int_arg(1)};
+  if (!nw_step_given(st, 2)) nw_step_suggest(st, "reindex", args, NW_COUNT(args));
+  for (int i = 0; block && i < st->before->nbuffers; i++) {
+    const char *other = st->before->buffer[i]->name;
+    if (strcmp(other, tensor) && nw_block_reads(block, other))
+      offer2(st, "reindex", stage_arg(stage), stage_arg(other));
+  }
+  offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
+  if (block && nw_block_writes(block, buffer_of(st, tensor)))
+    offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+}
+
 // Suggests other dimensions. Also suggests steps before the refused step: removing marks, so that threads do not share
 // the buffer, and moving the stage or its storage, so that each iteration uses only a moving window of rows.
 void nw_suggest_rolling_buffer(void *step) {

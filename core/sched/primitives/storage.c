@@ -103,8 +103,6 @@ static bool readers_read(nw_step *st, const char *tensor, const nw_arg *readers)
   return true;
 }
 
-// The reads of a tensor in a block: its different loads, from left to right. A load in an index comes before the load
-// that it indexes.
 typedef struct read_list {
   const char *tensor;
   nw_vec load; // const nw_expr *
@@ -119,7 +117,7 @@ static bool see_read(void *env, const nw_expr *e) {
   return true;
 }
 
-static nw_vec reads_of(const nw_stmt *block, const char *tensor) {
+nw_vec nw_reads_of(const nw_stmt *block, const char *tensor) {
   read_list x = {.tensor = tensor};
   for (int t = 0; t < block->block.ntargets; t++) {
     nw_visit(block->block.target[t].value, see_read, &x);
@@ -128,31 +126,33 @@ static nw_vec reads_of(const nw_stmt *block, const char *tensor) {
   return x.load;
 }
 
-// Reports that the block has no read number `number`, and lists its reads.
-static void fail_unknown_read(nw_step *st, const nw_stmt *block, const char *tensor, int64_t number,
-                              const nw_vec *load) {
+const char *nw_list_reads(nw_step *st, const nw_stmt *block, const nw_vec *load) {
   nw_str list = {0};
   for (int i = 0; i < load->n; i++) {
     char *e = nw_expr_show(load->at[i]);
     nw_str_fmt(&list, "%s%d: %s", i ? ", " : "", i + 1, e);
     free(e);
   }
-  const char *hint = nw_arena_printf(st->scratch, "%s reads %s", block->block.name, list.s);
+  const char *text = nw_arena_printf(st->scratch, "%s reads %s", block->block.name, list.s);
   nw_str_free(&list);
-  nw_fail(st->ctx, NW_EINVAL, hint, "%s: %s has no access %lld of %s", st->primitive->name, block->block.name,
-          (long long)number, tensor);
+  return text;
+}
+
+bool nw_fail_unknown_read(nw_step *st, const nw_stmt *block, const char *tensor, int64_t number, const nw_vec *load) {
+  return nw_fail(st->ctx, NW_EINVAL, nw_list_reads(st, block, load), "%s: %s has no access %lld of %s",
+                 st->primitive->name, block->block.name, (long long)number, tensor);
 }
 
 // Renames the given reads of the block, the last one first. If a read is in the index of another, the other is renamed
 // before its index changes.
 static bool rename_reads(nw_step *st, nw_stmt *block, renaming r, const nw_arg *numbers) {
-  nw_vec load = reads_of(block, r.from);
+  nw_vec load = nw_reads_of(block, r.from);
   bool *wanted = NW_NEW_N(st->scratch, bool, load.n + 1), ok = true;
   for (int i = 0; i < numbers->n && ok; i++) {
     int64_t number = numbers->item[i].i;
     ok = number >= 1 && number <= load.n;
     if (ok) wanted[number - 1] = true;
-    if (!ok) fail_unknown_read(st, block, r.from, number, &load);
+    if (!ok) nw_fail_unknown_read(st, block, r.from, number, &load);
   }
   for (int i = load.n - 1; i >= 0 && ok; i--) {
     if (!wanted[i]) continue;
@@ -248,8 +248,7 @@ static nw_stmt *copy_of(nw_step *st, const nw_buffer *from, const nw_buffer *to)
   return s;
 }
 
-// Returns the innermost loop around the storage of a temporary, or NULL if the storage is outside all loops.
-static nw_stmt *home_of(nw_step *st, const char *buffer) {
+nw_stmt *nw_home_of(nw_step *st, const char *buffer) {
   const nw_stmt *a = nw_find_alloc(st->p, buffer);
   nw_path path;
   if (!a || !nw_find(st->p, a->id, &path)) return NULL;
@@ -286,7 +285,7 @@ bool nw_apply_cache_read(void *step) {
   int n = rename_readers(st, from->name, to->name, readers);
   if (n <= 0) return n < 0 ? false : no_reader(st, from->name);
   nw_lifted stage = {.block = block, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
-  if (!loop) loop = home_of(st, from->name);
+  if (!loop) loop = nw_home_of(st, from->name);
   if (!nw_place(st, &stage, loop)) return false;
   nw_step_returns_stage(st, block->block.name);
   return true;

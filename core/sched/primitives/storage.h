@@ -21,3 +21,11 @@ bool nw_lay_out_param(nw_step *st, nw_buffer *b, const nw_arg *pad);
 // Makes a block that computes to[index] = from[index] for all values of the variables `var`.
 nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
                        const nw_block_var *var, int n, const nw_expr *const *index);
+// nw_reads_of returns the reads of a tensor in a block: its different loads (const nw_expr *), from left to right. A load
+// in an index comes before the load that it indexes. nw_list_reads writes them with their numbers, for a message.
+// nw_fail_unknown_read reports that there is no read with this number, and returns false.
+nw_vec nw_reads_of(const nw_stmt *block, const char *tensor);
+const char *nw_list_reads(nw_step *st, const nw_stmt *block, const nw_vec *load);
+bool nw_fail_unknown_read(nw_step *st, const nw_stmt *block, const char *tensor, int64_t number, const nw_vec *load);
+// Returns the innermost loop around the storage of a temporary, or NULL if the storage is outside all loops.
+nw_stmt *nw_home_of(nw_step *st, const char *buffer);

@@ -178,6 +178,11 @@ local refusals = {
   {"set_dtype_integer", 'A = nw.placeholder({16}, "i32", "A")\n'
     .. 'X = nw.compute({16}, function(i) return nw.clamp(A(i), 0, 200) end, "X")\n'
     .. 'Y = nw.compute({16}, function(i) return X(i) + 1 end, "Y")\ns = nw.schedule(Y)\n', 's:set_dtype(X, "i8")'},
+  {"reindex_accesses", STAGES, 's:reindex(Y, X)'},
+  {"reindex_result", STAGES, 's:reindex(Y, Y)'},
+  {"reindex_guarded", 'A = nw.placeholder({8}, "f32", "A")\n'
+    .. 'Y = nw.compute({10}, function(i) return nw.select(nw.lt(i, 8), A(i) * 2, 0) end, "Y")\n'
+    .. "s = nw.schedule(Y)\n", 's:reindex(Y, A)'},
   {"inline_scan", HEAT, 's:compute_inline(S)'},
   {"inline_reduction", REDUCED, 's:compute_inline(R)'},
   {"local_symbolic", REDUCED, 's:set_scope(R, "local")'},

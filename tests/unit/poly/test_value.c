@@ -336,6 +336,32 @@ static void reduction_computed_at(void **state) {
           NW_REFUSE_VALUE, "R[0] is read at (j=0) without all its contributions");
 }
 
+// ---- a copy with more dimensions than its tensor
+
+#define WINDOW "program window\ninput A: f32[10]\ninput W: f32[3]\noutput C: f32[8]\n"
+#define WINDOW_OF(a)                                                                                                   \
+  "for i in 0..8:\n  for r in 0..3:\n    block C of C (i = i in 0..8, reduce r = r in 0..3):\n"                        \
+  "      init C[i] = 0.0\n      C[i] += " a "*W[r]\n"
+#define ROWS_OF(n, value)                                                                                              \
+  "temp R: f32[" #n ", 3]\nalloc R[0.." #n ", 0..3]\nfor p in 0.." #n ":\n  for q in 0..3:\n"                          \
+  "    block R of R (i = p in 0.." #n ", r = q in 0..3):\n      R[i, r] = " value "\n"
+#define COLUMNS(value) ROWS_OF(8, value)
+
+// Each read of the copy must get the element that the stage read before.
+static void copy_with_more_dimensions(void **state) {
+  static const char naive[] = WINDOW WINDOW_OF("A[i + r]");
+  accepts(*state, naive, WINDOW COLUMNS("A[i + r]") WINDOW_OF("R[i, r]"), 'v');
+  accepts(*state, naive, WINDOW COLUMNS("A[i - r + 2]") WINDOW_OF("R[i, 2 - r]"), 'v');
+  accepts(*state, WINDOW COLUMNS("A[i + r]") WINDOW_OF("R[i, r]"), naive, 'v');
+  refuses(*state, naive, WINDOW COLUMNS("A[i + r]") WINDOW_OF("R[i, 2 - r]"), NW_REFUSE_VALUE, "the same expression");
+  refuses(*state, naive, WINDOW COLUMNS("A[i - r + 2]") WINDOW_OF("R[i, r]"), NW_REFUSE_VALUE, "the same expression");
+  refuses(*state, naive, WINDOW COLUMNS("A[i]") WINDOW_OF("R[i, r]"), NW_REFUSE_VALUE, "the same expression");
+  refuses(*state, naive, WINDOW ROWS_OF(9, "A[i + r]") WINDOW_OF("R[i, r]"), NW_REFUSE_BOUNDS,
+          "outside the allocated part of A");
+  refuses(*state, naive, WINDOW COLUMNS("select(r < 2, A[i + r], 0.0)") WINDOW_OF("R[i, r]"), NW_REFUSE_VALUE,
+          "the same expression");
+}
+
 // ---- outputs
 
 #define DOT "program dot\ninput A: f32[5, 7]\ninput B: f32[7]\noutput C: f32[5]\n"
@@ -432,6 +458,7 @@ int main(void) {
       T(tile_without_a_contribution),
       T(tile_with_one_contribution_twice),
       T(reduction_computed_at),
+      T(copy_with_more_dimensions),
       T(reduction_padded),
       T(outputs_exchanged),
       T(invalid_first_programs),

@@ -1,0 +1,165 @@
+// reindex: lets a stage read a tensor through a copy whose dimensions are variables of the stage. For example, the read
+// A[y + r, x + s] becomes A_reindex[y, x, r, s].
+//
+// If the stage reads the tensor only where a condition holds, and uses a constant elsewhere, as a padded convolution
+// does, the copy holds this constant. The stage then reads the copy without the condition.
+#include "ir/expr/fold.h"
+#include "sched/primitives.h"
+#include "sched/primitives/place.h"
+#include "sched/primitives/storage.h"
+#include "sched/tree.h"
+
+enum { STAGE, READ, ACCESS, SCOPE, LAYOUT, NAME, AT };
+
+// ---- the expression that is copied
+
+// True if e uses no variable of the block that `other` does not use.
+static bool uses_no_more(const nw_stmt *block, const nw_expr *e, const nw_expr *other) {
+  for (int i = 0; i < block->block.nvars; i++) {
+    const char *var = block->block.var[i].var->name;
+    if (nw_uses_var(e, var) && !nw_uses_var(other, var)) return false;
+  }
+  return true;
+}
+
+typedef struct uses {
+  const nw_stmt *block;
+  const nw_expr *load;
+  const nw_expr *padded; // the expression select(condition, load, constant)
+  bool otherwise; // true if the load is used outside of this expression
+} uses;
+
+static bool is_padded(const uses *x, const nw_expr *e) {
+  return e->op == NW_OP_SELECT && e->arg[1] == x->load && nw_is_constant(e->arg[2]) && !nw_uses_load(e->arg[0], NULL) &&
+         uses_no_more(x->block, e->arg[0], x->load);
+}
+
+static bool see_use(void *env, const nw_expr *e) {
+  uses *x = env;
+  if (is_padded(x, e)) {
+    x->otherwise |= x->padded != NULL;
+    x->padded = e;
+    return true;
+  }
+  for (int i = 0; i < e->n; i++) x->otherwise |= e->arg[i] == x->load;
+  return true;
+}
+
+// Returns the padded read if the stage uses the load in no other way. Otherwise returns the load.
+static const nw_expr *copied_value(const nw_stmt *block, const nw_expr *load) {
+  uses x = {.block = block, .load = load};
+  for (int t = 0; t < block->block.ntargets; t++) {
+    const nw_block_target *g = &block->block.target[t];
+    x.otherwise |= g->value == load || g->init == load;
+    nw_visit(g->value, see_use, &x);
+    nw_visit(g->init, see_use, &x);
+  }
+  return x.padded && !x.otherwise ? x.padded : load;
+}
+
+// Returns the read that the arguments choose, or NULL with an error.
+static const nw_expr *chosen_read(nw_step *st, const nw_stmt *block, const char *tensor) {
+  nw_vec load = nw_reads_of(block, tensor);
+  int64_t number = nw_step_int(st, ACCESS, 1);
+  bool given = nw_step_given(st, ACCESS);
+  const nw_expr *e = number >= 1 && number <= load.n ? load.at[number - 1] : NULL;
+  if (!load.n)
+    nw_step_refuse(st, "a copy must have a reader", NULL, "%s does not read %s", block->block.name, tensor);
+  else if (!e)
+    nw_fail_unknown_read(st, block, tensor, number, &load);
+  else if (!given && load.n > 1) {
+    const char *list = nw_list_reads(st, block, &load);
+    e = NULL;
+    nw_step_refuse(st, "the dimensions of the copy come from one read; choose it with the option access", NULL, "%s",
+                   list);
+  }
+  nw_vec_free(&load);
+  return e;
+}
+
+// ---- the copy
+
+// The variables of the stage that the copied value uses, and for each of them the variable and the dimension of the copy.
+typedef struct dims {
+  int n;
+  const char **old; // names of the variables
+  const nw_expr **from; // their values, as functions of the variables of the copy, which begin at 0
+  const nw_expr **index; // the index with which the stage reads the copy
+  const nw_expr **extent;
+  nw_block_var *var;
+} dims;
+
+static dims dims_of(nw_step *st, const nw_stmt *block, const nw_expr *value) {
+  nw_pool *pool = st->p->pool;
+  int most = block->block.nvars + 1;
+  dims d = {.old = NW_NEW_N(st->scratch, const char *, most),
+            .from = NW_NEW_N(st->scratch, const nw_expr *, most),
+            .index = NW_NEW_N(st->scratch, const nw_expr *, most),
+            .extent = NW_NEW_N(st->scratch, const nw_expr *, most),
+            .var = NW_NEW_N(st->scratch, nw_block_var, most)};
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (!nw_uses_var(value, v->var->name)) continue;
+    d.old[d.n] = v->var->name;
+    d.from[d.n] = nw_add(pool, v->var, v->lo);
+    d.index[d.n] = nw_sub(pool, v->var, v->lo);
+    d.extent[d.n] = v->extent;
+    d.var[d.n++] = (nw_block_var){v->var, NW_SPATIAL, nw_index(pool, 0), v->extent, v->var};
+  }
+  return d;
+}
+
+static nw_buffer *new_buffer(nw_step *st, const nw_buffer *of, nw_scope scope, const dims *d) {
+  nw_buffer like = *of;
+  like.ndim = d->n;
+  like.shape = d->extent;
+  nw_buffer *to = nw_new_cache(st, &like, scope, NAME, "reindex");
+  return to && nw_set_layout(st, to, &st->resolved[LAYOUT]) ? to : NULL;
+}
+
+static nw_stmt *copy_block(nw_step *st, const nw_buffer *to, const nw_buffer *from, const dims *d,
+                           const nw_expr *value) {
+  const nw_expr **index = NW_NEW_N(st->scratch, const nw_expr *, d->n + 1);
+  for (int i = 0; i < d->n; i++) index[i] = d->var[i].var;
+  nw_stmt *copy = nw_copy_block(st, to->name, to->name, from, d->n, d->var, d->n, index);
+  copy->block.origin = nw_unique_origin(st->p, to->name);
+  copy->block.target[0].value = nw_subst_n(st->p->pool, value, d->n, d->old, d->from);
+  return copy;
+}
+
+static void read_copy(nw_step *st, nw_stmt *block, const nw_expr *value, const nw_expr *copy) {
+  for (int t = 0; t < block->block.ntargets; t++) {
+    nw_block_target *g = &block->block.target[t];
+    g->value = nw_replace(st->p->pool, g->value, value, copy);
+    g->init = nw_replace(st->p->pool, g->init, value, copy);
+  }
+  block->step = st->p->step;
+}
+
+bool nw_apply_reindex(void *step) {
+  nw_step *st = step;
+  nw_scope scope = NW_GLOBAL;
+  nw_path at;
+  nw_stmt *block = nw_step_block(st, STAGE, NULL);
+  nw_buffer *from = block ? nw_tensor_arg(st, READ) : NULL;
+  nw_stmt *loop = from && nw_step_given(st, AT) ? nw_step_loop(st, AT, &at) : NULL;
+  if (!from || (nw_step_given(st, AT) && !loop) || !nw_scope_of(st, SCOPE, &scope)) return false;
+  if (nw_block_writes(block, from->name))
+    return nw_step_refuse(st, "cache_write makes a copy of a result", NULL, "it is the result of %s",
+                          block->block.name);
+  const nw_expr *load = chosen_read(st, block, from->name);
+  if (!load) return false;
+  const nw_expr *value = copied_value(block, load);
+  dims d = dims_of(st, block, value);
+  if (!d.n)
+    return nw_step_refuse(st, "the copy would have no dimension; use cache_read", NULL,
+                          "%s reads only one element of it", block->block.name);
+  nw_buffer *to = new_buffer(st, from, scope, &d);
+  if (!to) return false;
+  nw_stmt *copy = copy_block(st, to, from, &d, value);
+  read_copy(st, block, value, nw_load(st->p->pool, load->type, to->name, d.n, d.index));
+  nw_lifted stage = {.block = copy, .reuse = NW_NEW_N(st->scratch, nw_stmt *, d.n + 1)};
+  if (!nw_place(st, &stage, loop ? loop : nw_home_of(st, from->name))) return false;
+  nw_step_returns_stage(st, copy->block.name);
+  return true;
+}
