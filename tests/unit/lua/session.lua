@@ -19,14 +19,14 @@ for round = 1, 3 do
     s:apply(step.primitive, step.arguments)
     say(step.text)
   end
-  local ok, refusal = pcall(s.parallel, s, "k")
+  local naive = nw.schedule(C) -- the random steps may leave no loop k
+  local ok, refusal = pcall(naive.parallel, naive, "k")
   say(ok or refusal)
   say(s:show "loops")
   say(s:show "lowered")
   say(s:cost {machine = "zen5"}.cycles)
-  local kernel = s:build {threads = 2}
-  local got = kernel(a, b)
-  say(nw.allclose(want, got, {rtol = 1e-4}))
+  local built, kernel = pcall(s.build, s, {threads = 2}) -- random steps may bind loops to a grid, which is not built
+  if built then say(nw.allclose(want, kernel(a, b), {rtol = 1e-4})) else say(kernel) end
   s:undo(4)
   say(nw.allclose(want, nw.interpret(s, {a, b})[1], {rtol = 1e-4}))
 end
