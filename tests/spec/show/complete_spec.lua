@@ -79,7 +79,7 @@ describe("completion", function()
   end)
 
   it("finds which argument is being written", function()
-    assert.same({"global", "local", "shared"}, (candidates 'test_schedule:cache_read("A", "'))
+    assert.same({"global", "local", "shared", "warp"}, (candidates 'test_schedule:cache_read("A", "'))
     assert.same({"A", "B", "C"}, (candidates 'test_schedule:cache_read("'))
     assert.same({"C"}, (candidates 'test_schedule:cache_read("B", "global", {"'))
     assert.same({"i", "j", "k"}, (candidates 'test_schedule:compute_at("C", "'))
