@@ -107,8 +107,8 @@ local function computed_index(s, refusal)
 end
 
 --- Runs the refused program, and checks that the conflict that the refusal names occurs. If `decides` is true, the data determines
---- which elements are read, and the conflict need not occur.
-function examine.refusal(s, err, decides)
+--- which elements are read, and the conflict need not occur. `number` is the number of the case.
+function examine.refusal(s, err, decides, number)
   local refusal = err.refusal
   if not refusal.alternatives[1] then count "refusals without an alternative" end
   local lesson = s:explain()
@@ -122,7 +122,7 @@ function examine.refusal(s, err, decides)
   local outside = (refusal.element or refusal.why):find "^[%w_.]+%[[^%]]*%-%d+[%],]" -- a shifted tail begins before the tensor
   local excused = not named or decides or outside or computed_index(s, refusal)
   count(excused and "conflicts that need not be seen, and are not" or "conflicts that should be seen, but are not")
-  if not excused then print("  the conflict of a refusal is not seen: " .. tostring(err)) end
+  if not excused then print(("  case %d: the conflict of a refusal is not seen: %s"):format(number, err)) end
 end
 
 return examine

@@ -92,7 +92,7 @@ local function apply_steps(case, list, draw)
     elseif s:text() ~= before then
       message = "a step was refused, but changed the schedule"
     else
-      message = err.refusal and examine.refusal(s, err, cases.decides(case))
+      message = err.refusal and examine.refusal(s, err, cases.decides(case), case.number)
       if not message and err.code == "undecided" then
         message = examine.undecided(s, outputs, err, function(other) return steps.apply(other, step) end)
         made.not_replayed = message ~= nil
@@ -373,6 +373,8 @@ if walks >= 200 and nests < NESTS_LEAST * walks then
 end
 print(("  slowest step: %.2f s of CPU, in case %d: %s"):format(slowest.seconds, slowest.number or 0, slowest.step or "none"))
 print(("  %d schedules, %d steps, %d computations refused"):format(figures.schedules, figures.steps, figures.refused))
+figures.conflicts_replayed, figures.conflicts_unseen = replayed, hidden
+figures.conflicts_excused = examine.counts["conflicts that need not be seen, and are not"]
 figures.c_texts, figures.sanitizer_reports = results.counts["C texts"], results.counts["sanitizer reports"]
 shares.figures(figures, {primitives_accepted_least = least, option_rows_unseen = #unseen, step_s = slowest.seconds,
   random_minutes = (os.time() - started) / 60, seed = options.seed})
