@@ -102,6 +102,22 @@ local function are_busy(sets)
   return false
 end
 
+-- Returns what the records of the roofs say about their own doubt.
+local function doubts_words(sets)
+  local out, said = "", {}
+  for _, r in ipairs(sets) do
+    local doubtful = r.peak and r.peak.disturbed
+    for _, l in ipairs(r.levels) do doubtful = doubtful or l.disturbed end
+    local words = {}
+    if doubtful then words[1] = "Other work disturbed the measurement of some roofs, which may be too low." end
+    if r.remark then words[#words + 1] = r.remark:gsub("^%l", string.upper):gsub("%.$", "") .. "." end
+    for _, w in ipairs(words) do
+      if not said[w] then out, said[w] = out .. " " .. w, true end
+    end
+  end
+  return out
+end
+
 local function roofs_words(sets)
   local most, machine = 0, sets[1].machine or "unknown machine"
   for _, r in ipairs(sets) do
@@ -113,7 +129,7 @@ local function roofs_words(sets)
     return ("Roofs: from the machine record %s: %sbandwidths of its caches and memory.%s"):format(machine, peaks, none)
   end
   return ("Roofs: measured on %s: %sbandwidths of the fastest of STREAM's read, copy and triad over half of each cache, and over "
-    .. "memory; the best of many runs, spread at most %.0f %%.%s%s"):format(machine, peaks, 100 * most, none,
+    .. "memory; the best of many runs, spread at most %.0f %%.%s%s%s"):format(machine, peaks, 100 * most, none, doubts_words(sets),
       are_busy(sets) and " Other processes interfered: more threads reached a lower peak." or "")
 end
 
@@ -187,6 +203,7 @@ local function sets_of(dots, by_threads)
     local set = known[r][d.arithmetic]
     if not set then
       set = {threads = r.threads or 1, machine = r.machine, levels = r.levels, arithmetic = d.arithmetic, recorded = r.recorded,
+        remark = r.remark,
         peak = peak_of(r, d.arithmetic)}
       known[r][d.arithmetic], sets[#sets + 1] = set, set
     end

@@ -68,6 +68,7 @@ end
 
 function show(value, depth, seen)
   local kind = type(value)
+  if kind == "function" and depth > 0 then return "function" end -- its address says nothing
   if kind == "string" then return ("%q"):format(value):gsub("\\\n", "\\n") end
   if kind ~= "table" then return depth > 0 and brief(tostring(value)) or tostring(value) end
   local meta = debug.getmetatable(value)

@@ -47,6 +47,14 @@ describe("nw.roofline", function()
     assert.truthy(tostring(p):find("40 % of the peak", 1, true))
   end)
 
+  it("says if the roofs were disturbed, and their remark", function()
+    local r = roofs()
+    r.levels[1].disturbed, r.remark = true, "2 threads together reach 0.44 times the peak of one thread"
+    local text = nw.roofline({{flops = 1e9, bytes = 1e9, time = 0.2}}, {roofs = r}).caption
+    assert.truthy(text:find("Other work disturbed the measurement of some roofs, which may be too low.", 1, true), text)
+    assert.truthy(text:find("2 threads together reach 0.44 times the peak of one thread.", 1, true), text)
+  end)
+
   it("draws each roof up to its ridge point, and names ridge points and the machine", function()
     local p = nw.roofline({{flops = 1e9, bytes = 1e9, time = 0.2}}, {roofs = roofs()})
     local lines, ridges = block(p, "roof"), block(p, "ridge")
