@@ -176,6 +176,7 @@ NW_API bool nw_mutant_on(nw_mutant m);
 #define NW_MUTATED(name) false
 #endif
 
+struct nw_trial;
 struct nw_ctx {
   nw_arena *diag_arena; // holds the strings of the last failure; emptied by nw_clear
   nw_diag diag; // its code is NW_OK if there was no failure
@@ -185,6 +186,8 @@ struct nw_ctx {
   // Returns the measured time to start threads, in seconds. The result is 0 if the time is unknown, and below 0 if
   // there is only one core. The pointer is NULL if this time is not measured.
   double (*spawn_seconds)(void);
+  // Tests whether two expressions have the same values (ir/expr/trial.h). NULL if this session runs no programs.
+  bool (*trial)(struct nw_ctx *c, struct nw_trial *t);
   nw_progress_state progress;
   int rule_off; // number of the row of poly/rules.def that `dev test mutants` has switched off; 0: none
 };

@@ -110,6 +110,14 @@ static char *body(const nw_stmt *s, int which) {
   return nw_str_take(&b);
 }
 
+// The values of a stage whose rewrite was tested, but not proved.
+static char *tested_values(const nw_stmt *s, int which) {
+  if (s->kind != NW_BLOCK || which || !s->tested) return NULL;
+  nw_str b = {0};
+  nw_str_fmt(&b, "the values of %s", s->block.name);
+  return nw_str_take(&b);
+}
+
 static char *box(const nw_stmt *s, int which) {
   if (s->kind != NW_ALLOC || which) return NULL;
   nw_str b = {0};
@@ -123,7 +131,7 @@ static char *box(const nw_stmt *s, int which) {
   return nw_str_take(&b);
 }
 
-static const piece pieces[] = {loop_range, loop_mark, box, guard, body, binding};
+static const piece pieces[] = {loop_range, loop_mark, box, guard, body, tested_values, binding};
 
 // ---- the first version of a piece
 
@@ -167,9 +175,10 @@ static char *before_it(const nw_stmt *old, const nw_stmt *new, piece f, const ch
 
 static void put_step(nw_str *b, const history *h, int i) {
   const char *unsafe = i && program_at(h, i)->unsafe > program_at(h, i - 1)->unsafe ? ", not judged" : "";
+  const char *tested = i && program_at(h, i)->tested > program_at(h, i - 1)->tested ? ", tested, not proved" : "";
   char *text = i ? nw_sched_step_text(h->s, h->version[i]) : NULL;
   if (i)
-    nw_str_fmt(b, "%s (step %d%s)", text, h->version[i], unsafe);
+    nw_str_fmt(b, "%s (step %d%s%s)", text, h->version[i], unsafe, tested);
   else
     nw_str_add(b, "the computation itself");
   free(text);

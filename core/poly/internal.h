@@ -483,6 +483,10 @@ nw_answer nw_check_prefetches(const nw_model *m, bool structure);
 // `marks`: true if the step changes only marks; such a step may remove properties.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 
+// ---- values/rewritten.c: values that a rewrite changes
+// Checks that the new program is `before` with the equality applied.
+nw_answer nw_check_rewritten(const nw_program *before, const nw_model *after, const nw_rewriting *w);
+
 // ---- marks.c: descriptions of conflicts
 
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // true if an earlier unsafe step marked the loop

@@ -283,6 +283,30 @@ static bool judge_once(const nw_program *before, const nw_program *after) {
 
 bool nw_judge(const nw_program *before, const nw_program *after) { return before && asked(before, after, judge_once); }
 
+static bool rewrite_once(const nw_program *before, const nw_program *after, const nw_rewriting *w) {
+  const nw_model *new = nw_model_judged(after, NULL);
+  if (!new) return false;
+  new->f->s->question = 'v';
+  nw_answer answer = nw_check_rewritten(before, new, w);
+  if (answer == NW_HOLDS) answer = check_decidable(new);
+  if (answer == NW_HOLDS) answer = nw_check_together(new);
+  if (answer == NW_HOLDS) answer = nw_check_storage(new);
+  if (answer == NW_HOLDS) answer = nw_check_bounds(new);
+  if (answer == NW_HOLDS) answer = nw_check_marks(new, before);
+  if (answer == NW_HOLDS) answer = nw_check_streams(new);
+  return (answer == NW_HOLDS ? nw_check_prefetches(new, false) : answer) == NW_HOLDS;
+}
+
+bool nw_judge_rewrite(const nw_program *before, const nw_program *after, const nw_rewriting *w) {
+  nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;
+  if (!s || !nw_proofs_begin(s, after)) return false;
+  bool holds = rewrite_once(before, after, w);
+  if (nw_stopped(after->ctx) || !nw_proofs_from_nothing(s)) return holds;
+  nw_clear(after->ctx);
+  forget(after);
+  return nw_proofs_begin(s, after) && rewrite_once(before, after, w);
+}
+
 static bool keeps_sums_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_of(before, NULL), *new = old ? nw_model_of(after, old->f) : NULL;
   return new &&nw_sums_keep_order(old, new) == NW_HOLDS;

@@ -4,6 +4,7 @@
 // and none from the primitive that made the step. An *instance* of a block is the tuple of the values of its variables
 // in one execution.
 #pragma once
+#include "ir/expr/equality.h"
 #include "ir/program/program.h"
 
 // True if `after` is a correct rewriting of `before`. The step is judged by the order of executions if both programs
@@ -22,6 +23,28 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after);
 // True if the result of a step in s:unsafe can be lowered and stored, its marks are nested correctly, and it keeps the
 // properties that the user has set.
 bool nw_judge_structure(const nw_program *before, const nw_program *after);
+
+// A rewrite of the values of a stage: the blocks with this origin, except for a separate init.
+typedef struct nw_rewriting {
+  const char *origin;
+  nw_equality equality;
+} nw_rewriting;
+bool nw_is_rewritten(const nw_rewriting *w, const nw_stmt *block); // true if w applies to the values of the block
+typedef struct nw_equality_verdict {
+  const nw_rewriting *rewriting;
+  bool rounds; // true if a part that was not proved is a float
+  bool proved; // true if all of them keep their values; otherwise they were tested
+  int compared; // the least number of values on which a part was tested
+  int beyond; // number of values at which a number leaves the range of f64, so that they tell nothing
+  char *lost; // describes values at which only the new part is infinite or NaN; heap, or NULL
+} nw_equality_verdict;
+// Decides whether both sides have the same values wherever the stage computes them: by proof, or else by a test on many
+// values. Returns false with a diagnostic if they differ, or if too few values could be tested.
+bool nw_judge_equality(const nw_program *p, const nw_rewriting *w, nw_equality_verdict *out);
+// True if `after` is `before` with the equality applied to the values of the stage, and nothing else, and if `after`
+// passes the checks that do not compare values. Whether the equality holds is a question for nw_judge_equality.
+bool nw_judge_rewrite(const nw_program *before, const nw_program *after, const nw_rewriting *w);
+
 // True if every access is inside its buffer. Machine code of p then cannot corrupt memory, even if the results are
 // wrong.
 bool nw_judge_bounds(const nw_program *p);

@@ -140,6 +140,15 @@ int nw_kernel_unsafe(const nw_kernel *k) {
   return n;
 }
 
+int nw_kernel_tested(const nw_kernel *k) {
+  int n = nw_program_tested(k->exec->p);
+  for (int i = 0; i < k->ncases; i++) {
+    int m = nw_program_tested(k->one[i]->exec->p);
+    if (m && (!n || m < n)) n = m;
+  }
+  return n;
+}
+
 bool nw_kernel_was_cached(const nw_kernel *k) {
   bool all = k->cached || k->ncases;
   for (int i = 0; i < k->ncases; i++) all = all && k->one[i]->cached;
@@ -152,9 +161,12 @@ int64_t nw_kernel_code_bytes(const nw_kernel *k) {
   return n;
 }
 
-static char *with_mark(char *text, int unsafe, const char *comment) {
+static char *with_marks(char *text, const nw_program *p, const char *comment) {
   nw_str b = {0};
-  nw_str_fmt(&b, "%s unsafe: steps that were not judged: %d\n%s", comment, unsafe, text);
+  if (p->unsafe) nw_str_fmt(&b, "%s unsafe: steps that were not judged: %d\n", comment, p->unsafe);
+  if (p->tested)
+    nw_str_fmt(&b, "%s steps that were tested, not proved: %d, on %d values\n", comment, p->tested, p->values);
+  nw_str_add(&b, text);
   free(text);
   return nw_str_take(&b);
 }
@@ -163,8 +175,8 @@ static char *with_mark(char *text, int unsafe, const char *comment) {
 static char *text_of_one(nw_kernel *k, const char *what) {
   if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
   char *text = k->backend->text(k, what);
-  if (text && k->exec->p->unsafe) return with_mark(text, k->exec->p->unsafe, strcmp(what, "asm") ? ";" : "#");
-  if (text || nw_error(k->ctx)) return text;
+  if (text) return with_marks(text, k->exec->p, strcmp(what, "asm") ? ";" : "#");
+  if (nw_error(k->ctx)) return NULL;
   return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);
 }
 

@@ -122,6 +122,7 @@ void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   nw_node *node = new_node(s, p, s->current);
   node->primitive = st->primitive;
   node->unsafe = s->unsafe;
+  node->tested = st->tested;
   node->args = nw_args_copy(s->arena, s->pool, st->primitive, st->resolved);
   char *text = nw_step_show(st->primitive, st->resolved);
   node->text = keep(s, text);

@@ -96,7 +96,8 @@ static void list_buffers(nw_log_entry *e, const nw_program *p) {
 bool nw_sched_log(const nw_sched *s, int version, nw_log_entry *out) {
   const nw_node *node = s ? nw_sched_node(s, version) : NULL;
   if (!node) return false;
-  *out = (nw_log_entry){.version = version, .parent = node->parent, .unsafe = node->unsafe, .step = node->text};
+  *out = (nw_log_entry){
+      .version = version, .parent = node->parent, .unsafe = node->unsafe, .tested = node->tested, .step = node->text};
   out->branch = node->name;
   out->notes = node->notes && *node->notes ? node->notes : NULL;
   if (node->parent >= 0) count_changes(out, nw_sched_node(s, node->parent)->program, node->program);

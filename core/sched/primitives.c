@@ -634,6 +634,21 @@ static const nw_primitive rows[] = {
      nw_apply_pad_einsum,
      nw_suggest_pad_einsum,
      "cannot pad the loops of $0"},
+    {"rewrite",
+     "Replaces parts of a stage's body by an equal expression. A name that is neither a tensor nor a size stands for "
+     "any "
+     "expression. The step is refused if values are found at which the two sides differ by more than rounding. If the "
+     "equality is tested, but not proved, the step is accepted and marked as tested on N values, not proved.",
+     "s:rewrite(C, \"exp(x - y)\", \"exp(x)/exp(y)\")",
+     NULL,
+     {STAGE("stage", "the stage"),
+      {.name = "from",
+       .kind = NW_ARG_STR,
+       .doc = "the form of the parts to replace; all parts of this form are replaced"},
+      {.name = "to", .kind = NW_ARG_STR, .doc = "the new form, with the names of `from`"}},
+     nw_apply_rewrite,
+     NULL, // no suggestion: an equality that does not hold has no alternative
+     "cannot rewrite $1 in $0 as $2"},
     {"tensorize",
      "Replaces a nest of loops by a call of an intrinsic.",
      "s:tensorize(\"i_i\", mm16)",

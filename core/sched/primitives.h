@@ -52,6 +52,7 @@ bool nw_apply_rfactor(void *step);
 bool nw_apply_pad_einsum(void *step);
 bool nw_apply_tensorize(void *step);
 bool nw_apply_atomic(void *step);
+bool nw_apply_rewrite(void *step);
 
 // These functions suggest steps after a refusal.
 void nw_suggest_split(void *step);

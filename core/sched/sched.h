@@ -2,6 +2,7 @@
 // state of a step in progress, which primitives read and change.
 #pragma once
 #include "ir/program/program.h"
+#include "poly/poly.h"
 #include "te/te.h"
 
 // Records a loop that a step replaced.
@@ -25,6 +26,7 @@ typedef struct nw_node {
   char *notes;
   char *name; // branch name, or NULL
   bool unsafe; // true if the step was taken without a proof that it keeps all values
+  int tested; // number of values on which the rewrite was tested, if it was not proved; otherwise 0
   bool rounds; // true if this step, or an earlier one, may change how floats are rounded
   nw_dtype stored; // as in nw_step
   int ngone; // number of loops that this step replaced
@@ -83,6 +85,8 @@ typedef struct nw_step {
   // The float dtype with the fewest bits of precision to which this step, or an earlier one, rounds a temporary that the
   // computation does not round; NW_BOOL if there is none.
   nw_dtype stored;
+  nw_rewriting *rewriting; // set by the primitive if the step replaces values by equal values; otherwise NULL
+  int tested; // as in nw_node
   bool plain; // true if refusals get no picture
   const char *idle; // if the step has no effect because it is applied to an empty piece, the name of this piece
   nw_program *denied; // the program that the judge refused; holds a reference

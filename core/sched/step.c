@@ -199,13 +199,31 @@ static bool fits(nw_step *st) {
   return false;
 }
 
+// Finds out whether a rewrite keeps the values of its stage. If this was tested, but not proved, marks the step.
+static bool keeps_values(nw_step *st) {
+  nw_equality_verdict v;
+  if (!st->rewriting || st->sched->unsafe) return true;
+  bool ok = nw_judge_equality(st->before, st->rewriting, &v);
+  if (ok && !v.proved) {
+    st->tested = v.compared;
+    nw_mark_tested(st->p, v.compared);
+    nw_step_note(st, "tested on %d values, not proved", v.compared);
+    if (v.rounds) nw_step_rounds(st, "rounding may change: floats are computed by another expression");
+    if (v.beyond)
+      nw_step_note(st, "%d more values were left out, since their numbers leave the range of f64", v.beyond);
+    if (v.lost) nw_step_note(st, "the new form overflows: %s", v.lost);
+  }
+  free(v.lost);
+  return ok;
+}
+
 // Makes the new program, which is frozen but not judged. On failure, returns NULL and sets st->p to NULL.
 static nw_program *edited(nw_step *st) {
   if (!fits(st)) return NULL;
   st->p = nw_program_clone(st->before);
   st->p->step = st->sched->version.n; // number of the new version
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
-  if (st->primitive->apply(st)) {
+  if (st->primitive->apply(st) && keeps_values(st)) {
     nw_widen_storage(st);
     nw_hold_in_lanes(st);
     nw_tidy(st);
@@ -217,7 +235,8 @@ static nw_program *edited(nw_step *st) {
 }
 
 static bool judged(const nw_step *st, const nw_program *p) {
-  return st->sched->unsafe ? nw_judge_structure(st->before, p) : nw_judge(st->before, p);
+  if (st->sched->unsafe) return nw_judge_structure(st->before, p);
+  return st->rewriting ? nw_judge_rewrite(st->before, p, st->rewriting) : nw_judge(st->before, p);
 }
 
 bool nw_sched_unsafe(nw_sched *s, bool on) {

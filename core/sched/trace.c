@@ -42,6 +42,7 @@ static void write_step(nw_str *b, const nw_node *node) {
   nw_str_add(b, "    {\"primitive\": ");
   nw_json_string(b, node->primitive->name);
   if (node->unsafe) nw_str_add(b, ", \"unsafe\": true");
+  if (node->tested) nw_str_fmt(b, ", \"tested\": %d", node->tested);
   nw_str_add(b, ", \"args\": {");
   for (int i = 0, n = 0; i < nw_param_count(node->primitive); i++) {
     if (node->args[i].kind == NW_ARG_NONE) continue;
@@ -68,8 +69,11 @@ static char *as_json(const nw_sched *s, int n, nw_node **line) {
 
 static char *as_lua(int n, nw_node **line) {
   nw_str b = {0};
-  for (int i = 0; i < n; i++)
-    nw_str_fmt(&b, line[i]->unsafe ? "s:unsafe(function(s) %s end)\n" : "%s\n", line[i]->text);
+  for (int i = 0; i < n; i++) {
+    nw_str_fmt(&b, line[i]->unsafe ? "s:unsafe(function(s) %s end)" : "%s", line[i]->text);
+    if (line[i]->tested) nw_str_fmt(&b, " -- tested on %d values, not proved", line[i]->tested);
+    nw_str_add(&b, "\n");
+  }
   return nw_str_take(&b);
 }
 

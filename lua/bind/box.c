@@ -49,6 +49,7 @@ void nwl_session_open(lua_State *L) {
   lua_setmetatable(L, -2);
   s->ctx = nw_open();
   nw_measure_threads(s->ctx);
+  nw_provide_trials(s->ctx);
   nw_backends_provide(s->ctx);
   nw_models_provide(s->ctx);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);

@@ -119,6 +119,8 @@ static void push_row(lua_State *L, const nw_outline_row *r) {
   nwl_set_text(L, "text", r->text);
   lua_pushboolean(L, r->unsafe);
   lua_setfield(L, -2, "unsafe");
+  lua_pushboolean(L, r->tested);
+  lua_setfield(L, -2, "tested");
   lua_pushboolean(L, r->stream);
   lua_setfield(L, -2, "stream");
 }
@@ -133,6 +135,12 @@ static int f_outline(lua_State *L) {
   }
   nw_outline_free(n, row);
   return 1;
+}
+
+static int f_tested(lua_State *L) {
+  int n = nw_program_tested(nw_sched_program(schedule_arg(L)));
+  if (n) lua_pushinteger(L, n);
+  return n ? 1 : 0;
 }
 
 static int f_is_unsafe(lua_State *L) {
@@ -161,12 +169,15 @@ static int f_line_ids(lua_State *L) {
 const nwl_row nwl_outline_rows[] = {
     {"outline", f_outline, "(s: nw.schedule): table[]",
      "Returns the rows of the scheduled nest, outer statements first. A row has kind (loop, stage, guard, storage, "
-     "prefetch or call), name, id, depth, unsafe, and text for display. The row of a loop also has mark. It has extent "
+     "prefetch or call), name, id, depth, unsafe, tested, and text for display. The row of a loop also has mark. It "
+     "has extent "
      "if the extent is constant and the loop begins at 0. The row of a stage also has stream, and axis: its last axis "
      "that is not a reduction axis."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
      "Returns, for each line of s:show 'lowered', the id of its statement; 0 if the line has no statement."},
     {"program_name", f_program_name, "(s: nw.schedule): string", "Returns the name of the program."},
+    {"tested", f_tested, "(s: nw.schedule): integer?",
+     "If a rewrite of this version was tested, but not proved: the least number of values on which one was tested."},
     {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean",
      "True if a step of this version was not proven legal (s:unsafe)."},
     {"operation_count", f_operation_count, "(s: nw.schedule, version: integer, sizes: table): number?",

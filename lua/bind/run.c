@@ -317,12 +317,21 @@ static const nwl_row kernel_methods[] = {
      "(aarch64-linux-gnu-gcc)."},
     {NULL, NULL, NULL, NULL},
 };
+static int kernel_tested(lua_State *L) {
+  int n = nw_kernel_tested(kernel_arg(L, 1));
+  n ? lua_pushinteger(L, n) : lua_pushnil(L);
+  return 1;
+}
+
 static int kernel_unsafe(lua_State *L) {
   lua_pushboolean(L, nw_kernel_unsafe(kernel_arg(L, 1)) > 0);
   return 1;
 }
 
 static const nwl_row kernel_fields[] = {
+    {"tested", kernel_tested, "integer?",
+     "If a rewrite of the kernel's schedule was tested, but not proved: the least number of values on which one was "
+     "tested."},
     {"unsafe", kernel_unsafe, "boolean", "True if the schedule of the kernel has steps that were not proven legal."},
     {"code_bytes", kernel_code_bytes, "integer", "The bytes of machine code of all versions of the kernel."},
     {"cpu", kernel_cpu, "string", "LLVM's name of the CPU that the code is made for, such as znver4."},

@@ -25,6 +25,7 @@ static void push_entry(lua_State *L, const nw_log_entry *e) {
   nwl_set_integer(L, "version", e->version);
   if (e->parent >= 0) nwl_set_integer(L, "parent", e->parent);
   nwl_set_flag(L, "unsafe", e->unsafe);
+  if (e->tested) lua_pushinteger(L, e->tested), lua_setfield(L, -2, "tested");
   set_string(L, "step", e->step);
   set_string(L, "branch", e->branch);
   set_string(L, "notes", e->notes);

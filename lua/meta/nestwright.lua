@@ -168,7 +168,7 @@ function schedule:load(path) end
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
+---The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, notes, unsafe, tested, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
 ---@param options? {cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@return nw.report
 function schedule:log(options) end
@@ -311,6 +311,12 @@ function schedule:reverse_compute_at(stage, loop, options) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:reverse_compute_inline(stage) end
 
+---Replaces parts of a stage's body by an equal expression. A name that is neither a tensor nor a size stands for any expression. The step is refused if values are found at which the two sides differ by more than rounding. If the equality is tested, but not proved, the step is accepted and marked as tested on N values, not proved. stage: the stage. from: the form of the parts to replace; all parts of this form are replaced. to: the new form, with the names of `from`. Example: s:rewrite(C, "exp(x - y)", "exp(x)/exp(y)")
+---@param stage nw.stage|nw.tensor|string
+---@param from string
+---@param to string
+function schedule:rewrite(stage, from, to) end
+
 ---Splits a reduction into two stages: partial results along one of its loops, and their combination. stage: the reduction. loop: one of its reduction loops. factor_axis: position of the new dimension of the partial results: 0 (default) is the first, -1 the last. Example: s:rfactor(C, "k_i")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
@@ -440,7 +446,7 @@ function schedule:trace(format) end
 ---@param options? {pad_value?: number}
 function schedule:transform_layout(tensor, layout, options) end
 
----The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. All nodes have kind and text; some also have name, mark, stream or unsafe.
+---The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. All nodes have kind and text; some also have name, mark, stream, unsafe or tested.
 ---@return nw.report
 function schedule:tree() end
 
@@ -625,6 +631,7 @@ function array:totable() end
 ---@field compile_ms number The time to lower, compile and link, in milliseconds.
 ---@field cpu string LLVM's name of the CPU that the code is made for, such as znver4.
 ---@field notes string Remarks on the code. There is a line for each function that has no vector form on the target.
+---@field tested integer? If a rewrite of the kernel's schedule was tested, but not proved: the least number of values on which one was tested.
 ---@field unsafe boolean True if the schedule of the kernel has steps that were not proven legal.
 ---@operator call(nw.array): nw.array
 local kernel = {}
@@ -865,6 +872,7 @@ function ranking:take(which) end
 ---@field refused string? Why the strategy was refused. Such a row has only the fields strategy, refused and hint.
 ---@field seconds number? The weighted mean of `measured`.
 ---@field strategy string The name of the row's strategy.
+---@field tested integer? If a rewrite of the strategy was tested, but not proved: the number of values on which it was tested.
 ---@field unsafe boolean? True if some steps of the strategy were not judged.
 ---@field versions integer[] Versions of the schedule; a call runs the first one whose facts hold.
 local ranked = {}

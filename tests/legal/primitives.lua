@@ -309,4 +309,82 @@ return function(case, t)
       end)
     end
   end
+
+  -- ---------------------------------------------------------------- rewrite
+
+  -- Each row: a body of two operands, the form that it has, and an equal form.
+  local PROVED = {
+    {"a common factor", function(a, b) return a * b + a * 3 end, "x*y + 3*x", "x*(y + 3)"},
+    {"a difference of squares", function(a, b) return (a + b) * (a - b) end, "(x + y)*(x - y)", "x*x - y*y"},
+    {"the square of a sum", function(a, b) return (a + b) * (a + b) end, "(x + y)*(x + y)", "x*x + 2*x*y + y*y"},
+    {"a product of complex numbers", function(a, b) return a * (b + 1) - b * (a + 2) end, "x*(y + 1) - y*(x + 2)", "x - 2*y"},
+    {"Horner's rule", function(a, b) return a * a * a + b * a * a + a end, "x*x*x + y*x*x + x", "x*(x*(x + y) + 1)"},
+    {"a factor moved out of a select", function(a, b) return nw.select(nw.lt(a, b), a * b + a * 2, b) end, "x*y + 2*x",
+      "x*(y + 2)"},
+  }
+  local SPLITS = {{"as it is"}, {"split", function(s) s:split("i", 4) end},
+    {"in pieces", function(s) s:split("i", {factor = 4, tail = "cut"}) end},
+    {"vectorized", function(s) s:split("i", {factor = 4, tail = "cut"}) s:vectorize "i_i" end}}
+  for _, dtype in ipairs {"i8", "u8", "i16", "u16", "i32", "u32", "i64"} do
+    for _, row in ipairs(PROVED) do
+      for _, how in ipairs(SPLITS) do
+        case(("rewrite %s, %s, %s"):format(row[1], dtype, how[1]), function()
+          local n = 13
+          local A, B = nw.placeholder({n}, dtype, "A"), nw.placeholder({n}, dtype, "B")
+          local C = nw.compute({n}, function(i) return row[2](A(i), B(i)) end, "C")
+          local s = nw.schedule(C)
+          if how[2] then how[2](s) end
+          t.accepted(s.rewrite, s, C, row[3], row[4])
+          assert(not s:text():find "unproved", "it was not proved")
+          t.agree(s, {C}, {filled(dtype, {n}, function(i) return i * 9 % 128 end), filled(dtype, {n})})
+        end)
+      end
+    end
+  end
+
+  -- Equal forms of floats that are tested. Their values are exact for the data of these cases.
+  local TESTED = {
+    {"a quotient as a product", function(a) return a / 4 end, "x/4", "x*0.25"},
+    {"a common factor", function(a, b) return a * b + a * 3 end, "x*y + x*3", "x*(y + 3)"},
+    {"a difference of squares", function(a, b) return (a + b) * (a - b) end, "(x + y)*(x - y)", "x*x - y*y",
+      function(i) return i % 5 + 3 end}, -- no result is 0, which would be -0 in the definition
+    {"a maximum as a select", function(a, b) return nw.max(a, b) end, "max(x, y)", "select(x < y, y, x)"},
+    {"an absolute value", function(a) return nw.abs(a) end, "abs(x)", "max(x, -x)"},
+    {"a root under its condition", function(a, b) return nw.select(nw.le(0, a), nw.sqrt(a * a), b) end, "sqrt(x*x)", "x"},
+  }
+  for _, dtype in ipairs {"f16", "bf16", "f32", "f64"} do
+    for _, row in ipairs(TESTED) do
+      for _, how in ipairs(SPLITS) do
+        case(("rewrite %s, %s, %s"):format(row[1], dtype, how[1]), function()
+          local n = 13
+          local A, B = nw.placeholder({n}, dtype, "A"), nw.placeholder({n}, dtype, "B")
+          local C = nw.compute({n}, function(i) return row[2](A(i), B(i)) end, "C")
+          local s = nw.schedule(C)
+          if how[2] then how[2](s) end
+          t.accepted(s.rewrite, s, C, row[3], row[4])
+          assert(s:text():find "\nunproved 1 on ", "it has no mark")
+          assert(s:reparses())
+          t.accepted(s.check, s)
+          t.agree(s, {C}, {filled(dtype, {n}, row[5] or function(i) return i % 5 - 2 end),
+            filled(dtype, {n}, function(i) return i % 3 end)})
+        end)
+      end
+    end
+  end
+
+  for _, shape in ipairs {{4, 5, 6}, {1, 1, 1}, {9, 7, 3}} do
+    case(("a complex product with three products instead of four, %dx%dx%d"):format(table.unpack(shape)), function()
+      local M, N, K = table.unpack(shape)
+      local function matrix(name, rows, columns) return nw.placeholder({rows, columns}, "i32", name) end
+      local P, Q, R, S = matrix("P", M, K), matrix("Q", M, K), matrix("R", K, N), matrix("S", K, N)
+      local k = nw.reduce_axis(K, "k")
+      local C = nw.compute({M, N}, function(i, j) return nw.sum(P(i, k) * S(k, j) + Q(i, k) * R(k, j), k) end, "C")
+      local s = nw.schedule(C)
+      t.accepted(s.rewrite, s, C, "P[i, k]*S[k, j] + Q[i, k]*R[k, j]",
+        "(P[i, k] + Q[i, k])*(R[k, j] + S[k, j]) - P[i, k]*R[k, j] - Q[i, k]*S[k, j]")
+      assert(not s:text():find "unproved", "it was not proved")
+      s:tile("i", "j", 2, 2)
+      t.agree(s, {C}, {filled("i32", {M, K}), filled("i32", {M, K}), filled("i32", {K, N}), filled("i32", {K, N})})
+    end)
+  end
 end

@@ -303,6 +303,28 @@ function draw.pad_einsum(r, _, _, stages, _, known)
   return {name, list}
 end
 
+-- Forms and equal forms. The last ones are wrong, or wrong for some dtypes. The first ones have the same bits for all floats, too.
+local EQUAL = {
+  {"x + y", "min(x + y, max(x + y, x))"}, {"x*y", "max(x*y, min(x*y, y))"}, {"x", "min(x, max(x, -x))"},
+  {"x + y", "y - (-x)"}, {"max(x, y)", "-min(-x, -y)"}, {"min(x, y)", "-max(-x, -y)"},
+  {"x*y + z", "z - x*(-y)"}, {"x*y + x*z", "x*(y + z)"}, {"select(c < d, x, y)", "select(d <= c, y, x)"},
+  {"x", "x + 1"}, {"x + y", "max(x, y)"}, {"x*y", "x"}, {"max(x, y)", "x"}, {"x", "abs(x)"},
+}
+
+-- Integers also have forms that are proved.
+local PROVED = {
+  {"x", "(x + 1)*(x + 1) - x*x - x - 1"}, {"x*y", "(x + 3)*y - 3*y"}, {"x + y", "(x + y)*(x + 1) - x*x - x*y"},
+  {"x - y", "(x - y)*(y + 1) - x*y + y*y"},
+}
+
+function draw.rewrite(r, _, _, stages, _, known)
+  local stage = r:pick(stages)
+  local dtype = known.dtype_of(stage)
+  local whole = dtype and dtype ~= "bool" and not types.is_float(dtype)
+  local form = r:pick(whole and r:chance(0.6) and PROVED or EQUAL)
+  return {stage, form[1], form[2]}
+end
+
 function draw.compute_root(r, _, _, stages, _, known)
   return {r:chance(0.9) and known.moved(r) or r:pick(stages)}
 end

@@ -528,6 +528,26 @@ programs.padded_einsum = {
   },
 }
 
+--- A rewrite that is proved, and two that are tested; later steps keep their marks.
+programs.rewritten = {
+  make = function()
+    local A, m = nw.placeholder({8, 6}, "f32", "A"), nw.placeholder({8}, "f32", "m")
+    local W = nw.placeholder({6}, "i32", "W")
+    local E = nw.compute({8, 6}, function(i, j) return nw.exp(A(i, j) - m(i)) end, "E")
+    local F = nw.compute({8, 6}, function(i, j) return E(i, j) * nw.f32(W(j) * W(j) + 3 * W(j)) end, "F")
+    return nw.schedule(F), E, F
+  end,
+  lowered = true,
+  steps = {
+    function(s, _, F) s:rewrite(F, "x*x + 3*x", "x*(x + 3)") end,
+    function(s, E) s:rewrite(E, "exp(x - y)", "exp(x)/exp(y)") end,
+    function(s) s:split("j", 2) end,
+    function(s, E) s:compute_at(E, "i_1") end,
+    function(s, E) s:rewrite(E, "x/exp(y)", "x*exp(-y)") end,
+    function(s, E) s:compute_inline(E) end,
+  },
+}
+
 -- All threads of a block copy the parts of A and B that a tile of C needs to shared storage.
 programs.gpu_gemm = {
   make = function() return support.gemm(64) end,

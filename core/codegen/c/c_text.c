@@ -62,9 +62,11 @@ static void layout(nw_str *out, const nw_buffer *b) {
 }
 
 #define UNSAFE "// unsafe: steps of its schedule that were not judged: %d\n"
+#define TESTED "// steps of its schedule that were tested, not proved: %d, on %d values\n"
 
 void nwt_describe(nwt *g, nw_str *out) {
   if (g->p->unsafe) nw_str_fmt(out, UNSAFE, g->p->unsafe);
+  if (g->p->tested) nw_str_fmt(out, TESTED, g->p->tested, g->p->values);
   nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Tensors are row-major and must not overlap:\n");
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];
@@ -202,6 +204,8 @@ static char *whole(nwt *g, int n, nwt *version) {
   for (int i = 0; i < n; i++) {
     nw_str_add(&head, "\n");
     if (version[i].p->unsafe && g->p->unsafe != version[i].p->unsafe) nw_str_fmt(&head, UNSAFE, version[i].p->unsafe);
+    const nw_program *p = version[i].p;
+    if (p->tested && g->p->tested != p->tested) nw_str_fmt(&head, TESTED, p->tested, p->values);
     nw_str_add(&head, "static ");
     nwt_prototype(&version[i], &head);
     nw_str_add(&head, version[i].out.s);

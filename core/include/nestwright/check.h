@@ -9,6 +9,8 @@ extern "C" {
 // Compares the results of a schedule with those of the definition on small shapes. If a shape is constant, the schedule
 // is also checked at this shape (see check/check.h).
 NW_API bool nw_check(nw_ctx *c, nw_sched *s, char **report);
+// Lets the judge test equalities that it cannot prove (check/equal.c). Without this, such rewrites are refused.
+NW_API void nw_provide_trials(nw_ctx *c);
 // The explanation of the last step if it was refused. To show the conflict, the refused program is run on small
 // integers.
 typedef struct nw_lesson {

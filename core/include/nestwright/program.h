@@ -43,6 +43,9 @@ NW_API bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const 
                           int64_t *out, bool *is_condition);
 NW_API const char *nw_program_name(const nw_program *p);
 NW_API bool nw_program_unsafe(const nw_program *p); // true if a step was not checked by the judge
+// If a rewrite of the program was tested, but not proved, returns the least number of values on which such a rewrite was
+// tested. Otherwise returns 0.
+NW_API int nw_program_tested(const nw_program *p);
 // A row of the outline of a scheduled program. The outline has a row for every loop, stage, guard, allocation, prefetch
 // and call. An outer statement comes before the statements inside it.
 typedef struct nw_outline_row {
@@ -54,6 +57,7 @@ typedef struct nw_outline_row {
   // for a loop that begins at 0 and has a constant trip count: the trip count; otherwise -1
   int64_t extent;
   bool unsafe; // true if a step that was not judged made or changed the statement
+  bool tested; // true if a rewrite that was tested, but not proved, made or changed the statement
   bool stream; // for a stage: true if its stores are non-temporal
   char *text; // text for users: "i_o in 0..32  parallel"
 } nw_outline_row;

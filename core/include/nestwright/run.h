@@ -133,6 +133,9 @@ NW_API const char *nw_kernel_cpu(nw_kernel *k); // LLVM's name of the CPU that t
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // number of steps of the kernel's schedule that were not judged
+// If a rewrite of the kernel's schedule was tested, but not proved, returns the least number of values on which such a
+// rewrite was tested. Otherwise returns 0.
+NW_API int nw_kernel_tested(const nw_kernel *k);
 // Returns the text of the lowered program after the pass with the name `pass`, or after the last pass if `pass` is
 // NULL.
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);

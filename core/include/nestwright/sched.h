@@ -121,6 +121,7 @@ NW_API char nw_judge_question(const nw_ctx *c);
 typedef struct nw_log_entry {
   int version, parent; // parent: -1 for the naive program
   bool unsafe;
+  int tested; // number of values on which the step was tested, if it is a rewrite that was not proved; otherwise 0
   const char *step, *branch, *notes; // borrowed; each is NULL if it does not exist
   int added, removed, changed; // numbers of statements
   // for one run; a number is below 0 if it depends on sizes without values

@@ -158,6 +158,7 @@ static void allocate(const crossing *x, const box *b, nw_stmt *parent, int pos, 
 static bool take_step(void *env, nw_stmt *s) {
   s->step = ((const nw_stmt *)env)->step;
   s->unsafe = ((const nw_stmt *)env)->unsafe;
+  s->tested = ((const nw_stmt *)env)->tested;
   return true;
 }
 

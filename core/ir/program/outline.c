@@ -17,6 +17,8 @@ char *nw_program_extent(const nw_program *p, int i, int dim) {
 const char *nw_program_name(const nw_program *p) { return p->name; }
 bool nw_program_unsafe(const nw_program *p) { return p->unsafe > 0; }
 
+int nw_program_tested(const nw_program *p) { return p->tested ? p->values : 0; }
+
 bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names, const int64_t *values,
                           int64_t *out) {
   return nw_eval_size(nw_physical_shape(p->buffer[i])[dim], n, names, values, out);
@@ -55,7 +57,8 @@ static bool streams(const nw_stmt *block) {
 
 static bool row_of(const nw_stmt *s, nw_outline_row *r) {
   int64_t begin;
-  *r = (nw_outline_row){.id = s->id, .extent = -1, .unsafe = s->unsafe, .stream = s->kind == NW_BLOCK && streams(s)};
+  *r = (nw_outline_row){
+      .id = s->id, .extent = -1, .unsafe = s->unsafe, .tested = s->tested, .stream = s->kind == NW_BLOCK && streams(s)};
   switch (s->kind) {
   case NW_LOOP:
     r->kind = "loop", r->name = s->loop.var->name, r->mark = nw_loop_kind_name(s->loop.mark);
@@ -91,9 +94,9 @@ static void add_rows(outline *o, const nw_program *p, const nw_stmt *s, int dept
   nw_outline_row r;
   if (row_of(s, &r)) {
     if (s->kind == NW_BLOCK && s->block.where) {
-      nw_outline_row guard = {.kind = "guard", .id = s->id, .extent = -1, .unsafe = s->unsafe};
+      nw_outline_row guard = {.kind = "guard", .id = s->id, .extent = -1, .unsafe = s->unsafe, .tested = s->tested};
       add_row(o, guard, depth++, nw_where_text(p, s));
-      r.unsafe = false;
+      r.unsafe = r.tested = false;
     }
     add_row(o, r, depth++, nw_node_text(p, s));
   }

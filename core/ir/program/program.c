@@ -94,6 +94,8 @@ static int power_of_two(int n) {
 
 static void clone_tables(nw_program *to, const nw_program *p) {
   to->unsafe = p->unsafe;
+  to->tested = p->tested;
+  to->values = p->values;
   to->nsizes = p->nsizes;
   to->size = NW_NEW_N(to->arena, nw_size, p->nsizes);
   if (p->nsizes) memcpy(to->size, p->size, (size_t)p->nsizes * sizeof *to->size);
@@ -131,6 +133,19 @@ static bool mark_changed(void *env, const nw_path *path) {
 void nw_mark_unsafe(nw_program *p) {
   p->unsafe++;
   nw_walk(p, mark_changed, p);
+}
+
+static bool mark_tested(void *env, const nw_path *path) {
+  const nw_program *p = env;
+  nw_stmt *s = path->at[path->n - 1];
+  if (s->id && s->step == p->step) s->tested = true;
+  return true;
+}
+
+void nw_mark_tested(nw_program *p, int values) {
+  p->values = p->tested && p->values < values ? p->values : values;
+  p->tested++;
+  nw_walk(p, mark_tested, p);
 }
 
 // ---- freezing and reference counting

@@ -165,6 +165,7 @@ struct nw_stmt {
   int id; // the same in later programs as long as the statement exists; 0 for NW_SEQ
   int step; // number of the step that made or last changed it; 0 for the naive program
   bool unsafe; // an unsafe step made or changed it
+  bool tested; // a rewrite that was tested, but not proved, made or changed it
   int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC, NW_CALL: the statements inside, in order
   nw_stmt **kid;
   int ntags; // for NW_LOOP, NW_BLOCK, and the NW_STOREs that a block becomes; in the order of the table of keys
@@ -256,6 +257,9 @@ struct nw_program {
   int next_id; // the id that the next statement or buffer gets
   int step; // number of the step that made this program; 0 while it is lowered
   int unsafe; // number of unsafe steps up to this version
+  // number of rewrites up to this version that were tested, but not proved, and the least number of values on which one
+  // of them was tested
+  int tested, values;
   void *model; // cache of poly/: the judge's model of this program
   void (*model_free)(void *model);
   void *whole; // second cache of poly/: the program that the judge examines instead of this one
@@ -274,6 +278,7 @@ nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
 nw_program *nw_program_clone(const nw_program *p);
 void nw_program_aim(nw_program *p, nw_target *t); // sets a target other than this host; called before p is used
 void nw_mark_unsafe(nw_program *p); // the step that made p is unsafe: marks p and the changed statements
+void nw_mark_tested(nw_program *p, int values); // the step that made p was tested on this number of values, not proved
 // Freezes p and returns it with one reference. If p is invalid, frees it and returns NULL with NW_EINTERNAL.
 nw_program *nw_program_freeze(nw_program *p);
 // Returns a new allocation, not yet in a tree, that stores the whole logical box of a temporary.
@@ -362,3 +367,6 @@ const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const n
 
 // ---- text (nestwright/program.h has the other functions)
 const nw_expr *nw_expr_parse(nw_pool *pool, const char *text);
+// Parses a side of an equality (ir/expr/equality.h). Names that are neither buffers nor sizes of p are pattern variables;
+// outside indices, they have the dtype `variables`.
+const nw_expr *nw_pattern_parse(const nw_program *p, nw_dtype variables, const char *text);

@@ -62,7 +62,7 @@ static bool same_call(const nw_stmt *a, const nw_stmt *b) {
 }
 
 bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
-  if (a->kind != b->kind || a->unsafe != b->unsafe) return false;
+  if (a->kind != b->kind || a->unsafe != b->unsafe || a->tested != b->tested) return false;
   switch (a->kind) {
   case NW_SEQ:
   case NW_BARRIER: return true;
@@ -111,7 +111,8 @@ static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
 bool nw_same_program(const nw_program *a, const nw_program *b) {
   if (a == b) return true;
   if (!a || !b || !same_text(a->name, b->name)) return false;
-  if (a->unsafe != b->unsafe || a->nsizes != b->nsizes || a->nbuffers != b->nbuffers) return false;
+  if (a->unsafe != b->unsafe || a->tested != b->tested || a->values != b->values) return false;
+  if (a->nsizes != b->nsizes || a->nbuffers != b->nbuffers) return false;
   if (a->nfacts != b->nfacts || a->nassumed != b->nassumed) return false;
   for (int i = 0; i < a->nsizes; i++)
     if (!same_text(a->size[i].name, b->size[i].name) || !same_expr(a->size[i].lo, b->size[i].lo)) return false;

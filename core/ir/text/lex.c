@@ -7,10 +7,10 @@
 static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 // A name may have a single `.`, `/` or `@` between two letters, digits or `_`, as in `i.tail/j`. But `M..N` and `a//b`
-// are not names.
-static int name_length(const char *s) {
+// are not names. Names in a pattern have no `/`, so that x/y is a quotient.
+static int name_length(const char *s, bool pattern) {
   int n = 1;
-  while (word_char(s[n]) || (s[n] && strchr("./@", s[n]) && word_char(s[n + 1]))) n++;
+  while (word_char(s[n]) || (s[n] && strchr(pattern ? ".@" : "./@", s[n]) && word_char(s[n + 1]))) n++;
   return n;
 }
 
@@ -72,7 +72,7 @@ static void scan(nw_parser *ps) {
     t->n = 1;
   } else if (isalpha((unsigned char)*s) || *s == '_') {
     t->kind = NW_TOK_NAME;
-    t->n = name_length(s);
+    t->n = name_length(s, ps->pattern != NULL);
   } else if (isdigit((unsigned char)*s)) {
     t->kind = number(s, &t->n);
   } else if (*s == '"' && string_length(s)) {

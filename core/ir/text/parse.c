@@ -226,9 +226,9 @@ static nw_stmt *judged_statement(nw_parser *ps, int depth) {
 }
 
 static nw_stmt *statement(nw_parser *ps, int depth) {
-  bool unsafe = nw_accept_word(ps, "unsafe");
+  bool unsafe = nw_accept_word(ps, "unsafe"), tested = nw_accept_word(ps, "tested");
   nw_stmt *s = judged_statement(ps, depth);
-  if (s) s->unsafe = unsafe;
+  if (s) s->unsafe = unsafe, s->tested = tested;
   return s;
 }
 

@@ -1,5 +1,6 @@
 // Parses expressions by precedence climbing over the rows of ops.def. The expressions are made by constructors that
 // fold. Reading a printed expression gives the same expression.
+#include "ir/expr/equality.h"
 #include "ir/expr/fold.h"
 #include "ir/text/parse.h"
 #include <errno.h>
@@ -92,7 +93,8 @@ static bool at_real(const nw_parser *ps) {
 static bool at_number(const nw_parser *ps) { return ps->tok.kind == NW_TOK_INT || at_real(ps); }
 
 static const nw_expr *number(nw_parser *ps, bool minus) {
-  return at_real(ps) ? real(ps, NW_F32, minus) : integer(ps, NW_INDEX, minus);
+  // In a pattern, a number with a fraction is a literal, which takes the dtype of the other operand.
+  return at_real(ps) ? real(ps, ps->pattern ? NW_F64 : NW_F32, minus) : integer(ps, NW_INDEX, minus);
 }
 
 // True for a number of a given dtype, such as f64(0.1). Its digits are converted directly to that dtype.
@@ -196,7 +198,23 @@ static const nw_expr *load(nw_parser *ps) {
   if (!b) return name ? nw_parse_fail(ps, &at, "%s is not a buffer", name) : NULL;
   nw_next(ps);
   int n;
-  return indices(ps, &n, index) ? load_at(ps, &at, b, n, index) : NULL;
+  const nw_type *pattern = ps->pattern, whole = {NW_INDEX, 1};
+  if (pattern) ps->pattern = &whole;
+  bool ok = indices(ps, &n, index);
+  ps->pattern = pattern;
+  if (ok && pattern && n != b->ndim) return nw_parse_fail(ps, &at, "%s has %d indices, not %d", name, b->ndim, n);
+  return ok ? load_at(ps, &at, b, n, index) : NULL;
+}
+
+static bool is_size(const nw_program *p, const char *name) {
+  for (int i = 0; i < p->nsizes; i++)
+    if (!strcmp(p->size[i].name, name)) return true;
+  return false;
+}
+
+static const nw_expr *variable(nw_parser *ps, const char *name) {
+  if (!ps->pattern || is_size(ps->p, name)) return nw_var(ps->pool, name);
+  return nw_var_of(ps->pool, nw_pattern_name(ps->pool, name), *ps->pattern);
 }
 
 static const nw_expr *named(nw_parser *ps) {
@@ -205,7 +223,7 @@ static const nw_expr *named(nw_parser *ps) {
   if (nw_follows(ps, "[")) return load(ps);
   if (!nw_follows(ps, "(") || ps->tok.n > NW_PARSE_NAME) {
     const char *name = nw_expect_name(ps, "a name");
-    return name ? nw_var(ps->pool, name) : NULL;
+    return name ? variable(ps, name) : NULL;
   }
   memcpy(word, ps->tok.s, (size_t)ps->tok.n);
   word[ps->tok.n] = 0;
@@ -373,12 +391,27 @@ bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent) {
   return true;
 }
 
+static const nw_expr *whole_text(nw_parser *ps) {
+  const nw_expr *e = nw_parse_expr(ps);
+  if (e && ps->tok.kind == NW_TOK_EOL) nw_next(ps);
+  if (e && ps->tok.kind != NW_TOK_END) return nw_expected(ps, "the end of the expression");
+  return e;
+}
+
 // Parses a single expression of variables and numbers, without buffers.
 const nw_expr *nw_expr_parse(nw_pool *pool, const char *text) {
   nw_parser ps;
   if (!pool || !text || !nw_parser_open(&ps, nw_pool_ctx(pool), pool, text)) return NULL;
-  const nw_expr *e = nw_parse_expr(&ps);
-  if (e && ps.tok.kind == NW_TOK_EOL) nw_next(&ps);
-  if (e && ps.tok.kind != NW_TOK_END) return nw_expected(&ps, "the end of the expression");
-  return e;
+  return whole_text(&ps);
+}
+
+const nw_expr *nw_pattern_parse(const nw_program *p, nw_dtype variables, const char *text) {
+  nw_parser ps;
+  const nw_type type = {(uint8_t)variables, 1};
+  if (!p || !text || !nw_parser_open(&ps, p->ctx, p->pool, text)) return NULL;
+  ps.p = (nw_program *)p;
+  ps.pattern = &type;
+  ps.at = ps.tok.s; // reads the first token again, as a part of a pattern
+  nw_next(&ps);
+  return whole_text(&ps);
 }

@@ -17,16 +17,24 @@ static bool fact_line(nw_parser *ps, nw_vec *facts) {
   return e;
 }
 
-// Reads the line with the number of unsafe steps.
-static bool unjudged_line(nw_parser *ps) {
+static bool number(nw_parser *ps, const char *what, int *out) {
   nw_token at = ps->tok;
-  const nw_expr *e = nw_parse_typed(ps, NW_INDEX, "number of steps");
+  const nw_expr *e = nw_parse_typed(ps, NW_INDEX, "number");
   int64_t n = 0;
   if (!e) return false;
   if (!nw_is_int(e, &n) || n < 1 || n > INT32_MAX)
-    return nw_parse_fail(ps, &at, "the number of unjudged steps must be a constant of at least 1");
-  ps->p->unsafe = (int)n;
+    return nw_parse_fail(ps, &at, "the number of %s must be a constant of at least 1", what);
+  *out = (int)n;
   return true;
+}
+
+// Reads the line with the number of unsafe steps.
+static bool unjudged_line(nw_parser *ps) { return number(ps, "unjudged steps", &ps->p->unsafe); }
+
+// Reads the line with the number of rewrites that were not proved: `unproved 1 on 1000`.
+static bool tested_line(nw_parser *ps) {
+  return number(ps, "tested steps", &ps->p->tested) && nw_expect(ps, "on", "after the number of steps") &&
+         number(ps, "values", &ps->p->values);
 }
 
 static bool layout(nw_parser *ps, nw_buffer *b) {
@@ -113,6 +121,7 @@ static bool table_line(nw_parser *ps, tables *t, bool *more) {
   if (t->sizes.n + t->facts.n + ps->p->nbuffers >= NW_PARSE_TABLE)
     return nw_parse_limit(ps, &ps->tok, "a program has at most %d sizes, facts and buffers", NW_PARSE_TABLE);
   if (nw_accept_word(ps, "unjudged")) return unjudged_line(ps) && nw_end_line(ps);
+  if (nw_accept_word(ps, "unproved")) return tested_line(ps) && nw_end_line(ps);
   if (nw_accept_word(ps, "size")) return size_line(ps, &t->sizes) && nw_end_line(ps);
   if (!t->assumed && nw_accept_word(ps, "fact")) return fact_line(ps, &t->facts) && nw_end_line(ps);
   if (nw_accept_word(ps, "assume")) return t->assumed++, fact_line(ps, &t->facts) && nw_end_line(ps);

@@ -26,10 +26,12 @@ static void text(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_TEXT
 
 static void word(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s", s); }
 
-// Begins the first line of a statement. If an unsafe step made the statement, the line begins with `unsafe`.
+// Begins the first line of a statement. If an unsafe step made the statement, the line begins with `unsafe`. If a
+// rewrite that was not proved made it, `tested` follows.
 static void open_stmt(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
   if (s->unsafe) nw_lines_put(pr->l, NW_PIECE_MARK, "unsafe ");
+  if (s->tested) nw_lines_put(pr->l, NW_PIECE_MARK, "tested ");
 }
 
 static void expr(printer *pr, const nw_expr *e) {
@@ -117,6 +119,10 @@ static void tables(printer *pr) {
   if (p->unsafe) {
     open_line(pr, NULL);
     nw_lines_put(pr->l, NW_PIECE_MARK, "unjudged %d", p->unsafe);
+  }
+  if (p->tested) {
+    open_line(pr, NULL);
+    nw_lines_put(pr->l, NW_PIECE_MARK, "unproved %d on %d", p->tested, p->values);
   }
   for (int i = 0; i < p->nsizes; i++) {
     open_line(pr, NULL);
@@ -446,10 +452,13 @@ static void one(printer *pr, nw_stmt *s, int pos) {
 }
 
 static void short_head(printer *pr) {
-  int n = pr->p->unsafe;
-  if (!n) return;
-  open_line(pr, NULL);
-  nw_lines_put(pr->l, NW_PIECE_MARK, "# unsafe: %d step%s not judged", n, n == 1 ? " was" : "s were");
+  int n = pr->p->unsafe, m = pr->p->tested;
+  if (n) open_line(pr, NULL);
+  if (n) nw_lines_put(pr->l, NW_PIECE_MARK, "# unsafe: %d step%s not judged", n, n == 1 ? " was" : "s were");
+  if (m) open_line(pr, NULL);
+  if (m)
+    nw_lines_put(pr->l, NW_PIECE_MARK, "# %d step%s tested on %s%d values, not proved", m, m == 1 ? " was" : "s were",
+                 m == 1 ? "" : "at least ", pr->p->values);
 }
 
 void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o) {

@@ -14,6 +14,7 @@ local function short(n) return n and written.count(n) or "?" end
 local function label(entry)
   local text = entry.step or "the naive program"
   if entry.unsafe then text = "unsafe: " .. text end
+  if entry.tested then text = ("%s  (tested on %d values, not proved)"):format(text, entry.tested) end
   if entry.branch then text = ("%s  [%s]"):format(text, entry.branch) end
   return text
 end
@@ -114,10 +115,12 @@ local function versions(s)
 end
 
 local function node_of(row)
-  local node = {kind = row.kind, name = row.name, text = row.text, unsafe = row.unsafe, stream = row.stream or nil}
+  local node = {kind = row.kind, name = row.name, text = row.text, unsafe = row.unsafe, tested = row.tested or nil,
+    stream = row.stream or nil}
   node.mark = row.mark ~= "" and row.mark or nil
   if row.kind == "prefetch" or row.kind == "call" then node.name = nil end
   if row.unsafe then node.text = node.text .. "  unsafe" end
+  if row.tested then node.text = node.text .. "  tested, not proved" end
   if row.stream then node.text = node.text .. "  stream" end
   return node
 end
@@ -169,14 +172,15 @@ return function()
     "The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and "
     .. "s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, "
     .. "outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, "
-    .. "branch, notes, unsafe, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, buffers. "
+    .. "branch, notes, unsafe, tested, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, "
+    .. "buffers. "
     .. "cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and "
     .. "bottleneck; machine, sizes and threads as in s:cost.", log)
   method("history", "(self: nw.schedule): nw.report",
     "The tree of versions, with the names of branches and a mark at the current version.", versions)
   method("tree", "(self: nw.schedule): nw.report",
     "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below "
-    .. "the node that contains it. All nodes have kind and text; some also have name, mark, stream or unsafe.", tree)
+    .. "the node that contains it. All nodes have kind and text; some also have name, mark, stream, unsafe or tested.", tree)
   method("why", "(self: nw.schedule, line: integer|string, view?: 'loops'|'lowered'): nw.report",
     "The steps that made a line of s:show(). The line is given by its number or a part of its text. The steps are listed for the "
     .. "loop, its mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show "

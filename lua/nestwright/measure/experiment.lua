@@ -26,7 +26,7 @@ end
 local function time_columns(t)
   local q1, q3 = times.half(t)
   return {median = t.median, q1 = q1, q3 = q3, spread = t.spread, threads = t.threads, machine = t.machine,
-    conditions = t.conditions, unsafe = t.unsafe, disturbed = t.disturbed}
+    conditions = t.conditions, unsafe = t.unsafe, tested = t.tested, disturbed = t.disturbed}
 end
 
 -- Sets the columns of a named time record. The name of a column ends with its statistic, as in "tiled_median".
@@ -38,6 +38,7 @@ local function put_time(row, name, t)
   put(row, name .. "_conditions", t.conditions)
   row.machine = row.machine or t.machine
   row.unsafe = row.unsafe or t.unsafe
+  row.tested = row.tested or t.tested
   row.disturbed = row.disturbed or t.disturbed
 end
 

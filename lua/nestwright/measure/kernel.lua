@@ -303,8 +303,9 @@ return function(nw)
     local about = built[kernel] or {}
     local to = core.kernel_target(kernel)
     if not to.here then return ("kernel %s, for %s"):format(kernel_signature(kernel), to.name) end
-    return ("%skernel %s, %s, compiled in %.1f ms"):format(kernel.unsafe and "unsafe " or "", kernel_signature(kernel),
-      (about.threads or 0) > 0 and count(about.threads, "thread") or "all cores", kernel.compile_ms)
+    return ("%skernel %s, %s, compiled in %.1f ms%s"):format(kernel.unsafe and "unsafe " or "", kernel_signature(kernel),
+      (about.threads or 0) > 0 and count(about.threads, "thread") or "all cores", kernel.compile_ms,
+      times.tested(", %s", kernel.tested))
   end
 
   rows.define(nw, "nw", "timing", "compare", "(kernels: table, ...: nw.array): nw.comparison",

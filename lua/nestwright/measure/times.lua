@@ -12,6 +12,9 @@ local seconds = written.seconds
 
 local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
 
+--- Returns the mark of a schedule with a rewrite that was tested on n values, but not proved, in this format; "" if n is nil.
+function times.tested(form, n) return n and form:format(("tested on %d values, not proved"):format(n)) or "" end
+
 -- ---- one record
 
 local time_methods = {}
@@ -23,11 +26,15 @@ local function median_text(t) return t.fastest_alone and "unknown" or seconds(t.
 local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
 
 -- Returns what a reader must know before using the numbers.
-local function remarks(t) return (t.unsafe and ", unsafe" or "") .. (t.disturbed and ", disturbed by other work" or "") end
+local function remarks(t)
+  return (t.unsafe and ", unsafe" or "") .. times.tested(", %s", t.tested) .. (t.disturbed and ", disturbed by other work" or "")
+end
 
---- Returns the marks of a time in a picture. "(unsafe)" means that steps of the schedule were not judged. "(disturbed)" means that
---- other work disturbed the measurement.
-function times.marks(t) return (t.unsafe and " (unsafe)" or "") .. (t.disturbed and " (disturbed)" or "") end
+--- Returns the marks of a time in a picture. "(unsafe)" means that steps of the schedule were not judged, "(not proved)" that a
+--- rewrite was only tested, and "(disturbed)" that other work disturbed the measurement.
+function times.marks(t)
+  return (t.unsafe and " (unsafe)" or "") .. (t.tested and " (not proved)" or "") .. (t.disturbed and " (disturbed)" or "")
+end
 
 function time_meta.__tostring(t)
   return ("min %s, median %s, %s, %s, %s"):format(min_text(t), median_text(t), spread_text(t), count(t.reps or 1, "rep"),
@@ -59,7 +66,7 @@ function times.record(t, kernel, how, arrays)
   times.made = times.made + 1
   t.machine, t.what = times.machine(), kernel and tostring(kernel)
   if not times.half(t) then t.spread = nil end
-  t.unsafe = kernel and kernel.unsafe or nil
+  t.unsafe, t.tested = kernel and kernel.unsafe or nil, kernel and kernel.tested or nil
   conditions.note(t, how, arrays)
   return setmetatable(t, time_meta)
 end
@@ -263,7 +270,7 @@ local LABEL = 60 -- the largest number of characters of a label in a table
 
 -- Returns what a reader must know about one time in a list. own: true if the times of the list have different conditions.
 local function tail_of(t, own)
-  return (t.unsafe and ", unsafe" or "") .. (own and t.conditions and ", " .. t.conditions or "")
+  return (t.unsafe and ", unsafe" or "") .. times.tested(", %s", t.tested) .. (own and t.conditions and ", " .. t.conditions or "")
 end
 
 local function line_of(t, width, own)

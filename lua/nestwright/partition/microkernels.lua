@@ -10,6 +10,7 @@ local returning = require "nestwright.language.returning"
 local sizes = require "nestwright.language.sizes"
 local statistics = require "nestwright.measure.statistics"
 local strategies = later "nestwright.partition.strategies"
+local timing = require "nestwright.measure.times"
 local undisturbed = require "nestwright.measure.undisturbed"
 local written = require "nestwright.show.written"
 
@@ -217,7 +218,7 @@ local function first_and_more(one, many) return {first = one, more = math.max((m
 local function with_seconds(run, kernels, list)
   local of = {}
   for n, k in ipairs(kernels) do
-    of[k] = setmetatable({unsafe = run.marks[k].unsafe, disturbed = false}, {__index = kernels[n]})
+    of[k] = setmetatable({unsafe = run.marks[k].unsafe, tested = run.marks[k].tested, disturbed = false}, {__index = kernels[n]})
   end
   for _, entry in ipairs(list) do
     local k, t = of[entry.kernel], entry.seconds
@@ -236,7 +237,8 @@ end
 --- the times {first (of a single tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)}.
 --- `seconds_inside` has the times {first, more} of tiles inside of the loops that o.around makes. `seconds_pad` and
 --- `seconds_predicate` have the times {first, more} of the strategies in which the last tile goes beyond the end. `disturbed` is
---- true if other work disturbed one of these times. `unsafe` is true if a step was not judged.
+--- true if other work disturbed one of these times. `unsafe` is true if a step was not judged. `tested`
+--- is the number of values on which a rewrite was tested, if it was not proved.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()
@@ -310,6 +312,7 @@ local function line_of(k)
     t.guarded and written.seconds(t.guarded) or "-", written.seconds(t.more / k.rows),
     shared and written.seconds(shared.first) or "", shared and written.seconds(shared.more) or "")
   local remarks = (k.disturbed and "  disturbed by other work" or "") .. (k.unsafe and "  unsafe: not judged" or "")
+    .. timing.tested("  %s", k.tested)
   return ((line .. remarks):gsub("%s+$", ""))
 end
 

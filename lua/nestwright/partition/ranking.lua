@@ -5,6 +5,7 @@ local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
 local returning = require "nestwright.language.returning"
 local rows = require "nestwright.language.rows"
+local times = require "nestwright.measure.times"
 local written = require "nestwright.show.written"
 
 local class = report.class "ranking"
@@ -20,6 +21,7 @@ local function remarks_of(row)
   local out = row.fits and "" or "  more code than code_limit"
   if row.intrinsics and (row.joules or row.modelled) then out = out .. "  intrinsics: priced as loops" end
   if row.disturbed then out = out .. "  disturbed by other work" end
+  out = out .. times.tested("  %s", row.tested)
   return row.unsafe and out .. "  unsafe: not judged" or out
 end
 
@@ -106,6 +108,8 @@ local FIELDS = {
   {"refused", "string?", "Why the strategy was refused. Such a row has only the fields strategy, refused and hint."},
   {"hint", "string?", "What to do about the refusal, or more about its reason."},
   {"unsafe", "boolean?", "True if some steps of the strategy were not judged."},
+  {"tested", "integer?",
+  "If a rewrite of the strategy was tested, but not proved: the number of values on which it was tested."},
   {"intrinsics", "boolean?",
   "True if some tiles of the strategy are intrinsics; the cost model prices them as the loops that they replace."},
 }

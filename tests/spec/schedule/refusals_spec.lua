@@ -229,6 +229,10 @@ first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
   {"transform_layout_extents", STAGES, 's:transform_layout(X, function(i) return i - 1 end)'},
   {"transform_layout_output", STAGES, 's:transform_layout(Y, function(i) return i // 8, i % 8 end)'},
   {"transform_layout_input", STAGES, 's:transform_layout(A, function(i) return i // 2 end)'},
+  {"rewrite_differs", "A, m = nw.placeholder({8}, \"f32\", \"A\"), nw.placeholder({8}, \"f32\", \"m\")\n"
+    .. 'E = nw.compute({8}, function(i) return nw.exp(A(i) - m(i)) end, "E")\ns = nw.schedule(E)\n',
+    's:rewrite(E, "exp(x - y)", "exp(x)*exp(y)")'},
+  {"rewrite_form", GEMM, 's:rewrite(C, "exp(x)", "1/exp(-x)")'},
   {"pad_einsum_terms", "A, B = nw.placeholder({8, 13}, \"f32\", \"A\"), nw.placeholder({8}, \"f32\", \"B\")\n"
     .. 'k = nw.reduce_axis(13, "k")\nC = nw.compute({8}, function(i) return nw.sum(A(i, k) * B(i), k) end, "C")\n'
     .. "s = nw.schedule(C)\n", 's:pad_einsum(C, {16, 4})'},

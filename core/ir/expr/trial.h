@@ -1,0 +1,28 @@
+// Declares trials, which test whether two expressions have the same values. The judge asks for a trial of an equality
+// that it cannot prove; the function that runs it belongs to a later room (check/equal.c), since it uses the interpreter.
+#pragma once
+#include "ir/expr/expr.h"
+
+typedef struct nw_trial_var {
+  const nw_expr *var; // a VAR
+  const char *shown; // as messages show it: "A[i, j]"
+  int64_t lo, hi; // for an integer: its range
+} nw_trial_var;
+
+typedef struct nw_trial {
+  nw_pool *pool;
+  const nw_expr *cond, *was, *is; // `is` must have the value of `was` where `cond` holds; all use only these variables
+  int n;
+  const nw_trial_var *var;
+  // results
+  int compared; // number of points at which the values were compared
+  // number of points that could not be compared, because a number was too large or too small for the range of f64
+  int beyond;
+  // If the values differ at some points, `differs` is true, and the texts describe the simplest of these points and the two
+  // values there.
+  bool differs;
+  // number of points at which `was` has a finite value in its own dtype and `is` has none; the texts then
+  // describe one of these points, unless the values differ
+  int lost;
+  char *point, *old, *new; // heap, or NULL
+} nw_trial;
