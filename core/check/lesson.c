@@ -174,6 +174,7 @@ static void put_one(nw_str *b, const nw_replay_case *x) {
 
 static void put_evidence(nw_str *b, const nw_replay_case *x) {
   bool pair = x->w && x->w->source.block;
+  if (x->how && !x->w && x->told) nw_str_fmt(b, "  it would be a %s\n", x->told);
   if (!x->how || !x->w) return;
   if (!pair) return put_one(b, x);
   if (x->w->loop) return put_meeting(b, x);

@@ -13,7 +13,7 @@
 //  * threads race, or their result is wrong
 //  * an execution is outside the declared domain
 //
-// A refusal without a witness is confirmed if a result of the program is wrong.
+// A refusal without a witness is confirmed if a result of the program is wrong, or if its threads race.
 #include "check/replay.h"
 #include <stdlib.h>
 
@@ -211,6 +211,7 @@ static const char *how_race(nw_replay_case *x) {
   const nw_diag *d = nw_error(x->c);
   bool seen = d ? d->code == NW_ERACE || d->code == NW_ERANGE : ran && !right;
   x->ordered = right;
+  if (d && d->code == NW_ERACE) x->told = nw_arena_strdup(x->r->arena, d->message);
   if (!x->c->interrupted) nw_clear(x->c);
   nw_check_data_free(&packed);
   nw_check_data_free(&out);
@@ -287,6 +288,13 @@ static void look(nw_replay_case *x, bool pair) {
   }
 }
 
+// True if the refusal is about the order of two accesses, but has no witness. So is a conflict with the partial results
+// of threads, because the statements that combine them are not part of the user's program.
+static bool is_untold_pair(const nw_replay_case *x) {
+  nw_refusal_kind k = x->r->refusal.kind;
+  return !x->w && (k == NW_REFUSE_RAW || k == NW_REFUSE_WAR || k == NW_REFUSE_WAW);
+}
+
 void nw_case_look(nw_replay_case *x) {
   if (!x->runs) return;
   note_workers(x);
@@ -296,4 +304,5 @@ void nw_case_look(nw_replay_case *x) {
   if (pair && x->how && x->w->loop) nw_case_meet(x);
   bool wrong = nw_case_wrong_output(x);
   if (!x->w && wrong) x->how = "value";
+  if (!x->how && is_untold_pair(x)) x->how = how_race(x);
 }

@@ -71,6 +71,7 @@ typedef struct nw_replay_case {
   const nw_refused *r;
   const nw_conflict *w; // NULL if only results can be compared
   const char *name; // name of the element of w, or NULL
+  const char *told; // what the interpreter says about a race of the lowered program, or NULL
   bool moved; // true if w is not the witness of the refusal, but a similar conflict
   int64_t *sizes;
   nw_check_data data;

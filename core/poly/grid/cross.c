@@ -82,7 +82,8 @@ static nw_refusal copied_refusal(const nw_model *m, const nw_refusal *r) {
 
 // Refuses the program because of a conflict of the statements that combine the partial results. Usually the updates in
 // the user's program are in conflict with the same reader, and this conflict is reported. Otherwise the conflict of the
-// combination is told in words; it cannot be replayed, because its statements are not part of the user's program.
+// combination is told in words, without a witness, because its statements are not part of the user's program. Only a run
+// of the whole lowered program shows this conflict.
 static nw_answer cannot_use(const nw_model *m, const nw_program *before) {
   const nw_diag *d = nw_error(m->p->ctx);
   if (!d || !d->refusal) return NW_FAILS;

@@ -216,6 +216,20 @@ describe("s:explain()", function()
     assert.truthy(lesson:find(err.refusal.why, 1, true))
   end)
 
+  it("shows a race of the partial results of threads", function()
+    local A, B, k = nw.placeholder({17, 8, 2}, "u16", "A"), nw.placeholder({34}, "u16", "B"), nw.reduce_axis(2, "k")
+    local X = nw.compute({34}, function(i) return B(i) * 2 end, "X")
+    local Y = nw.compute({17, 8}, function(i, j) return nw.sum(A(i, j, k), k) end, "Y")
+    local s = nw.schedule {X, Y}
+    s:bind(s:create_fused_loop(s[X]:loops()[1], s[Y]:loops()[1]), "threadIdx.z") -- no barrier fits in one of its branches
+    local err = refuse(s, "bind", "k", "threadIdx.x")
+    assert.truthy(err.refusal.why:find "^thread 0 combines partial results")
+    local lesson = s:explain()
+    assert.is_true(lesson.seen)
+    assert.truthy(tostring(lesson):find("it would be a race: element %d+ of Y_part is written by thread %(1, 0, %d+%) .*, "
+      .. "and read by thread %(0, 0, %d+%)"), tostring(lesson))
+  end)
+
   it("is about the last refusal only", function()
     local s = gemm(4)
     support.fails("^explain: nothing was refused", "invalid", s.explain, s)
