@@ -246,6 +246,8 @@ bool nw_formals_check_one(nw_ctx *c, const nw_program *p, const nw_formal *one, 
         good = nw_fail(c, NW_EINVAL, nw_diag_printf(c, "give it: {%s = 37}", f.size[i]),
                        "the size %s does not follow from the shape of %s", f.size[i], one->name);
   good = good && check_shape(c, &f, one, a, sizes);
+  for (int i = 0; i < f.nfacts && good; i++)
+    if (unknown_in(&f, f.fact[i], known) == -1) good = check_fact(c, &f, f.fact[i], sizes);
   for (int i = 0; i < f.nsizes; i++)
     if (!known[i]) sizes[i] = 0;
   free(known);
