@@ -288,11 +288,11 @@ static void look(nw_replay_case *x, bool pair) {
   }
 }
 
-// True if the refusal is about the order of two accesses, but has no witness. So is a conflict with the partial results
-// of threads, because the statements that combine them are not part of the user's program.
+// True if the refusal is about the order of two accesses, but has no witness. Such refusals are made where threads share
+// a reduction, because the statements that combine partial results are not part of the user's program.
 static bool is_untold_pair(const nw_replay_case *x) {
   nw_refusal_kind k = x->r->refusal.kind;
-  return !x->w && (k == NW_REFUSE_RAW || k == NW_REFUSE_WAR || k == NW_REFUSE_WAW);
+  return !x->w && (k == NW_REFUSE_RAW || k == NW_REFUSE_WAR || k == NW_REFUSE_WAW || k == NW_REFUSE_REDUCTION);
 }
 
 void nw_case_look(nw_replay_case *x) {
