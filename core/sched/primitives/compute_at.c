@@ -170,16 +170,16 @@ static bool is_named_piece(nw_step *st, const nw_stmt *block) {
   return nw_writers_of(st, block, output_of(block), false) > 1 && strcmp(block->block.name, block->block.origin);
 }
 
-// Finds the range of each variable in the loops of the piece. Returns false if a range depends on these loops, or if a
-// condition limits it.
-static bool part_of(nw_step *st, const nw_path *own, nw_rows *part) {
+// Finds the range of each variable in the loops around the piece that are not around its new place, which is the end of
+// the path `at`. Returns false if a range depends on these loops, or if a condition limits it.
+static bool part_of(nw_step *st, const nw_path *own, const nw_path *at, nw_rows *part) {
   const nw_stmt *block = own->at[own->n - 1];
   nw_pool *pool = st->p->pool;
   const char *loops[NW_MAX_DEPTH];
   int n = 0;
   nw_ranges r;
-  for (int i = nw_path_exclusive(own); i < own->n - 1; i++)
-    if (own->at[i]->kind == NW_LOOP) loops[n++] = own->at[i]->loop.var->name;
+  for (int i = 1; i < own->n - 1; i++)
+    if (own->at[i]->kind == NW_LOOP && nw_path_index(at, own->at[i]) < 0) loops[n++] = own->at[i]->loop.var->name;
   if (block->block.where && nw_uses_any(block->block.where, n, loops)) return false;
   nw_ranges_of(&r, st->p, own);
   bool known = true;
@@ -194,9 +194,9 @@ static bool part_of(nw_step *st, const nw_path *own, nw_rows *part) {
 }
 
 // Moves only this piece. The judge checks that no reader outside of the loop needs it.
-static bool move_piece(nw_step *st, nw_stmt *block, const nw_path *own, nw_stmt *loop) {
+static bool move_piece(nw_step *st, nw_stmt *block, const nw_path *own, const nw_path *at, nw_stmt *loop) {
   nw_lifted stage = {.part = NW_NEW_N(st->scratch, nw_rows, block->block.nvars + 1)};
-  if (!part_of(st, own, stage.part))
+  if (!part_of(st, own, at, stage.part))
     return nw_step_refuse(st, "a piece moves alone only if its loops run over a box of its stage", NULL,
                           "the part of %s that it computes is not a box", block->block.origin);
   nw_lift(st, own, &stage);
@@ -212,7 +212,7 @@ bool nw_apply_compute_at(void *step) {
   nw_stmt *block = nw_step_block(st, 0, &own);
   nw_stmt *loop = block ? nw_step_loop(st, 1, &at) : NULL;
   if (!loop || !nw_can_move_whole(st, block)) return false;
-  if (is_named_piece(st, block)) return move_piece(st, block, &own, loop);
+  if (is_named_piece(st, block)) return move_piece(st, block, &own, &at, loop);
   if (!loop_can_hold(st, &own, &at)) return false;
   nw_lifted stage = {0};
   feeders with = lift_feeders(st, &own);

@@ -55,6 +55,15 @@ static void reset_without_contributions(void **state) {
           "but gets a contribution before that");
 }
 
+// A block that writes an output keeps its declared instances, even if it executes no others.
+static void more_instances_of_an_output(void **state) {
+  refuses(*state, naive,
+          HEAD "for i in 0..12:\n  for k in 0..6:\n"
+               "    block R of R (i = i in 0..12, reduce k = k in 0..6) where i < 10:\n"
+               "      init R[i] = 0.0\n      R[i] += A[i, k]\n",
+          NW_REFUSE_VALUE, "");
+}
+
 static void marks(void **state) {
   refuses(*state, naive,
           HEAD "parallel for o in 0..3:\n  for p in 0..4:\n    for k in 0..6:\n      " AT(SHIFTED, "      "),
@@ -97,6 +106,7 @@ int main(void) {
       T(lifted_init),
       T(separate_init),
       T(reset_without_contributions),
+      T(more_instances_of_an_output),
       T(marks),
       T(symbolic),
       T(temporaries_computed_beyond_their_end),
