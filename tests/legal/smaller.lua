@@ -120,6 +120,11 @@ void %s(const int32_t *a, const int32_t *b, int32_t *c) {
       s:vectorize "j_i"
       s:unroll "i_i"
     end},
+    {"in tiles that do not divide it, with a copy in its sum", false, function(s)
+      s:cache_read("A", "global", {"C"}, {at = "k"})
+      s:tile("i", "j", 3, 5)
+      s:split("k", 5)
+    end},
     {"with another stage in its sum", true, function(s) s:compute_at("P", s["C"]:loops()[3]) end},
     {"with another stage in its split sum", true, function(s)
       local outer = s:split(s["C"]:loops()[3], 4)

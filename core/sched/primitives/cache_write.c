@@ -15,6 +15,7 @@ typedef struct takeover {
   nw_path path; // the path from the root to the stage's block
   int top; // index on the path of the outermost loop that contains only the stage
   nw_stmt *block;
+  bool in_place; // true if the computation keeps its loops, and the copy gets loops like those along the output
 } takeover;
 
 static bool loops_are_clear(nw_step *st, const takeover *t) {
@@ -35,13 +36,24 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
 
 static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
 
+// Returns the index on the path of the outermost statement that must end before the copy: the nest of the stage, or a loop
+// of its reduction that contains other stages too.
+static int end_of_computation(const takeover *t) {
+  for (int i = 1; i < t->top; i++)
+    if (t->path.at[i]->kind == NW_LOOP && !stays(t, t->path.at[i])) return i;
+  return t->top;
+}
+
 // Returns the guard of the copy nest. It contains the conditions of the block that use only loops of the copy nest.
 static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   const nw_expr *term[NW_MAX_TERMS], *where = NULL;
   const char *gone[NW_MAX_DEPTH];
   int ngone = 0, n = nw_conjuncts(t->block->block.where, NW_MAX_TERMS, term);
-  for (int i = t->top; i < t->path.n - 1; i++)
-    if (!stays(t, t->path.at[i])) gone[ngone++] = t->path.at[i]->loop.var->name;
+  for (int i = end_of_computation(t); i < t->path.n - 1; i++) {
+    const nw_stmt *s = t->path.at[i];
+    if (s->kind == NW_LOOP && !(t->in_place ? nw_loop_binds(t->block, s, false) : stays(t, s)))
+      gone[ngone++] = s->loop.var->name;
+  }
   for (int i = 0; i < n; i++)
     if (!nw_uses_any(term[i], ngone, gone)) where = nw_and(st->p->pool, where, term[i]);
   return where;
@@ -253,19 +265,24 @@ static bool is_scheduled(const pieces *x, const takeover *t) {
   return false;
 }
 
-// Returns the index on the path of the outermost statement that must end before the copy.
-static int end_of_computation(const takeover *t) {
-  for (int i = 1; i < t->top; i++)
-    if (t->path.at[i]->kind == NW_LOOP && !stays(t, t->path.at[i])) return i;
-  return t->top;
-}
-
-static bool no_shared_loops(nw_step *st, const takeover *t) {
-  for (int i = 1; i < t->path.n - 1; i++) {
+// Checks that the copy can have loops like those along the output: they must not run over the reduction too, and their
+// bounds must not use loops that the copy does not have.
+static bool loops_can_be_copied(nw_step *st, const takeover *t) {
+  const char *gone[NW_MAX_DEPTH];
+  int ngone = 0;
+  for (int i = end_of_computation(t); i < t->path.n - 1; i++) {
     const nw_stmt *s = t->path.at[i];
-    if (s->kind == NW_LOOP && nw_loop_binds(t->block, s, true) && nw_loop_binds(t->block, s, false))
+    if (s->kind != NW_LOOP) continue;
+    if (!nw_loop_binds(t->block, s, false)) {
+      gone[ngone++] = s->loop.var->name;
+      continue;
+    }
+    if (nw_loop_binds(t->block, s, true))
       return nw_step_refuse(st, "a loop fused from a reduction loop and an output loop cannot be a loop of the copy", s,
                             "%s runs over both the reduction and the output", s->loop.var->name);
+    if (nw_uses_any(s->loop.begin, ngone, gone) || nw_uses_any(s->loop.extent, ngone, gone))
+      return nw_step_refuse(st, "the copy has no loop along the reduction", s, "the bounds of %s depend on other loops",
+                            s->loop.var->name);
   }
   return true;
 }
@@ -298,7 +315,7 @@ static bool cache_in_place(nw_step *st, const pieces *x, const takeover *t) {
   nw_stmt *block = t->block;
   int n = block->block.ntargets, end = end_of_computation(t), at = end - 1;
   nw_stmt **copy = NW_NEW_N(st->scratch, nw_stmt *, n);
-  if (!no_shared_loops(st, t)) return false;
+  if (!loops_can_be_copied(st, t)) return false;
   for (int i = 0; i < n; i++) {
     const char *name = i ? nw_unique_block_name(st->p, block->block.target[i].buffer) : block->block.name;
     copy[i] = copy_block(st, t, i, name, x);
@@ -329,16 +346,16 @@ bool nw_apply_cache_write(void *step) {
   if (!block || !nw_scope_of(st, WRITE_SCOPE, &scope) || !can_cache(st, block)) return false;
   if (!find_pieces(st, block, &x)) return false;
   takeover t = takeover_of(st, block);
-  bool in_place = is_scheduled(&x, &t);
-  if (!in_place && !can_take(st, &x)) return false;
+  t.in_place = is_scheduled(&x, &t);
+  if (!t.in_place && !can_take(st, &x)) return false;
   int n = block->block.ntargets;
   x.cache = NW_NEW_N(st->scratch, nw_buffer *, n);
   x.origin = NW_NEW_N(st->scratch, const char *, n);
   if (!make_caches(st, block, scope, x.cache)) return false;
   for (int i = 0; i < n; i++)
     x.origin[i] = nw_unique_origin(st->p, nw_arena_printf(st->scratch, "%s_write", block->block.target[i].buffer));
-  if (in_place && !cache_in_place(st, &x, &t)) return false;
-  for (int i = 0; i < x.n && !in_place; i++)
+  if (t.in_place && !cache_in_place(st, &x, &t)) return false;
+  for (int i = 0; i < x.n && !t.in_place; i++)
     if (!cache_piece(st, &x, x.at[i])) return false;
   nw_step_returns_stage(st, block->block.name);
   return true;
