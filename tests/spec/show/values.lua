@@ -84,7 +84,7 @@ values.kinds = {
   {"moves", function() return gemm(8):moves "i" end},
   {"help", function() return nw.help "split" end},
   {"check", function() return gemm(8):check() end},
-  {"random step", function() return gemm(8):random_step(1) end},
+  {"random step", function() return gemm(8):random_step(2) end},
   {"plot of times", function() return timings():plot() end},
   {"plot of steps", function() return timings():plot {style = "steps"} end},
   {"plot of a sweep", function() return sweep():plot() end},
