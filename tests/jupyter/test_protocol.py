@@ -111,7 +111,7 @@ class Cells(KernelTest):
 
     def test_a_long_compile_shows_its_progress(self):
         _, out = self.run_cell(SHOWN + """
-            t = nw.schedule(nw.compute({2000}, function(j)
+            t = nw.schedule(nw.compute({3600}, function(j)
               return nw.exp(A(0, 0) * j) * nw.tanh(A(1, 1) * j) + nw.erf(A(2, 2) * j)
             end, 'J'))
             t:unroll 'j'
@@ -119,7 +119,7 @@ class Cells(KernelTest):
         shown = [c["data"]["text/plain"] for kind, c in out if kind in ("display_data", "update_display_data")]
         self.assertRegex(shown[0], "^compiling J, 1 s$")
         self.assertRegex(shown[-1], "^compiling J: done after [0-9]+ s$")
-        self.assertIn("note: s:build will make 2000 copies", text_of(out))
+        self.assertIn("note: s:build will make 3600 copies", text_of(out))
 
     def test_remarks_of_steps_come_before_the_error_that_follows_them(self):
         _, out = self.run_cell(SHOWN + " s:split('i', 3) error 'later'")
