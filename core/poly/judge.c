@@ -249,7 +249,7 @@ static bool has_extent(const nw_stmt *s, const nw_expr *extent) {
   return false;
 }
 
-// True if m writes the numbers of system x in the same digits, or has no such numbers.
+// True if m writes the numbers of system x in the same digits, or if it does not have such numbers.
 static bool agrees(const nw_model *m, const nw_system *x) {
   for (int i = 0; m->whole && i < m->whole->nsystems; i++) {
     const nw_system *y = &m->whole->system[i];

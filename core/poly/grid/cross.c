@@ -1,7 +1,7 @@
 // Checks cross-thread reductions (ir/program/cross.h). The judge makes the program in which each thread has a partial
-// result and thread 0 combines them, and asks two questions about it. Does it compute the same values: does each
-// element get each contribution once, through the partial results, after its init and before it is read? And do all
-// threads of the block reach the barriers that it needs, and see the elements that they read?
+// result and thread 0 combines them, and makes two checks of it. First, it must compute the same values: each element
+// gets each contribution once, through the partial results, after its init and before it is read. Second, all threads
+// of the block must reach the barriers, and must see the elements that they read.
 #include "ir/program/cross.h"
 #include "poly/internal.h"
 

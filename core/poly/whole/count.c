@@ -212,12 +212,6 @@ static const nw_expr *end_at(const nw_merging *x, int i) {
   return nw_add(pool, nw_sub(pool, x->e, nw_sub(pool, l->loop.var, l->loop.begin)), l->loop.extent);
 }
 
-static bool sizes_only(const nw_merging *x, const nw_expr *e) {
-  only o = {x, true};
-  nw_visit(e, see_only, &o);
-  return o.ok && !nw_uses_part(x, e);
-}
-
 static bool take_end(nw_merging *x, const nw_dividing *found, const nw_expr *end) {
   x->end = end;
   x->ndims = nw_digit_extents(x->p->pool, found, end, x->dim);
@@ -229,7 +223,7 @@ bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found) {
   for (int i = 0; i <= n && !x->lost; i++) {
     const nw_expr *end = i < n ? end_at(x, i) : nw_weights_end(x);
     bool apart = x->apart;
-    if (end && sizes_only(x, end) && take_end(x, found, end) && counts(x)) return true;
+    if (end && nw_uses_only_sizes(x->p, end) && take_end(x, found, end) && counts(x)) return true;
     x->apart = apart;
   }
   return false;

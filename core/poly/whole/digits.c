@@ -3,7 +3,7 @@
 // its digits. See docs/fused.md.
 #include "poly/whole/whole.h"
 
-static bool is_division(const nw_expr *e) {
+bool nw_divides_by_size(const nw_expr *e) {
   int64_t c;
   return (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) && e->type.dtype == NW_INDEX && !nw_is_int(e->arg[1], &c);
 }
@@ -11,8 +11,8 @@ static bool is_division(const nw_expr *e) {
 bool nw_see_division(void *env, const nw_expr *e) {
   nw_dividing *x = env;
   const nw_expr *base = e;
-  if (!is_division(e)) return true;
-  while (is_division(base)) base = base->arg[0];
+  if (!nw_divides_by_size(e)) return true;
+  while (nw_divides_by_size(base)) base = base->arg[0];
   if (x->loop && !nw_uses_var(base, x->loop->loop.var->name)) return true;
   x->several |= x->use.n && x->base != base;
   x->base = base;
@@ -71,7 +71,7 @@ bool nw_add_cut(nw_cuts *x, const nw_factors *cut) {
 
 // If x has the weight w, x // N has the weight w*N, and x % N has the weight w.
 bool nw_cut_by(nw_cuts *x, const nw_expr *e, nw_factors *weight) {
-  if (!is_division(e)) return *weight = (nw_factors){.number = 1}, true;
+  if (!nw_divides_by_size(e)) return *weight = (nw_factors){.number = 1}, true;
   nw_factors by = {.number = 1};
   if (!nw_cut_by(x, e->arg[0], weight) || !nw_multiply(&by, e->arg[1]) || !nw_multiply_all(&by, weight)) return false;
   if (e->op == NW_OP_FLOORDIV) *weight = by;

@@ -218,11 +218,6 @@ static const nw_expr *divided(const looking *l, const nw_expr *e) {
   return e;
 }
 
-static bool is_division(const nw_expr *e) {
-  return (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) && e->type.dtype == NW_INDEX &&
-         e->arg[1]->op != NW_OP_INT;
-}
-
 static const nw_expr *access_in_digits(const looking *l, const nw_expr *load) {
   const expanding *x = l->x;
   const nw_buffer *b = nw_find_buffer(x->p, load->name);
@@ -250,7 +245,7 @@ static const nw_expr *expanded(const looking *l, const nw_expr *e) {
     const nw_system *s = &l->x->system[system];
     if (system >= 0 && selected(l->x, s, e, &from, &to)) return from_digits(l->x, s, base, from, to);
   }
-  if (is_division(e)) {
+  if (nw_divides_by_size(e)) {
     const nw_expr *simple = divided(l, e);
     if (simple != e) return expanded(l, simple);
   }
@@ -437,7 +432,7 @@ static void expand(expanding *x) {
 
 static bool divides_no_size(void *env, const nw_expr *e) {
   (void)env;
-  return !is_division(e);
+  return !nw_divides_by_size(e);
 }
 
 static bool divides_nothing(void *env, nw_stmt *s) {

@@ -33,6 +33,7 @@ typedef struct nw_dividing {
   bool all; // true if nw_numbers_nothing looks at all blocks
   nw_vec use; // the divisions of `base`, and the divisions of their quotients and remainders
 } nw_dividing;
+bool nw_divides_by_size(const nw_expr *e); // true for a quotient or a remainder by an expression that is not a number
 bool nw_see_division(void *dividing, const nw_expr *e); // for nw_visit
 bool nw_numbers_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; returns false if a number was found
 // True if a block in the loop binds a weighted sum that uses the loop's variable, or a quotient or a remainder of an

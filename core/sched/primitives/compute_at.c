@@ -7,12 +7,6 @@
 
 static const char *output_of(const nw_stmt *block) { return block->block.target[0].buffer; }
 
-static bool among(const nw_stmt *s, int n, nw_stmt *const *list) {
-  for (int i = 0; i < n; i++)
-    if (list[i] == s) return true;
-  return false;
-}
-
 // ---- compute_at
 
 // True if a block inside the loop is a piece of the same stage, and reads the block too. For example, a tail that was cut
@@ -107,7 +101,7 @@ static bool feeds_only(nw_step *st, const nw_stmt *block, int n, nw_stmt *const 
     if (to->role != NW_TEMP || to->alloc || nw_allocations(st->p->root, to->name) != 1) return false;
   }
   for (int i = 0; i < b.n; i++)
-    if (b.at[i] != block && nw_reads_any(b.at[i], block) && !among(b.at[i], n, readers)) return false;
+    if (b.at[i] != block && nw_reads_any(b.at[i], block) && !nw_is_among(b.at[i], n, readers)) return false;
   return true;
 }
 

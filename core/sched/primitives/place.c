@@ -96,7 +96,7 @@ static nw_stmt *unsplit_loop(const nw_path *path, int top, const nw_block_var *v
   return NULL;
 }
 
-static bool among(const nw_stmt *s, int n, nw_stmt *const *list) {
+bool nw_is_among(const nw_stmt *s, int n, nw_stmt *const *list) {
   for (int i = 0; i < n; i++)
     if (list[i] == s) return true;
   return false;
@@ -132,7 +132,7 @@ void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
   *out = (nw_lifted){.block = block, .part = part, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
   for (int v = 0; v < block->block.nvars; v++) out->reuse[v] = unsplit_loop(path, top, &block->block.var[v]);
   for (int i = top; i < path->n - 1; i++) {
-    if (!among(path->at[i], block->block.nvars, out->reuse))
+    if (!nw_is_among(path->at[i], block->block.nvars, out->reuse))
       nw_step_replaces(st, path->at[i]->id, 0, NULL, "replaced with new loops of %s", block->block.name);
     nw_note_mark(st, path->at[i]);
   }

@@ -42,6 +42,7 @@ nw_stmt *nw_loop_around(const nw_path *path);
 // Checks that the whole stage can be moved. The stage may have several pieces, because the move merges them into one
 // nest.
 bool nw_can_move_whole(nw_step *st, const nw_stmt *block);
+bool nw_is_among(const nw_stmt *s, int n, nw_stmt *const *list);
 bool nw_is_scan(const nw_stmt *block);
 int nw_allocations_of(const nw_stmt *s, const char *buffer); // number of allocations of the buffer inside s
 // Returns the number of blocks that write the buffer. If `pieces` is true, the pieces of one stage count as one block.
