@@ -88,6 +88,8 @@ static bool add_digit(const nw_merging *x, number *num, nw_weighted_term *t) {
   *d = (digit){0, t->weight};
   while (d->at < x->nchain && (!x->part[d->at] || loop_of(x, d)->loop.var != t->var)) d->at++;
   t->var = NULL;
+  for (const digit *other = num->digit; other < d; other++)
+    if (other->at == d->at) return false; // the digits of i*m + i are not independent
   return d->at < x->nchain && is_plain(x, loop_of(x, d));
 }
 

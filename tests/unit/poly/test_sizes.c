@@ -67,6 +67,14 @@ static void with_negative_extents(void **state) {
           NW_REFUSE_UNDECIDED, "not affine");
 }
 
+// One loop that occurs with two weights gives only the diagonal.
+static void one_loop_with_two_weights(void **state) {
+#define SQUARE "program r\nsize M >= 1\ninput F: f32[M]\noutput B: f32[M*M]\n"
+  refuses(*state, SQUARE "for p in 0..M*M:\n  block B of B (p = p in 0..M*M):\n    B[p] = 1.0\n",
+          SQUARE "for i in 0..M:\n  block B of B (p = i*M + i in 0..M*M):\n    B[p] = 1.0\n", NW_REFUSE_UNDECIDED,
+          "not affine");
+}
+
 // The sum begins before all its pieces, and its updates may run in any order.
 static void a_sum_in_pieces(void **state) {
 #define SUM "program s\nsize N >= 1\nsize K >= 1\nsize T >= 1\ninput A: f32[N, K]\ninput F: f32[T]\noutput B: f32[N]\n"
@@ -121,20 +129,11 @@ static void other_digits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(split_by_a_size),
-      T(without_its_guard),
-      T(with_too_few_rounds),
-      T(with_too_low_a_guard),
-      T(with_overlapping_pieces),
-      T(pieces_in_another_order),
-      T(with_negative_extents),
-      T(a_sum_in_pieces),
-      T(rows_of_one_row),
-      T(an_index_beyond_the_end),
-      T(digits_beyond_their_ranges),
-      T(an_index_without_digits),
-      T(another_element),
-      T(other_digits),
+      T(split_by_a_size),         T(without_its_guard),       T(with_too_few_rounds),
+      T(with_too_low_a_guard),    T(with_overlapping_pieces), T(pieces_in_another_order),
+      T(with_negative_extents),   T(a_sum_in_pieces),         T(one_loop_with_two_weights),
+      T(rows_of_one_row),         T(an_index_beyond_the_end), T(digits_beyond_their_ranges),
+      T(an_index_without_digits), T(another_element),         T(other_digits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
