@@ -1,8 +1,9 @@
 // Measures the run time of kernels.
 //
 // A sample is the average wall-clock time of one call, over as many consecutive calls as take about a millisecond. The
-// calls of a sample run in one guarded call. The cost of the guarded call is not counted. If caches are emptied before
-// each call, each call is measured by itself, and the time to read the clock is subtracted.
+// calls of a sample run in one guarded call. The cost of the guarded call is not counted. A call before the first one
+// wakes the threads, which may have gone to sleep between the samples. If caches are emptied before each call, each call
+// is measured by itself, and the time to read the clock is subtracted.
 #include "run/evict.h"
 #include "run/series.h"
 #include "run/watch.h"
@@ -12,6 +13,10 @@
 #define SAMPLE_SECONDS 1e-3
 #define USUAL_REPS 10
 #define CLOCK_READINGS 101
+#define TRIES 5 // for the number of calls in a sample
+#define TRIES_SECONDS 0.05 // seconds after which no try is repeated
+#define RESTARTS 3 // limit on the series that are taken again with more calls in a sample
+#define MOST_TIMES ((int64_t)1 << 24) // limit on the calls in a sample
 #define MOST_ALIGN ((uintptr_t)2 << 20) // a larger alignment is recorded as this one
 
 typedef struct batch {
@@ -81,7 +86,28 @@ static double cold_calls(subject *s, int64_t times) {
 
 static double once(void *env) {
   subject *s = env;
-  return s->evictor.chill ? cold_calls(s, s->times) : nw_warm_calls(s->evictor.k, s->times);
+  if (s->evictor.chill) return cold_calls(s, s->times);
+  if (s->times > 1 && nw_warm_calls(s->evictor.k, 1) < 0) return -1; // wakes the threads
+  return nw_warm_calls(s->evictor.k, s->times);
+}
+
+// Returns the seconds of the shortest of several tries of a sample, or -1 on failure. Other work can make a try much
+// longer. A try that is too short for a sample is not repeated.
+static double shortest_try(subject *s) {
+  double least = INFINITY, sum = 0;
+  for (int i = 0; i < TRIES && sum < TRIES_SECONDS && least >= SAMPLE_SECONDS; i++) {
+    double start = nw_now();
+    if (once(s) < 0) return -1;
+    double passed = nw_now() - start;
+    least = fmin(least, passed), sum += passed;
+  }
+  return least;
+}
+
+// Increases the number of calls in a sample. So many calls took `seconds` until now, which is too short.
+static void add_calls(subject *s, double seconds) {
+  double times = (double)s->times, want = seconds > 0 ? SAMPLE_SECONDS * 1.2 * times / seconds : 0;
+  s->times = want > times * 16 || want <= times ? s->times * 16 : (int64_t)want + 1;
 }
 
 // Warms up, and finds the number of calls in a sample. The first call also makes the threads, because they empty the
@@ -89,13 +115,28 @@ static double once(void *env) {
 static bool calibrate(subject *s) {
   if (nw_warm_calls(s->evictor.k, 1) < 0) return false;
   for (s->times = 1;;) {
-    double start = nw_now();
-    if (once(s) < 0) return false;
-    double passed = nw_now() - start, times = (double)s->times;
-    if (passed >= SAMPLE_SECONDS || s->times >= (int64_t)1 << 24) return true;
-    double want = passed > 0 ? SAMPLE_SECONDS * 1.2 * times / passed : 0;
-    s->times = want > times * 16 || want <= times ? s->times * 16 : (int64_t)want + 1;
+    double passed = shortest_try(s);
+    if (passed < 0) return false;
+    if (passed >= SAMPLE_SECONDS || s->times >= MOST_TIMES) return true;
+    add_calls(s, passed);
   }
+}
+
+// Other work may have lengthened all tries, so that a sample has too few calls. Then their times are mostly those of
+// threads that wake up, and no count of lost time shows it. The samples tell: the fastest one is far too short. Sets
+// new numbers of calls, and returns true if there is such a subject. Cold calls are measured one by one, so their number
+// does not matter. A disturbed series is not reliable anyway.
+static bool too_short(int n, subject *s, const nw_samples *got) {
+  bool any = false;
+  for (int i = 0; i < n; i++) {
+    double least = INFINITY;
+    for (int k = 0; k < got[i].n; k++) least = fmin(least, got[i].value[k]);
+    double seconds = least * (double)s[i].times;
+    if (got[i].disturbed || s[i].evictor.chill || s[i].times >= MOST_TIMES || seconds >= SAMPLE_SECONDS / 2) continue;
+    add_calls(&s[i], seconds);
+    any = true;
+  }
+  return any;
 }
 
 // ---- records
@@ -140,8 +181,16 @@ static bool measure(int n, subject *s, int reps, double min_seconds, const nw_co
     of[i] = (nw_subject){s[i].evictor.k->threads, once, &s[i], how->ncpus ? how->cpu : NULL};
     good = nw_evict_open(&s[i].evictor) && calibrate(&s[i]);
   }
-  good = good && nw_take_samples(c, n, of, reps > 0 ? reps : USUAL_REPS, min_seconds, got);
-  for (int i = 0; i < n && good; i++) out[i] = record(&s[i], how, &got[i]);
+  bool again = good;
+  for (int series = 0; series <= RESTARTS && again; series++) {
+    for (int i = 0; i < n; i++) free(got[i].value);
+    good = nw_take_samples(c, n, of, reps > 0 ? reps : USUAL_REPS, min_seconds, got);
+    again = good && too_short(n, s, got);
+  }
+  for (int i = 0; i < n && good; i++) {
+    out[i] = record(&s[i], how, &got[i]);
+    out[i].disturbed = out[i].disturbed || again;
+  }
   for (int i = 0; i < n; i++) nw_evict_close(&s[i].evictor);
   free(of);
   free(got);

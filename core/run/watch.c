@@ -1,27 +1,38 @@
 // Finds out how long the threads of a team could not run during a measurement.
 //
-// Linux counts, for each thread, the time in which the thread was ready but had to wait for a core. It is the second
-// number in /proc/self/task/TID/schedstat. If the team has one thread, the wall-clock time minus the CPU time of this
-// thread is also used, because this difference includes the time that a hypervisor took. A single thread never sleeps
-// while it is measured, so the whole difference is a disturbance. In a larger team, a thread also waits for the other
-// threads, so only Linux's count is used.
+// Linux counts, for each thread, its time on a core, the time in which it was ready but had to wait for a core, and how
+// often it began to run. If a thread did not begin to run again during a sample, it did not leave its core. Then the
+// wall-clock time minus its CPU time is the time that a hypervisor or an interrupt took. If it left its core, it may
+// also have slept until the other threads were ready, so only the time of waiting for a core is used. A single thread
+// never sleeps while it is measured, so all the time without its core is a disturbance.
 #include "run/watch.h"
 #include "run/guard.h"
 #include "hw/hw.h"
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-static int64_t delay_of(int file) {
+// The number of a clock of Linux that shows the CPU time of one thread of this process. glibc computes it in the same
+// way in pthread_getcpuclockid, which needs a pthread_t.
+static clockid_t cpu_clock(int id) { return (clockid_t)((~(unsigned)id << 3) | 6); }
+
+// /proc/self/task/ID/schedstat has the CPU time, the time of waiting, and the number of turns. Its CPU time is brought
+// up to date only at the ticks of the scheduler, which are milliseconds apart, so the clock is read instead.
+static nw_thread_use use_of(int id, int file) {
   char text[64];
-  long long ran, waited;
+  long long ran, waited, turns;
+  struct timespec t;
+  nw_thread_use use = {0};
   ssize_t n = file < 0 ? 0 : pread(file, text, sizeof text - 1, 0);
-  if (n <= 0) return 0;
-  text[n] = 0;
-  return sscanf(text, "%lld %lld", &ran, &waited) == 2 ? waited : 0;
+  text[n > 0 ? n : 0] = 0;
+  if (sscanf(text, "%lld %lld %lld", &ran, &waited, &turns) == 3) use.delay = (double)waited * 1e-9, use.turns = turns;
+  if (!clock_gettime(cpu_clock(id), &t)) use.cpu = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+  return use;
 }
 
 static void note_id(void *ids, int t) { ((int *)ids)[t] = (int)syscall(SYS_gettid); }
@@ -104,7 +115,7 @@ void nw_watch_open(nw_watch *w, int threads, const int *cpu) {
   threads = w->threads;
   w->id = nw_xcalloc((size_t)threads + 1, sizeof *w->id);
   w->file = nw_xcalloc((size_t)threads + 1, sizeof *w->file);
-  w->delay = nw_xcalloc((size_t)threads + 1, sizeof *w->delay);
+  w->use = nw_xcalloc((size_t)threads + 1, sizeof *w->use);
   nw_team_ids(threads, w->id);
   for (int t = 0; t < threads; t++) {
     char path[64];
@@ -120,22 +131,23 @@ void nw_watch_close(nw_watch *w) {
   free(w->places);
   free(w->id);
   free(w->file);
-  free(w->delay);
+  free(w->use);
   *w = (nw_watch){0};
 }
 
 void nw_watch_begin(nw_watch *w) {
   put(w, 0);
-  for (int t = 0; t < w->threads; t++) w->delay[t] = delay_of(w->file[t]);
-  w->cpu = nw_cpu_now();
+  for (int t = 0; t < w->threads; t++) w->use[t] = use_of(w->id[t], w->file[t]);
   w->wall = nw_now();
 }
 
 double nw_watch_end(nw_watch *w) {
-  double wall = nw_now() - w->wall, cpu = nw_cpu_now() - w->cpu, lost = w->threads == 1 ? wall - cpu : 0;
+  double wall = nw_now() - w->wall, lost = 0;
   for (int t = 0; t < w->threads; t++) {
-    double waited = (double)(delay_of(w->file[t]) - w->delay[t]) * 1e-9;
-    if (waited > lost) lost = waited;
+    nw_thread_use now = use_of(w->id[t], w->file[t]), *was = &w->use[t];
+    bool stayed = now.turns == was->turns && w->file[t] >= 0;
+    lost = fmax(lost, now.delay - was->delay);
+    if (w->threads == 1 || stayed) lost = fmax(lost, wall - (now.cpu - was->cpu));
   }
   put(w, w->threads);
   return wall > 0 && lost > 0 ? lost / wall : 0;

@@ -2,12 +2,16 @@
 #pragma once
 #include "run/run.h"
 
+typedef struct nw_thread_use { // what a thread has used since its creation
+  double cpu, delay; // seconds on a core, and of waiting for one while it was ready
+  int64_t turns; // number of times that it began to run on a core
+} nw_thread_use;
 typedef struct nw_watch {
   int threads;
   int *file; // for each thread, the file of its scheduler statistics; -1 if there is none
   int *id; // kernel thread ids
-  int64_t *delay; // nanoseconds that the thread had waited for a core when the sample began
-  double wall, cpu; // wall-clock time and CPU time when the sample began, in seconds
+  nw_thread_use *use; // of each thread when the sample began
+  double wall; // wall-clock time when the sample began, in seconds
   void *places; // the result of places_of (watch.c); NULL if threads are not moved
 } nw_watch;
 

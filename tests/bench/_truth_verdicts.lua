@@ -6,8 +6,10 @@ local nw = require "nestwright"
 
 local RATIO = {64, 74} -- numbers of terms of the two sums; the second has 1.156 times the work
 local PAIRS = tonumber(os.getenv "NW_TRUTH_PAIRS") or 25 -- equal pairs, and unequal pairs, for each load and thread count
-local RUNS = 30 -- number of runs of a long kernel under heavy load, to see whether disturbed runs are reported as disturbed
-local LONG = 8192 -- rows of the long kernel, which takes so long that other work gets the core in each sample
+local RUNS = 30 -- number of runs of each kernel under heavy load, to see whether disturbed runs are reported as disturbed
+-- Rows of these kernels. The last one takes so long that other work gets the core in each sample. A call of the first one takes a
+-- few microseconds, which is less than a sleeping thread needs to wake up.
+local ROWS = {8, 64, 256, 8192}
 local WRONG = 1.3 -- a run whose median is this many times the quiet median was disturbed
 
 -- Returns a kernel that computes sums of this many terms.
@@ -74,8 +76,11 @@ return function(out)
   local cores = require "nestwright.measure.times".cores()
   local teams = cores > 1 and {1, 2} or {1}
   local cases, wrong, quiet, loaded = 0, 0, {}, {}
-  local long = sums(RATIO[1], teams[#teams], LONG)
-  local median = median_of(long)
+  local under_load = {}
+  for n, rows in ipairs(ROWS) do
+    local kernel = sums(RATIO[1], teams[#teams], rows)
+    under_load[n] = {rows = rows, kernel = kernel, median = median_of(kernel)}
+  end
   for _, kind in ipairs(load.kinds) do
     local stop = load.start(kind, cores)
     for _, threads in ipairs(teams) do
@@ -91,10 +96,14 @@ return function(out)
     os.execute "sleep 1"
   end
   local stop = load.start(load.heavy, cores)
-  local disturbed, found = disturbed_runs(long, median)
+  local disturbed, found = 0, 0
+  for _, k in ipairs(under_load) do
+    local more, marked = disturbed_runs(k.kernel, k.median)
+    print(("  %s, a kernel of %.1f us: %d of %d runs were disturbed, and %d of these are marked"):format(load.heavy.name,
+      1e6 * k.median, more, RUNS, marked))
+    disturbed, found = disturbed + more, found + marked
+  end
   stop()
-  print(("  %s, a long kernel: %d of %d runs were disturbed, and %d of these are marked"):format(load.heavy.name, disturbed, RUNS,
-    found))
   out:record("truth.verdicts", cases)
   out:bar("truth.verdicts_wrong", wrong, "<=", 0)
   out:bar("truth.verdicts_given_quiet", math.min(table.unpack(quiet)), ">=", 0.95)

@@ -172,9 +172,9 @@ function parts.tvm()
   end
   out:bar("partition.vs_tvm_like", geometric_mean(ratios), ">=", 1.3)
   out:bar("partition.tvm_like_7", same[7], ">=", 2.5)
-  out:bar("partition.tvm_like_7_most", same[7], "<=", 4.5)
+  out:bar("partition.tvm_like_7_most", same[7], "<=", 4.5, true)
   out:bar("partition.tvm_like_127", same[127], ">=", 1.15)
-  out:bar("partition.tvm_like_127_most", same[127], "<=", 1.4)
+  out:bar("partition.tvm_like_127_most", same[127], "<=", 1.4, true)
   out:bar("partition.tvm_like_16", same[16], "<=", 1.05)
   out:bar("partition.tvm_like_128", same[128], "<=", 1.05)
 end
