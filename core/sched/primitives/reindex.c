@@ -2,7 +2,8 @@
 // A[y + r, x + s] becomes A_reindex[y, x, r, s].
 //
 // If the stage reads the tensor only where a condition holds, and uses a constant elsewhere, as a padded convolution
-// does, the copy holds this constant. The stage then reads the copy without the condition.
+// does, the copy holds this constant. The stage then reads the copy without the condition. It keeps the condition if its
+// loops do not run all contributions, because the condition says that the missing ones are neutral.
 #include "ir/expr/fold.h"
 #include "sched/primitives.h"
 #include "sched/primitives/place.h"
@@ -127,7 +128,19 @@ static nw_stmt *copy_block(nw_step *st, const nw_buffer *to, const nw_buffer *fr
   return copy;
 }
 
+// True if a loop of the reduction runs only a part of the variable's range, for example after trim.
+static bool is_trimmed(const nw_program *p, const nw_stmt *block) {
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    const nw_stmt *loop = v->kind == NW_REDUCE && v->bind->op == NW_OP_VAR ? nw_find_loop(p, v->bind->name) : NULL;
+    if (loop && (loop->loop.begin != v->lo || loop->loop.extent != v->extent)) return true;
+  }
+  return false;
+}
+
 static void read_copy(nw_step *st, nw_stmt *block, const nw_expr *value, const nw_expr *copy) {
+  if (value->op == NW_OP_SELECT && is_trimmed(st->p, block))
+    copy = nw_select(st->p->pool, value->arg[0], copy, value->arg[2]);
   for (int t = 0; t < block->block.ntargets; t++) {
     nw_block_target *g = &block->block.target[t];
     g->value = nw_replace(st->p->pool, g->value, value, copy);

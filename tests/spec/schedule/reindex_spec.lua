@@ -92,6 +92,19 @@ describe("reindex", function()
     end
   end)
 
+  it("keeps the condition of a sum that is trimmed, because the judge must see that the missing terms are 0", function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M}, "i32", "A")
+    local X = nw.compute({M}, function(i) return A(i) * 2 end, "X")
+    local k = nw.reduce_axis(nw.min(M, 4), "k")
+    local s = nw.schedule(nw.compute({}, function() return nw.sum(nw.select(nw.ge(k, 1), X(k), 0), k) end, "Y"))
+    s:decompose_reduction("Y", "k")
+    s:trim "k"
+    s:reindex("Y", "X")
+    has(s, "X_reindex[k] = select(1 <= k, X[k], i32(0))", "for k in 1..min(M - 1, 3) + 1:", "Y[] += select(1 <= k, X_reindex[k], i32(0))")
+    assert.is_true(s:check().ok)
+  end)
+
   it("lets a padded convolution be tensorized as matrix products", function()
     local function steps(s, C, mm)
       local _, x, o, r, q, c = table.unpack(s:loops(C))
