@@ -6,123 +6,7 @@
 // indices are affine. The two programs are equivalent if every digit of an access is inside its dimension, because
 // (i, j) -> i*m + j is then one-to-one. The judge checks this before it uses the program. See
 // docs/fused.md.
-#include "ir/expr/fold.h"
-#include "poly/whole/whole.h"
-
-typedef struct expanding {
-  nw_program *p; // a clone, edited
-  int n;
-  nw_system system[NW_MOST_SYSTEMS];
-  nw_cuts cuts[NW_MOST_SYSTEMS];
-  bool failed;
-} expanding;
-
-// ---- extents that are products
-
-static bool is_product(const nw_expr *e) {
-  nw_factors x = {.number = 1};
-  return e->type.dtype == NW_INDEX && nw_multiply(&x, e) && x.n > 0 && x.n + (x.number > 1) > 1;
-}
-
-static int find_system(const expanding *x, const nw_expr *whole) {
-  int i = 0;
-  while (i < x->n && x->system[i].whole != whole) i++;
-  return i < x->n ? i : -1;
-}
-
-static void add_system(expanding *x, const nw_expr *whole) {
-  if (!is_product(whole) || !nw_uses_only_sizes(x->p, whole) || find_system(x, whole) >= 0) return;
-  if (x->n == NW_MOST_SYSTEMS) return;
-  x->system[x->n++] = (nw_system){.whole = whole};
-}
-
-static bool find_extents(void *env, nw_stmt *s) {
-  expanding *x = env;
-  for (int i = 0; s->kind == NW_BLOCK && i < s->block.nvars; i++) add_system(x, s->block.var[i].extent);
-  return true;
-}
-
-// ---- the digits, which follow from divisions and from the weights of indices
-
-static bool is_chain(const nw_expr *e, const nw_expr **base) {
-  for (*base = e; (*base)->op == NW_OP_FLOORDIV || (*base)->op == NW_OP_FLOORMOD;) *base = (*base)->arg[0];
-  return *base != e && (*base)->op == NW_OP_VAR && e->type.dtype == NW_INDEX;
-}
-
-static const nw_block_var *var_of(const nw_stmt *block, const nw_expr *e) {
-  for (int i = 0; i < block->block.nvars; i++)
-    if (block->block.var[i].var == e) return &block->block.var[i];
-  return NULL;
-}
-
-static int system_of_var(const expanding *x, const nw_stmt *block, const nw_expr *e) {
-  const nw_block_var *v = var_of(block, e);
-  return v && nw_is_const(v->lo, 0) ? find_system(x, v->extent) : -1;
-}
-
-// Cuts the system by the weights of an index. The number in a weight stays with the digit: in i*32*m + j, the digit is
-// 32*i.
-static void cut_by_index(expanding *x, int system, const nw_expr *index) {
-  nw_weighted sum;
-  if (!nw_weighted_of(x->p, index, &sum) || !sum.symbolic) return;
-  for (int i = 0; i < sum.n; i++) {
-    nw_factors cut = sum.term[i].weight;
-    cut.number = 1;
-    if (cut.n && !nw_add_cut(&x->cuts[system], &cut)) x->failed = true;
-  }
-}
-
-typedef struct looking {
-  expanding *x;
-  const nw_stmt *block;
-} looking;
-
-static void look_at_index(const looking *l, const char *buffer, int n, const nw_expr *const *index) {
-  const nw_buffer *b = nw_find_buffer(l->x->p, buffer);
-  for (int d = 0; d < n; d++) {
-    int system = find_system(l->x, b->shape[d]);
-    if (system >= 0) cut_by_index(l->x, system, index[d]);
-  }
-}
-
-static bool look(void *env, const nw_expr *e) {
-  looking *l = env;
-  const nw_expr *base;
-  if (e->op == NW_OP_LOAD) look_at_index(l, e->name, e->n, e->arg);
-  if (!is_chain(e, &base)) return true;
-  int system = system_of_var(l->x, l->block, base);
-  nw_factors weight;
-  if (system >= 0 && !nw_cut_by(&l->x->cuts[system], e, &weight)) l->x->failed = true;
-  return true;
-}
-
-static bool find_cuts(void *env, nw_stmt *s) {
-  looking l = {env, s};
-  for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++) {
-    const nw_block_target *to = &s->block.target[t];
-    nw_visit(to->value, look, &l);
-    if (to->init) nw_visit(to->init, look, &l);
-    for (int d = 0; d < to->n; d++) nw_visit(to->index[d], look, &l);
-    look_at_index(&l, to->buffer, to->n, to->index);
-  }
-  return true;
-}
-
-// Keeps the systems that have several digits.
-static void make_digits(expanding *x) {
-  int n = 0;
-  for (int i = 0; i < x->n; i++) {
-    nw_system s = x->system[i];
-    const nw_expr *weight = nw_index(x->p->pool, 1);
-    s.n = nw_cut_extents(x->p->pool, &x->cuts[i], s.whole, s.digit);
-    for (int k = s.n - 1; k >= 0; k--) {
-      s.weight[k] = weight;
-      weight = nw_mul(x->p->pool, s.digit[k], weight);
-    }
-    if (s.n > 1) x->system[n++] = s;
-  }
-  x->n = n;
-}
+#include "poly/whole/expand.h"
 
 // ---- expressions
 
@@ -171,16 +55,16 @@ static bool in_digits(const nw_program *p, const nw_system *s, const nw_expr *e,
   return !sum.rest || add_sizes(p->pool, s, sum.rest, 1, out);
 }
 
-static const char *digit_name(const expanding *x, const nw_expr *var, int k) {
+static const char *digit_name(const nw_expanding *x, const nw_expr *var, int k) {
   return nw_arena_printf(x->p->arena, "%s.%d", var->name, k);
 }
 
-static const nw_expr *digit_var(const expanding *x, const nw_expr *var, int k) {
+static const nw_expr *digit_var(const nw_expanding *x, const nw_expr *var, int k) {
   return nw_var(x->p->pool, digit_name(x, var, k));
 }
 
 // Returns the number that the digits from..to-1 of a variable form.
-static const nw_expr *from_digits(const expanding *x, const nw_system *s, const nw_expr *var, int from, int to) {
+static const nw_expr *from_digits(const nw_expanding *x, const nw_system *s, const nw_expr *var, int from, int to) {
   nw_pool *pool = x->p->pool;
   const nw_expr *sum = nw_index(pool, 0), *weight = nw_index(pool, 1);
   for (int k = to - 1; k >= from; k--) {
@@ -191,7 +75,7 @@ static const nw_expr *from_digits(const expanding *x, const nw_system *s, const 
 }
 
 // Finds the digits of a variable that a chain of divisions selects, as in p // m % k.
-static bool selected(const expanding *x, const nw_system *s, const nw_expr *e, int *from, int *to) {
+static bool selected(const nw_expanding *x, const nw_system *s, const nw_expr *e, int *from, int *to) {
   if (e->op == NW_OP_VAR) return *from = 0, *to = s->n, true;
   if (!selected(x, s, e->arg[0], from, to)) return false;
   const nw_expr *product = nw_index(x->p->pool, 1);
@@ -202,10 +86,10 @@ static bool selected(const expanding *x, const nw_system *s, const nw_expr *e, i
   return false;
 }
 
-static const nw_expr *expanded(const looking *l, const nw_expr *e);
+static const nw_expr *expanded(const nw_looking *l, const nw_expr *e);
 
 // Simplifies a quotient or a remainder by the ranges of the block's variables: (i*m + j) // m is i if j is in 0..m.
-static const nw_expr *divided(const looking *l, const nw_expr *e) {
+static const nw_expr *divided(const nw_looking *l, const nw_expr *e) {
   nw_ranges r;
   nw_pool *pool = l->x->p->pool;
   nw_ranges_of(&r, l->x->p, NULL);
@@ -218,14 +102,14 @@ static const nw_expr *divided(const looking *l, const nw_expr *e) {
   return e;
 }
 
-static const nw_expr *access_in_digits(const looking *l, const nw_expr *load) {
-  const expanding *x = l->x;
+static const nw_expr *access_in_digits(const nw_looking *l, const nw_expr *load) {
+  const nw_expanding *x = l->x;
   const nw_buffer *b = nw_find_buffer(x->p, load->name);
   const nw_expr *index[NW_MAX_DEPTH], *digit[NW_MOST_DIGITS];
   int n = 0;
   for (int d = 0; d < load->n; d++) {
     const nw_expr *own = expanded(l, load->arg[d]);
-    int system = find_system(x, b->shape[d]);
+    int system = nw_system_at(x, b->shape[d]);
     if (system < 0)
       index[n++] = own;
     else if (!in_digits(x->p, &x->system[system], own, digit) || n + x->system[system].n > NW_MAX_DEPTH)
@@ -237,11 +121,11 @@ static const nw_expr *access_in_digits(const looking *l, const nw_expr *load) {
 }
 
 // Returns e with the digits of variables in place of these variables.
-static const nw_expr *expanded(const looking *l, const nw_expr *e) {
+static const nw_expr *expanded(const nw_looking *l, const nw_expr *e) {
   const nw_expr *base = e, *arg[NW_MAX_DEPTH];
   if (e->op == NW_OP_LOAD) return access_in_digits(l, e);
-  if (e->op == NW_OP_VAR || is_chain(e, &base)) {
-    int system = system_of_var(l->x, l->block, base), from, to;
+  if (e->op == NW_OP_VAR || nw_is_chain(e, &base)) {
+    int system = nw_system_of_var(l->x, l->block, base), from, to;
     const nw_system *s = &l->x->system[system];
     if (system >= 0 && selected(l->x, s, e, &from, &to)) return from_digits(l->x, s, base, from, to);
   }
@@ -257,7 +141,7 @@ static const nw_expr *expanded(const looking *l, const nw_expr *e) {
 
 // ---- blocks
 
-static void divide_digits(const expanding *x, const nw_system *s, const nw_expr *number, const nw_expr **out) {
+static void divide_digits(const nw_expanding *x, const nw_system *s, const nw_expr *number, const nw_expr **out) {
   for (int k = 0; k < s->n; k++) {
     out[k] = nw_floordiv(x->p->pool, number, s->weight[k]);
     if (k) out[k] = nw_floormod(x->p->pool, out[k], s->digit[k]);
@@ -266,7 +150,7 @@ static void divide_digits(const expanding *x, const nw_system *s, const nw_expr 
 
 // Writes the number e in digits. Returns false if the lower digits are not proven to be inside their ranges, for all
 // iterations of the loops on the path.
-static bool proven_digits(const expanding *x, const nw_system *s, const nw_path *path, const nw_expr *e,
+static bool proven_digits(const nw_expanding *x, const nw_system *s, const nw_path *path, const nw_expr *e,
                           const nw_expr **out) {
   nw_pool *pool = x->p->pool;
   if (!in_digits(x->p, s, e, out)) return false;
@@ -279,7 +163,7 @@ static bool proven_digits(const expanding *x, const nw_system *s, const nw_path 
   return inside;
 }
 
-static void expand_target(const looking *l, nw_block_target *t) {
+static void expand_target(const nw_looking *l, nw_block_target *t) {
   nw_program *p = l->x->p;
   nw_type type = nw_scalar((nw_dtype)nw_find_buffer(p, t->buffer)->dtype);
   const nw_expr *to = access_in_digits(l, nw_load(p->pool, type, t->buffer, t->n, t->index));
@@ -290,13 +174,13 @@ static void expand_target(const looking *l, nw_block_target *t) {
   for (int d = 0; d < to->n; d++) t->index[d] = to->arg[d];
 }
 
-static void expand_vars(const expanding *x, const nw_path *path, nw_stmt *b) {
+static void expand_vars(const nw_expanding *x, const nw_path *path, nw_stmt *b) {
   nw_block_var *var = NW_NEW_N(x->p->arena, nw_block_var, b->block.nvars * NW_MOST_DIGITS + 1);
   const nw_expr *bind[NW_MOST_DIGITS];
   int n = 0;
   for (int i = 0; i < b->block.nvars; i++) {
     const nw_block_var *v = &b->block.var[i];
-    int system = system_of_var(x, b, v->var);
+    int system = nw_system_of_var(x, b, v->var);
     if (system < 0) {
       var[n++] = *v;
       continue;
@@ -311,10 +195,10 @@ static void expand_vars(const expanding *x, const nw_path *path, nw_stmt *b) {
 }
 
 static bool expand_block(void *env, const nw_path *path) {
-  expanding *x = env;
+  nw_expanding *x = env;
   nw_stmt *s = path->at[path->n - 1];
   if (s->kind != NW_BLOCK) return true;
-  looking l = {x, s};
+  nw_looking l = {x, s};
   for (int t = 0; t < s->block.ntargets; t++) expand_target(&l, &s->block.target[t]);
   expand_vars(x, path, s);
   return !x->failed;
@@ -324,7 +208,7 @@ static bool expand_block(void *env, const nw_path *path) {
 
 // Writes a box min..min + extent of the number as a box of its digits: the whole range, consecutive numbers that have the
 // same leading digits, or one number.
-static bool expand_range(const expanding *x, const nw_system *s, const nw_path *path, const nw_expr *min,
+static bool expand_range(const nw_expanding *x, const nw_system *s, const nw_path *path, const nw_expr *min,
                          const nw_expr *extent, const nw_expr **mins, const nw_expr **extents) {
   nw_pool *pool = x->p->pool;
   const nw_expr *product = nw_index(pool, 1);
@@ -339,13 +223,13 @@ static bool expand_range(const expanding *x, const nw_system *s, const nw_path *
   return true;
 }
 
-static void expand_box(expanding *x, const nw_path *path, const nw_buffer *b, int *n, const nw_expr ***min,
+static void expand_box(nw_expanding *x, const nw_path *path, const nw_buffer *b, int *n, const nw_expr ***min,
                        const nw_expr ***extent) {
   const nw_expr **mins = NW_NEW_N(x->p->arena, const nw_expr *, NW_MAX_DEPTH);
   const nw_expr **extents = NW_NEW_N(x->p->arena, const nw_expr *, NW_MAX_DEPTH);
   int to = 0;
   for (int d = 0; d < *n; d++) {
-    int system = find_system(x, b->shape[d]);
+    int system = nw_system_at(x, b->shape[d]);
     if (system < 0) {
       mins[to] = (*min)[d];
       extents[to++] = (*extent)[d];
@@ -363,7 +247,7 @@ static void expand_box(expanding *x, const nw_path *path, const nw_buffer *b, in
 }
 
 static bool expand_boxes(void *env, const nw_path *path) {
-  expanding *x = env;
+  nw_expanding *x = env;
   nw_stmt *s = path->at[path->n - 1];
   if (s->kind == NW_ALLOC)
     expand_box(x, path, nw_find_buffer(x->p, s->alloc.buffer), &s->alloc.n, &s->alloc.min, &s->alloc.extent);
@@ -373,12 +257,12 @@ static bool expand_boxes(void *env, const nw_path *path) {
   return !x->failed;
 }
 
-static bool expand_shape(expanding *x, nw_buffer *b) {
+static bool expand_shape(nw_expanding *x, nw_buffer *b) {
   const nw_expr **shape = NW_NEW_N(x->p->arena, const nw_expr *, NW_MAX_DEPTH);
   int n = 0;
   bool changes = false;
   for (int d = 0; d < b->ndim; d++) {
-    int system = find_system(x, b->shape[d]);
+    int system = nw_system_at(x, b->shape[d]);
     if (system < 0) {
       shape[n++] = b->shape[d];
       continue;
@@ -396,11 +280,11 @@ static bool expand_shape(expanding *x, nw_buffer *b) {
 // ---- the program
 
 // Replaces the extent of a fused loop by its digits. The loop numbers the same iterations.
-static void expand_fused(expanding *x, nw_stmt *loop) {
+static void expand_fused(nw_expanding *x, nw_stmt *loop) {
   const nw_expr **fused = NW_NEW_N(x->p->arena, const nw_expr *, loop->loop.nfused *NW_MOST_DIGITS + 1);
   int n = 0;
   for (int i = 0; i < loop->loop.nfused; i++) {
-    int system = find_system(x, loop->loop.fused[i]);
+    int system = nw_system_at(x, loop->loop.fused[i]);
     if (system < 0) fused[n++] = loop->loop.fused[i];
     for (int k = 0; system >= 0 && k < x->system[system].n; k++) fused[n++] = x->system[system].digit[k];
   }
@@ -410,50 +294,24 @@ static void expand_fused(expanding *x, nw_stmt *loop) {
 
 // Replaces the variable of each loop with one iteration by its value, and the extents of fused loops by their digits.
 static bool settle(void *env, nw_stmt *s) {
-  expanding *x = env;
+  nw_expanding *x = env;
   if (s->kind == NW_LOOP && s->loop.nfused) expand_fused(x, s);
   if (s->kind == NW_LOOP && nw_is_const(s->loop.extent, 1) && !s->loop.nfused)
     for (int i = 0; i < s->nkids; i++) nw_stmt_subst(x->p, s->kid[i], s->loop.var->name, s->loop.begin);
   return true;
 }
 
-static void expand(expanding *x) {
-  for (int i = 0; i < x->p->nbuffers; i++)
-    for (int d = 0; d < x->p->buffer[i]->ndim; d++) add_system(x, x->p->buffer[i]->shape[d]);
-  nw_walk_from(x->p->root, find_extents, x);
-  nw_walk_from(x->p->root, find_cuts, x);
-  if (x->failed) return;
-  make_digits(x);
+static void expand(nw_expanding *x) {
+  if (!nw_find_systems(x)) return;
   nw_walk_from(x->p->root, settle, x);
   nw_walk(x->p, expand_block, x);
   if (!x->failed) nw_walk(x->p, expand_boxes, x);
   for (int i = 0; i < x->p->nbuffers && !x->failed; i++) x->failed = !expand_shape(x, x->p->buffer[i]);
 }
 
-static bool divides_no_size(void *env, const nw_expr *e) {
-  (void)env;
-  return !nw_divides_by_size(e);
-}
-
-static bool divides_nothing(void *env, nw_stmt *s) {
-  for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++) {
-    const nw_block_target *to = &s->block.target[t];
-    if (!nw_visit(to->value, divides_no_size, env) || (to->init && !nw_visit(to->init, divides_no_size, env)))
-      return false;
-  }
-  return true;
-}
-
-bool nw_has_numbers(const nw_program *p) {
-  for (int i = 0; i < p->nbuffers; i++)
-    for (int d = 0; d < p->buffer[i]->ndim; d++)
-      if (is_product(p->buffer[i]->shape[d])) return true;
-  return !nw_walk_from(p->root, divides_nothing, NULL);
-}
-
 nw_program *nw_expanded(const nw_program *p, int *n, nw_system *out, bool *lost) {
   if (!nw_has_numbers(p) || p->unsafe) return NULL;
-  expanding x = {.p = nw_program_clone(p)};
+  nw_expanding x = {.p = nw_program_clone(p)};
   x.p->step = p->step;
   expand(&x);
   if (x.failed) {
@@ -465,36 +323,4 @@ nw_program *nw_expanded(const nw_program *p, int *n, nw_system *out, bool *lost)
   nw_program *made = nw_program_freeze(x.p);
   *lost |= !made;
   return made;
-}
-
-// ---- from digits back to numbers
-
-static const nw_system *system_of(const nw_whole *w, const nw_expr *whole) {
-  for (int i = 0; w && i < w->nsystems; i++)
-    if (w->system[i].whole == whole) return &w->system[i];
-  return NULL;
-}
-
-bool nw_is_lower_digit(const nw_model *m, const nw_buffer *b, int d) {
-  const nw_buffer *user = m->whole ? nw_find_buffer(m->seen, b->name) : NULL;
-  for (int i = 0, at = 0; user && i < user->ndim && at <= d; i++) {
-    const nw_system *s = system_of(m->whole, user->shape[i]);
-    if (s && d > at && d < at + s->n) return true;
-    at += s ? s->n : 1;
-  }
-  return false;
-}
-
-int nw_user_index(const nw_model *m, const nw_buffer *b, int n, const nw_expr *const *index, const nw_expr **out) {
-  const nw_buffer *user = m->whole ? nw_find_buffer(m->seen, b->name) : NULL;
-  nw_pool *pool = m->p->pool;
-  int at = 0, to = 0;
-  for (; user && to < user->ndim; to++) {
-    const nw_system *s = system_of(m->whole, user->shape[to]);
-    out[to] = s ? nw_index(pool, 0) : index[at];
-    for (int k = 0; s && k < s->n; k++) out[to] = nw_add(pool, out[to], nw_mul(pool, index[at + k], s->weight[k]));
-    at += s ? s->n : 1;
-  }
-  for (; !user && to < n; to++) out[to] = index[to];
-  return to;
 }
