@@ -1,4 +1,5 @@
 // Finds the box of a tensor that the blocks inside a loop read (nw_box_read), or that they read or write (nw_box_used).
+// Also enlarges the box of an allocation that moves out of loops (nw_box_widen).
 #include "sched/box.h"
 #include "sched/tree.h"
 
@@ -137,4 +138,23 @@ nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const n
 
 nw_box nw_box_used(nw_step *st, const nw_buffer *buffer, const nw_stmt *in, const nw_path *outside) {
   return box_of((reads){.st = st, .buffer = buffer->name, .outside = outside}, buffer, in);
+}
+
+void nw_box_widen(nw_step *st, const nw_path *path, int at, int n, const char *const *over) {
+  nw_ranges r;
+  nw_pool *pool = st->p->pool;
+  nw_stmt *alloc = path->at[at];
+  const nw_buffer *b = nw_find_buffer(st->p, alloc->alloc.buffer);
+  nw_path around = *path;
+  around.n = at;
+  nw_ranges_of(&r, st->p, &around);
+  for (int d = 0; d < alloc->alloc.n; d++) {
+    const nw_expr *last = nw_sub(pool, nw_add(pool, alloc->alloc.min[d], alloc->alloc.extent[d]), nw_index(pool, 1));
+    const nw_expr *lo = nw_lower_over(&r, alloc->alloc.min[d], n, over), *hi = nw_upper_over(&r, last, n, over);
+    bool known = lo && hi && !nw_uses_any(lo, n, over) && !nw_uses_any(hi, n, over);
+    alloc->alloc.min[d] = known ? lo : nw_index(pool, 0);
+    alloc->alloc.extent[d] = known ? nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)) : b->shape[d];
+  }
+  nw_ranges_free(&r);
+  alloc->step = st->p->step;
 }

@@ -14,3 +14,7 @@ typedef struct nw_box {
 nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside);
 // Returns the box of `buffer` that the blocks below `in` together read or write.
 nw_box nw_box_used(nw_step *st, const nw_buffer *buffer, const nw_stmt *in, const nw_path *outside);
+// Enlarges the allocation at position `at` of the path, so that it holds the part of the buffer that all iterations of
+// the loops with the variables `over` use together. If this part is not known in a dimension, the allocation holds the
+// whole dimension.
+void nw_box_widen(nw_step *st, const nw_path *path, int at, int n, const char *const *over);

@@ -1,5 +1,6 @@
 // fission: splits a nest in two. The first nest runs the statements up to and including a given statement, and the
 // second nest runs the statements after this statement.
+#include "sched/box.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
@@ -26,27 +27,13 @@ static bool used_behind(fission *x, const nw_stmt *alloc) {
   return front && behind;
 }
 
-// Enlarges an allocation that is moved out of loops, so that it holds the part of the buffer that all iterations of
-// these loops use together. If this part is not known in a dimension, the allocation holds the whole dimension.
-static void widen(fission *x, int at, nw_stmt *alloc) {
-  nw_ranges r;
+// Enlarges an allocation that is moved out of loops.
+static void widen(fission *x, int at) {
   const char *over[NW_MAX_DEPTH];
   int n = 0;
-  nw_path path = x->path;
-  nw_pool *pool = x->st->p->pool;
-  const nw_buffer *b = nw_find_buffer(x->st->p, alloc->alloc.buffer);
-  path.n = at;
-  nw_ranges_of(&r, x->st->p, &path);
   for (int i = x->loop; i < at; i++)
-    if (path.at[i]->kind == NW_LOOP) over[n++] = path.at[i]->loop.var->name;
-  for (int d = 0; d < alloc->alloc.n; d++) {
-    const nw_expr *last = nw_sub(pool, nw_add(pool, alloc->alloc.min[d], alloc->alloc.extent[d]), nw_index(pool, 1));
-    const nw_expr *lo = nw_lower_over(&r, alloc->alloc.min[d], n, over), *hi = nw_upper_over(&r, last, n, over);
-    bool known = lo && hi && !nw_uses_any(lo, n, over) && !nw_uses_any(hi, n, over);
-    alloc->alloc.min[d] = known ? lo : nw_index(pool, 0);
-    alloc->alloc.extent[d] = known ? nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)) : b->shape[d];
-  }
-  nw_ranges_free(&r);
+    if (x->path.at[i]->kind == NW_LOOP) over[n++] = x->path.at[i]->loop.var->name;
+  nw_box_widen(x->st, &x->path, at, n, over);
 }
 
 static void find_path(fission *x) {
@@ -92,7 +79,7 @@ static void share(fission *x, nw_stmt *alloc) {
 
 static void lift(fission *x, int at) {
   nw_stmt *alloc = x->path.at[at], *loop = x->path.at[x->loop];
-  widen(x, at, alloc);
+  widen(x, at);
   dissolve(x->st->p, alloc);
   nw_kids_replace(x->path.at[x->loop - 1], x->path.pos[x->loop], alloc);
   nw_kids_set(x->st->p, alloc, 1, &loop);
