@@ -421,7 +421,8 @@ static const nw_primitive rows[] = {
        .doc = "the stages that read the copy; all by default"},
       LAYOUT,
       NAME("name of the copy"),
-      AT("also moves the copy into this loop, like compute_at"),
+      AT("also moves the copy into this loop, like compute_at; on a grid, a copy of another scope than global is made "
+         "inside the blocks (local: inside the threads) by default"),
       {.name = "accesses",
        .kind = NW_ARG_LIST,
        .item = NW_ARG_INT,

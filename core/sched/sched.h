@@ -87,6 +87,8 @@ typedef struct nw_step {
   nw_dtype stored;
   nw_rewriting *rewriting; // set by the primitive if the step replaces values by equal values; otherwise NULL
   int tested; // as in nw_node
+  // If storage became common to the threads of a group (share.c), a sentence that says so; otherwise NULL.
+  const char *shared;
   bool plain; // true if refusals get no picture
   const char *idle; // if the step has no effect because it is applied to an empty piece, the name of this piece
   nw_program *denied; // the program that the judge refused; holds a reference

@@ -8,6 +8,7 @@
 #include "sched/advice/refuse.h"
 #include "sched/advice/refused.h"
 #include "sched/rounding.h"
+#include "sched/share.h"
 #include "sched/site.h"
 #include "sched/primitives/tensorize.h"
 #include "sched/tidy.h"
@@ -225,10 +226,12 @@ static nw_program *edited(nw_step *st) {
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
   if (st->primitive->apply(st) && keeps_values(st)) {
     nw_widen_storage(st);
+    bool shared = nw_share_storage(st);
+    nw_widen_storage(st);
     nw_hold_in_lanes(st);
     nw_tidy(st);
     if (st->sched->unsafe) nw_mark_unsafe(st->p);
-    if (nw_calls_hold(st)) return st->p = nw_program_freeze(st->p);
+    if (shared && nw_calls_hold(st)) return st->p = nw_program_freeze(st->p);
   }
   nw_program_release(st->p);
   return st->p = NULL;
@@ -255,6 +258,7 @@ nw_program *nw_step_make(nw_step *st) {
   if (!nw_args_divide(st)) return NULL;
   nw_program *p = edited(st);
   if (p && !judged(st, p)) {
+    nw_explain_sharing(st);
     if (!st->plain) nw_refusal_picture(st, p);
     st->denied = p;
     return st->p = NULL;

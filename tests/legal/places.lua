@@ -123,4 +123,170 @@ return function(case, t)
     t.accepted(s.compute_inline, s, "B")
     t.agree(s, {C}, {filled("f32", {2, 2, 2, 2, 2, 2})})
   end)
+
+  -- ---- shared storage inside thread loops: the order of steps in TVM's tutorials for GPUs
+
+  local function tiled(m, n, d, tile, dtype)
+    local s, out = product(m, n, d, dtype or "f32")
+    s:tile("i", "j", tile, tile)
+    s:bind("i_o", "blockIdx.y")
+    s:bind("j_o", "blockIdx.x")
+    return s, out
+  end
+
+  local function threads(s, stage)
+    local loops = s:loops(stage)
+    s:bind(loops[#loops - 1], "threadIdx.y")
+    s:bind(loops[#loops], "threadIdx.x")
+  end
+
+  -- Lets the threads share the work of a copy.
+  local function share(s, copy, ty, tx)
+    local loops = s:loops(copy)
+    local all = s:fuse(loops[#loops - 1], loops[#loops])
+    local _, rest = s:split(all, ty * tx)
+    local y, x = s:split(rest, tx)
+    t.accepted(s.bind, s, y, "threadIdx.y")
+    t.accepted(s.bind, s, x, "threadIdx.x")
+  end
+
+  for _, shape in ipairs {{8, 8, 8}, {7, 9, 5}, {12, 16, 4}} do
+    for _, how in ipairs {"at", "compute_at", "bound later"} do
+      case(("shared copies inside thread loops, %s, %dx%dx%d"):format(how, table.unpack(shape)), function()
+        local s, out = tiled(shape[1], shape[2], shape[3], 4)
+        local k_o = s:split("k", 2)
+        if how ~= "bound later" then apply(s, {{"bind", "i_i", "threadIdx.y"}, {"bind", "j_i", "threadIdx.x"}}) end
+        for _, tensor in ipairs {"A", "B"} do
+          local copy = t.accepted(s.cache_read, s, tensor, "shared", out, how ~= "compute_at" and {at = k_o} or nil)
+          if how == "compute_at" then t.accepted(s.compute_at, s, copy, k_o) end
+        end
+        if how == "bound later" then apply(s, {{"bind", "i_i", "threadIdx.y"}, {"bind", "j_i", "threadIdx.x"}}) end
+        t.on_grid(s, out)
+        for _, tensor in ipairs {"A", "B"} do threads(s, tensor .. "_shared") end
+        t.on_grid(s, out)
+      end)
+    end
+    for _, init in ipairs {"inside", "of its own"} do
+      case(("shared copies, sums in local storage, init %s, %dx%dx%d"):format(init, table.unpack(shape)), function()
+        local s, out = tiled(shape[1], shape[2], shape[3], 4)
+        local i, j = s:split("i_i", 2), s:split("j_i", 2)
+        s:reorder(i, j, "i_i_i", "j_i_i")
+        apply(s, {{"bind", i, "threadIdx.y"}, {"bind", j, "threadIdx.x"}})
+        local sums = t.accepted(s.cache_write, s, "C", "local", {at = j})
+        local loops = s:loops(sums)
+        local k_o, k_i = s:split(loops[#loops], 2)
+        s:reorder(k_o, k_i, loops[#loops - 2], loops[#loops - 1])
+        if init ~= "inside" then s:decompose_reduction(sums, k_o) end
+        for _, tensor in ipairs {"A", "B"} do
+          local copy = t.accepted(s.cache_read, s, tensor, "shared", {sums})
+          t.accepted(s.compute_at, s, copy, k_o)
+          share(s, copy, 2, 2)
+          local own = t.accepted(s.cache_read, s, copy, "local", {sums})
+          t.accepted(s.compute_at, s, own, k_i)
+        end
+        t.on_grid(s, out)
+      end)
+    end
+    case(("shared copies inside virtual threads, %dx%dx%d"):format(table.unpack(shape)), function()
+      local s, out = tiled(shape[1], shape[2], shape[3], 4)
+      local v, i = s:split("i_i", 2)
+      local w, j = s:split("j_i", 2)
+      local k_o = s:split("k", 2)
+      s:reorder(v, w, i, j, k_o)
+      apply(s, {{"bind", v, "vthread"}, {"bind", w, "vthread"}, {"bind", i, "threadIdx.y"}, {"bind", j, "threadIdx.x"}})
+      for _, tensor in ipairs {"A", "B"} do
+        share(s, t.accepted(s.cache_read, s, tensor, "shared", out, {at = k_o}), 2, 2)
+      end
+      t.on_grid(s, out)
+    end)
+    case(("a shared copy under a condition on the threads, %dx%dx%d"):format(table.unpack(shape)), function()
+      local s, out = tiled(shape[1], shape[2], shape[3], 4)
+      local k_o = s:split("k", 2)
+      apply(s, {{"bind", "i_i", "threadIdx.y"}, {"bind", "j_i", "threadIdx.x"}, {"specialize", "i_i < 3", k_o}})
+      local first = s:loops "C"
+      t.accepted(s.cache_read, s, "B", "shared", {"C"}, {at = first[#first - 1]})
+      t.on_grid(s, out)
+    end)
+    for _, loop in ipairs {"ty", "tx", "k"} do
+      case(("results in shared storage, made at %s, %dx%dx%d"):format(loop, table.unpack(shape)), function()
+        local s, out = tiled(shape[1], shape[2], shape[3], 4)
+        apply(s, {{"bind", "i_i", "threadIdx.y"}, {"bind", "j_i", "threadIdx.x"}})
+        if loop == "k" then
+          local sums = t.accepted(s.cache_write, s, "C", "local", {at = "j_i"})
+          local loops = s:loops(sums)
+          local k_o = s:split(loops[#loops], 2)
+          t.accepted(s.cache_read, s, "A", "shared", {sums}, {at = k_o})
+          t.accepted(s.set_scope, s, sums, "shared")
+        else
+          local sums = t.accepted(s.cache_write, s, "C", "shared", {at = loop == "ty" and "i_i" or "j_i"})
+          local loops = s:loops(sums)
+          s:bind(loops[#loops - 2], "threadIdx.y")
+          s:bind(loops[#loops - 1], "threadIdx.x")
+        end
+        t.on_grid(s, out)
+      end)
+    end
+  end
+
+  for _, how in ipairs {"set_scope first", "set_scope last"} do
+    for n = 1, 2 do
+      case(("a stage of a stencil in shared storage at thread loop %d, %s"):format(n, how), function()
+        local s, out = stencil(9, "i32", 2)
+        local loops = s["C"]:loops()
+        apply(s, {{"bind", loops[1], "threadIdx.y"}, {"bind", loops[2], "threadIdx.x"}})
+        local steps = {{"compute_at", "B", loops[n]}, {"set_scope", "B", "shared"}}
+        if how == "set_scope first" then steps[1], steps[2] = steps[2], steps[1] end
+        apply(s, steps)
+        t.on_grid(s, out)
+        threads(s, "B")
+        t.on_grid(s, out)
+      end)
+    end
+  end
+  case("a stage of a stencil with its producer, in shared storage inside a thread loop", function()
+    local s, out = stencil(7, "i32", 3)
+    local loops = s["D"]:loops()
+    apply(s, {{"compute_at", "B", s["C"]:loops()[1]}, {"set_scope", "C", "shared"}, {"bind", loops[1], "threadIdx.y"},
+      {"bind", loops[2], "threadIdx.x"}, {"compute_at", "C", loops[2]}})
+    t.on_grid(s, out)
+  end)
+  for _, width in ipairs {8, 32} do
+    case(("a stage of a warp inside a loop of its threads, %d threads"):format(width), function()
+      local A = nw.placeholder({2, width}, "i32", "A")
+      local X = nw.compute({2, width}, function(y, x) return A(y, x) * 2 end, "X")
+      local Y = nw.compute({2, width}, function(y, x) return X(y, x // 2 * 2 + (x + 1) % 2) + X(y, x) end, "Y")
+      local s = nw.schedule(Y)
+      local y, x = table.unpack(s:loops(Y))
+      apply(s, {{"bind", y, "blockIdx.x"}, {"bind", x, "threadIdx.x"}, {"compute_at", X, x}, {"set_scope", X, "warp"}})
+      t.on_grid(s, {Y})
+      local loops = s:loops(X)
+      t.accepted(s.bind, s, loops[#loops], "threadIdx.x")
+      t.on_grid(s, {Y})
+    end)
+  end
+  case("the largest number and its index in shared storage inside a thread loop", function()
+    local A, k = nw.placeholder({6, 10}, "i32", "A"), nw.reduce_axis(10, "k")
+    local V, I = nw.compute({6}, function(i) return nw.argmax(A(i, k), k) end, "V")
+    local Y = nw.compute({6}, function(i) return V(i) + I(i) end, "Y")
+    local s = nw.schedule(Y)
+    local i = s:loops(Y)[1]
+    apply(s, {{"bind", i, "threadIdx.x"}, {"compute_at", V, i}, {"set_scope", V, "shared"}, {"set_scope", I, "shared"}})
+    t.on_grid(s, {Y})
+  end)
+
+  case("storage that thread loops cannot leave is refused", function()
+    local A = nw.placeholder({8, 8}, "f32", "A")
+    local L = nw.compute({8, 8}, function(i, j) return nw.select(nw.le(j, i), A(i, j), 0) end, "L")
+    local s = nw.schedule(L)
+    s:partition "j"
+    s:bind("i", "threadIdx.x")
+    t.refused("the bounds of j%.main depend on i", s.cache_read, s, A, "shared", {"L"}, {at = "j.main"})
+  end)
+  case("a shared stage that reads the storage of single threads is refused", function()
+    local s = stencil(9, "i32", 3)
+    local loop = s["D"]:loops()[2]
+    apply(s, {{"bind", s["D"]:loops()[1], "threadIdx.y"}, {"bind", loop, "threadIdx.x"}, {"compute_at", "C", loop},
+      {"compute_at", "B", loop}, {"set_scope", "B", "local"}})
+    t.refused("stored once for all threads of a block", s.set_scope, s, "C", "shared")
+  end)
 end

@@ -352,6 +352,11 @@ function draw.cache_read(r, loops, _, stages, tensors, known)
     options.accesses = r:pick {{1}, {1}, {1}, {2}, {2}, {3}, {1, 2}, {0}}
   end
   local scope = choice(r, known, "scope", SCOPES)
+  local inside = known.in_threads(reader) -- copies for all threads of a block
+  if not known.option and #inside > 0 and r:chance(0.6) then
+    options = options or {}
+    scope, options.at = r:pick {"shared", "shared", "warp"}, r:pick(inside)
+  end
   if not given(r, known, "readers", 0.6) then return {tensor, scope, options} end
   return {tensor, scope, {reader}, options}
 end

@@ -113,6 +113,14 @@ function known.of(case, s, placed, option)
       return table.unpack(r:pick(pairs_of))
     end,
     loops = function(stage) return names(s:loops(stage)) end,
+    in_threads = function(stage) -- the loops of a stage that are bound to threads, and those inside them
+      local bound, list = {}, {}
+      for name in s:text():gmatch "\n *threadIdx%.%a for (%S+) in " do bound[name] = true end
+      for _, name in ipairs(names(s:loops(stage))) do
+        if bound[name] or #list > 0 then list[#list + 1] = name end
+      end
+      return list
+    end,
     marked = function() return loops_like "\n *%S+ for (%S+) in " end,
     once = function() return loops_like "for (%S+) in 0%.%.1:" end,
     size = #case.sizes > 0 and function(r) return r:pick(case.sizes).name end,

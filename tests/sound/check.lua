@@ -124,4 +124,17 @@ function check.agree(s, outputs, arguments, options)
   return out
 end
 
+--- Compares the scheduled and the lowered program with the definition of the outputs, for a program with a grid. The lowered
+--- program is checked for races. The inputs are small whole numbers, so that sums of floats are exact. Then prints and parses the
+--- program.
+function check.on_grid(s, outputs)
+  local data = {}
+  for n, input in ipairs(s:inputs()) do data[n] = require("values").filled(input.dtype, input:shape()) end
+  local want = nw.evaluate(outputs, data)
+  for _, lowered in ipairs {false, true} do
+    compare(lowered and "lowered" or "scheduled", nw.interpret(s, data, {lowered = lowered}), want)
+  end
+  if not s:reparses() then error "the text of the program does not parse to the same program" end
+end
+
 return check

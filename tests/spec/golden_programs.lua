@@ -569,6 +569,29 @@ programs.gpu_gemm = {
   },
 }
 
+-- The threads are bound first, as in TVM's tutorials. Then the copies are made in a loop inside the loops of the threads, and the
+-- sums are in the local storage of each thread.
+programs.gpu_order = {
+  make = function() return support.gemm(64) end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("i", "j", 16, 16) end,
+    function(s) s:bind("i_o", "blockIdx.y") end,
+    function(s) s:bind("j_o", "blockIdx.x") end,
+    function(s) s:bind("i_i", "threadIdx.y") end,
+    function(s) s:bind("j_i", "threadIdx.x") end,
+    function(s, C) s:cache_write(C, "local", {at = "j_i"}) end,
+    function(s) s:split("k", 16) end,
+    function(s) s:cache_read("A", "shared", {"C_local"}, {at = "k_o"}) end,
+    function(s) s:cache_read("B", "shared", {"C_local"}) end,
+    function(s) s:compute_at("B_shared", "k_o") end,
+    function(s) s:bind(s:loops "A_shared"[6], "threadIdx.y") end,
+    function(s) s:bind(s:loops "A_shared"[7], "threadIdx.x") end,
+    function(s) s:bind(s:loops "B_shared"[6], "threadIdx.y") end,
+    function(s) s:bind(s:loops "B_shared"[7], "threadIdx.x") end,
+  },
+}
+
 -- Each thread runs two virtual threads. Each virtual thread has a tile of A of its own in shared storage.
 programs.gpu_vthread = {
   make = function()

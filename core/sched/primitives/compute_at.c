@@ -81,15 +81,10 @@ void nw_note_recompute(nw_step *st, const nw_stmt *block) {
 // If a stage is computed in a loop of the stage that moves, and only that stage needs it, it moves too: otherwise it
 // would stay in a loop that no longer computes anything else.
 
-typedef struct feeder {
+typedef struct nw_feeder {
   nw_lifted lifted;
   int home; // id of the loop in which the stage was computed
 } feeder;
-
-typedef struct feeders {
-  int n;
-  feeder *at; // in reverse order: a reader before the stages that it reads
-} feeders;
 
 // True if the stage can move, and only the blocks in `readers` read it.
 static bool feeds_only(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *readers) {
@@ -119,8 +114,13 @@ static int feeders_in(nw_step *st, const nw_stmt *top, nw_stmt *block, nw_stmt *
   return n;
 }
 
+bool nw_feeds_alone(nw_step *st, const nw_stmt *top, nw_stmt *block) {
+  nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
+  return feeders_in(st, top, block, NW_NEW_N(st->scratch, nw_stmt *, all.n)) > 0;
+}
+
 // Removes the stages that are computed in the loops of the block for this block only.
-static feeders lift_feeders(nw_step *st, const nw_path *own) {
+nw_feeders nw_lift_feeders(nw_step *st, const nw_path *own) {
   nw_stmt *block = own->at[own->n - 1];
   nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
   nw_stmt **list = NW_NEW_N(st->scratch, nw_stmt *, all.n), **found = NW_NEW_N(st->scratch, nw_stmt *, all.n);
@@ -134,7 +134,7 @@ static feeders lift_feeders(nw_step *st, const nw_path *own) {
     n = now;
     memcpy(found, list, (size_t)n * sizeof *found);
   }
-  feeders f = {n - 1, NW_NEW_N(st->scratch, feeder, n)};
+  nw_feeders f = {n - 1, NW_NEW_N(st->scratch, feeder, n)};
   for (int i = 0; i < f.n; i++) {
     nw_path path;
     nw_find(st->p, found[i + 1]->id, &path);
@@ -145,8 +145,7 @@ static feeders lift_feeders(nw_step *st, const nw_path *own) {
   return f;
 }
 
-// Computes the stages again, in the loop in which each was computed if that loop still exists, otherwise in `loop`.
-static bool place_feeders(nw_step *st, const feeders *f, nw_stmt *loop) {
+bool nw_place_feeders(nw_step *st, const nw_feeders *f, nw_stmt *loop) {
   for (int i = 0; i < f->n; i++) {
     nw_path path;
     feeder *one = &f->at[i];
@@ -209,13 +208,13 @@ bool nw_apply_compute_at(void *step) {
   if (is_named_piece(st, block)) return move_piece(st, block, &own, &at, loop);
   if (!loop_can_hold(st, &own, &at)) return false;
   nw_lifted stage = {0};
-  feeders with = lift_feeders(st, &own);
+  nw_feeders with = nw_lift_feeders(st, &own);
   nw_find(st->p, block->id, &own);
   nw_lift(st, &own, &stage);
   stage.index = 2;
   if (!nw_place(st, &stage, loop) || !place_for_pieces(st, block, loop)) return false;
   nw_note_recompute(st, block);
-  return place_feeders(st, &with, loop);
+  return nw_place_feeders(st, &with, loop);
 }
 
 // ---- compute_root
@@ -229,8 +228,8 @@ bool nw_apply_compute_root(void *step) {
     return nw_step_refuse(st, "the stage is already computed as a whole before its first reader", NULL,
                           "it is already there");
   nw_lifted stage = {0};
-  feeders with = lift_feeders(st, &own);
+  nw_feeders with = nw_lift_feeders(st, &own);
   nw_find(st->p, block->id, &own);
   nw_lift(st, &own, &stage);
-  return nw_place(st, &stage, NULL) && place_feeders(st, &with, NULL);
+  return nw_place(st, &stage, NULL) && nw_place_feeders(st, &with, NULL);
 }

@@ -89,7 +89,24 @@ bool nw_can_move_whole(nw_step *st, const nw_stmt *block) {
 
 // ---- removing the old nest
 
-static nw_stmt *unsplit_loop(const nw_path *path, int top, const nw_block_var *v) {
+// Returns the only loop from `top` inwards that the binding uses, if its variable is a term of the binding, and if the
+// other variables of the block do not use it. Returns NULL if there is none.
+static nw_stmt *only_loop(const nw_program *p, const nw_path *path, int top, const nw_block_var *v) {
+  const nw_stmt *block = path->at[path->n - 1];
+  nw_stmt *only = NULL;
+  int64_t coef;
+  for (int i = top; i < path->n - 1; i++) {
+    if (!nw_uses_var(v->bind, path->at[i]->loop.var->name)) continue;
+    if (only || !nw_affine(p->pool, v->bind, 1, &path->at[i]->loop.var->name, &coef, NULL) || coef != 1) return NULL;
+    only = path->at[i];
+  }
+  for (int i = 0; i < block->block.nvars && only; i++)
+    if (block->block.var[i].var != v->var && nw_uses_var(block->block.var[i].bind, only->loop.var->name)) return NULL;
+  return only;
+}
+
+static nw_stmt *unsplit_loop(const nw_program *p, const nw_path *path, int top, const nw_block_var *v, bool shifted) {
+  if (shifted) return only_loop(p, path, top, v);
   if (v->bind->op != NW_OP_VAR) return NULL;
   for (int i = top; i < path->n - 1; i++)
     if (!strcmp(path->at[i]->loop.var->name, v->bind->name)) return path->at[i];
@@ -125,12 +142,14 @@ void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
   nw_stmt *block = old->at[old->n - 1];
   nw_path own;
   nw_rows *part = out->part;
+  bool shifted = out->shifted;
   if (!part) drop_pieces(st, block);
   nw_find(st->p, block->id, &own);
   const nw_path *path = &own;
   int top = nw_path_exclusive(path);
   *out = (nw_lifted){.block = block, .part = part, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
-  for (int v = 0; v < block->block.nvars; v++) out->reuse[v] = unsplit_loop(path, top, &block->block.var[v]);
+  for (int v = 0; v < block->block.nvars; v++)
+    out->reuse[v] = unsplit_loop(st->p, path, top, &block->block.var[v], shifted);
   for (int i = top; i < path->n - 1; i++) {
     if (!nw_is_among(path->at[i], block->block.nvars, out->reuse))
       nw_step_replaces(st, path->at[i]->id, 0, NULL, "replaced with new loops of %s", block->block.name);

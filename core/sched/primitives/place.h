@@ -11,6 +11,7 @@ typedef struct nw_rows {
 typedef struct nw_lifted {
   nw_stmt *block;
   nw_stmt **reuse; // for each variable, the old unsplit loop that bound it, or NULL; the new loop keeps its id and name
+  bool shifted; // true if a loop that ran over a part of a variable, and is unsplit, counts as its old loop too
   // for a piece of a stage that moves alone: the range of each variable in the piece; otherwise NULL. The other pieces
   // use the same storage, so the storage does not move.
   nw_rows *part;
@@ -47,3 +48,14 @@ bool nw_is_scan(const nw_stmt *block);
 int nw_allocations_of(const nw_stmt *s, const char *buffer); // number of allocations of the buffer inside s
 // Returns the number of blocks that write the buffer. If `pieces` is true, the pieces of one stage count as one block.
 int nw_writers_of(nw_step *st, const nw_stmt *block, const char *buffer, bool pieces);
+
+// The stages that are computed in the loops of another stage, and that only this stage needs. They move with it.
+typedef struct nw_feeders {
+  int n;
+  struct nw_feeder *at; // in reverse order: a reader before the stages that it reads
+} nw_feeders;
+// True if the statement `top`, which contains the block, contains otherwise only such stages.
+bool nw_feeds_alone(nw_step *st, const nw_stmt *top, nw_stmt *block);
+nw_feeders nw_lift_feeders(nw_step *st, const nw_path *own); // removes them
+// Computes the stages again, in the loop in which each was computed if that loop still exists, otherwise in `loop`.
+bool nw_place_feeders(nw_step *st, const nw_feeders *f, nw_stmt *loop);

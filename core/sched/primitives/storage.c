@@ -257,6 +257,32 @@ nw_stmt *nw_home_of(nw_step *st, const char *buffer) {
   return NULL;
 }
 
+// True if each iteration of the loop has its own buffers of this scope, and the loop's threads have them in common.
+static bool owns(const nw_stmt *s, nw_scope scope) {
+  if (scope == NW_GLOBAL) return false;
+  if (nw_is_block_loop(s)) return true;
+  return nw_is_thread_loop(s) && (scope == NW_LOCAL || (scope == NW_WARP && nw_grid_dim(s) > 3));
+}
+
+// Returns the loop in which a copy is made if the step specifies none: the loop around the storage of the tensor, or a
+// loop inside it around all readers that has its own storage of this scope.
+static nw_stmt *home_for(nw_step *st, const nw_buffer *from, const nw_buffer *to) {
+  nw_stmt *home = nw_home_of(st, from->name);
+  nw_path common = {0}, path;
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++) {
+    if (!nw_block_reads(b.at[i], to->name)) continue;
+    nw_find(st->p, b.at[i]->id, &path);
+    int n = 0, most = common.n ? common.n : path.n;
+    while (n < most && n < path.n && (!common.n || path.at[n] == common.at[n])) n++;
+    common = path;
+    common.n = n;
+  }
+  for (int i = common.n - 1; i > 0 && common.at[i] != home; i--)
+    if (common.at[i]->kind == NW_LOOP && owns(common.at[i], to->scope)) return common.at[i];
+  return home;
+}
+
 static bool is_output(nw_step *st, const nw_buffer *b) {
   if (b->role != NW_OUTPUT) return false;
   nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
@@ -285,7 +311,7 @@ bool nw_apply_cache_read(void *step) {
   int n = rename_readers(st, from->name, to->name, readers);
   if (n <= 0) return n < 0 ? false : no_reader(st, from->name);
   nw_lifted stage = {.block = block, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
-  if (!loop) loop = nw_home_of(st, from->name);
+  if (!loop) loop = home_for(st, from, to);
   if (!nw_place(st, &stage, loop)) return false;
   nw_step_returns_stage(st, block->block.name);
   return true;

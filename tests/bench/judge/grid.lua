@@ -260,6 +260,12 @@ local legal = {
     s:bind(s:loops(Y)[1], "blockIdx.x")
   end},
   {"one stage in threads, the other in one thread", with("ahead", 20, 3), function(s, Y) s:bind(s:loops(Y)[1], "threadIdx.x") end},
+  {"shared storage inside a thread, which all threads of the block use", with("ahead", 34, 2), function(s, Y, X)
+    local i = s:loops(Y)[1]
+    s:compute_at(X, i)
+    s:bind(i, "threadIdx.x")
+    s:set_scope(X, "shared")
+  end},
   {"shared storage of one block around two nests", with("ahead", 20, 3), function(s, Y, X)
     s:set_scope(X, "shared")
     s:bind(s:loops(Y)[1], "threadIdx.x")
@@ -438,12 +444,6 @@ local illegal = {
   {"a thread of a grid in a lane of a vector", with("map", 8, 8), function(s)
     s:vectorize "i"
     return try(s.bind, s, "j", "threadIdx.x")
-  end, "structure"},
-  {"shared storage inside a thread", with("ahead", 34, 2), function(s, Y, X)
-    local i = s:loops(Y)[1]
-    s:compute_at(X, i)
-    s:bind(i, "threadIdx.x")
-    return try(s.set_scope, s, X, "shared")
   end, "structure"},
   {"shared storage outside of its blocks", with("ahead", 34, 2), function(s, Y, X)
     s:set_scope(X, "shared")

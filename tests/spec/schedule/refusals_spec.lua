@@ -79,6 +79,20 @@ Z = nw.compute({M, N}, function(i, j) return A(i, j) - R(i) end, "Z")
 s = nw.schedule(Z)
 ]]
 
+local TRIANGLE = [[
+A = nw.placeholder({64, 64}, "f32", "A")
+L = nw.compute({64, 64}, function(i, j) return nw.select(nw.le(j, i), A(i, j), 0) end, "L")
+s = nw.schedule(L)
+]]
+
+local CHAIN = [[
+A = nw.placeholder({8, 66}, "f32", "A")
+P = nw.compute({8, 66}, function(i, j) return A(i, j) * 2 end, "P")
+X = nw.compute({8, 65}, function(i, j) return P(i, j) + P(i, j + 1) end, "X")
+Y = nw.compute({8, 64}, function(i, j) return X(i, j) + X(i, j + 1) end, "Y")
+s = nw.schedule(Y)
+]]
+
 -- {name, the lines before the refused line, the refused line}
 local refusals = {
   {"parallel_reduction", GEMM .. 's:split("k", 32)\n', 's:parallel "k_o"'},
@@ -111,8 +125,10 @@ local refusals = {
   {"bind_local_shared_out", STAGES .. 's:split(s:loops(Y)[1], 8)\ns:compute_at(X, s:loops(Y)[1])\ns:set_scope(X, "local")\n',
     's:bind(s:loops(Y)[2], "threadIdx.x")'},
   {"shared_too_large", GEMM, 's:cache_read(A, "shared", {C})'},
-  {"shared_in_thread", GEMM .. 's:bind("i", "blockIdx.x")\ns:bind("j", "threadIdx.x")\n',
-    's:cache_read(A, "shared", {C}, {at = "j"})'},
+  {"shared_in_thread", TRIANGLE .. 's:partition "j"\ns:bind("i", "threadIdx.x")\n',
+    's:cache_read(A, "shared", {L}, {at = "j.main"})'},
+  {"shared_reads_local", CHAIN .. 'i, j = s:loops(Y)[1], s:loops(Y)[2]\ns:bind(i, "blockIdx.x")\ns:bind(j, "threadIdx.x")\n' ..
+    's:compute_at(X, j)\ns:compute_at(P, j)\ns:set_scope(P, "local")\n', 's:set_scope(X, "shared")'},
   {"build_grid", GEMM .. 's:bind("i", "blockIdx.x")\n', 's:build()'},
   {"cache_write_after_init", GEMM .. 's:decompose_reduction(C, "k")\n', 's:cache_write(C, "global")'},
   {"cut_order", GEMM, 's:cut("i", 96, 64)'},

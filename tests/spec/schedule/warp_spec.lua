@@ -101,7 +101,10 @@ describe("storage of scope warp", function()
     local s = made()
     s:compute_at(X, s:loops(Y)[2])
     s:bind(s:loops(Y)[2], "threadIdx.x")
-    refused("structure", "belongs to a whole warp, but each value of threadIdx.x would have its own buffer", s, X)
+    s:set_scope(X, "warp") -- holds what all threads of a row use, and is computed outside of their loop
+    assert.truthy(s:notes():find("X is stored once for all threads of a warp", 1, true))
+    assert.truthy(tostring(s):find("alloc X[1, 32] warp", 1, true), tostring(s))
+    holds(s, Y)
     s = made()
     s:compute_at(X, s:loops(Y)[1])
     s:bind(s:loops(Y)[1], "threadIdx.y") -- allocated inside the loop along y
