@@ -144,12 +144,21 @@ static nw_answer check_storage(const compare *c, const nw_stmt *was, const nw_st
   return NW_HOLDS;
 }
 
+// True if the separate init stores a constant that the old value has wherever some condition fails. Whether it is
+// overwritten where the condition holds is checked with the accesses of the buffer (fill.c).
+static bool fills(const compare *c, const nw_stmt *was, const nw_block_target *a, const nw_block_target *b) {
+  if (was->block.combiner != NW_PLAIN) return false;
+  const nw_expr *value = nw_import(c->pool, a->value);
+  return nw_differs_where(c->pool, value, b->value) != nw_true(c->pool);
+}
+
 static bool same_target(const compare *c, const nw_stmt *was, const nw_stmt *is, int t, const nw_stmt **rounded) {
   const nw_block_target *a = &was->block.target[t], *b = &is->block.target[t];
   if (stored_otherwise(c, is, a, b))
     return same_index(c, a, b) && same_expr(c, was, converted(c, a, b), b->value, rounded);
   if (!same_place(c, a, b)) return false;
-  if (is->block.init_part && !was->block.init_part) return a->init && same_expr(c, was, a->init, b->value, rounded);
+  if (is->block.init_part && !was->block.init_part)
+    return a->init ? same_expr(c, was, a->init, b->value, rounded) : fills(c, was, a, b);
   if (!same_expr(c, was, a->value, b->value, rounded)) return false;
   return !b->init || (a->init && same_expr(c, was, a->init, b->init, rounded));
 }

@@ -70,7 +70,8 @@ static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **b
   return nw_answer_of(f->m->f->s, isl_map_is_empty(*bad));
 }
 
-// True if a reduction fills the buffer. An init is sufficient evidence, since the updates may be missing by mistake.
+// True if an element may be written several times with different values: by a reduction, or by a fill and a copy. An
+// init is sufficient evidence, since the other writes may be missing by mistake.
 static bool has_updates(const nw_fate *f) {
   for (int i = 0; i < f->nwrites; i++)
     if (f->write[i]->update || is_init(f->write[i])) return true;
@@ -97,8 +98,11 @@ static nw_answer check_order(const nw_fate *f) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++) {
     nw_use *w = f->write[i];
-    for (int j = 0; is_init(w) && j < f->nwrites && answer == NW_HOLDS; j++)
-      if (f->write[j]->update && nw_may_meet(w, f->write[j])) answer = init_before(f, w, f->write[j]);
+    for (int j = 0; is_init(w) && j < f->nwrites && answer == NW_HOLDS; j++) {
+      nw_use *u = f->write[j];
+      if (u->update && nw_may_meet(w, u)) answer = init_before(f, w, u);
+      if (answer == NW_HOLDS && nw_is_copy_of(w, u)) answer = nw_filled_before(f, w, u);
+    }
     for (int j = 0; j < f->nreads && answer == NW_HOLDS; j++) answer = read_after(f, w, f->read[j]);
   }
   return answer;

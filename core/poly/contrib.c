@@ -95,7 +95,8 @@ static isl_set *contributed(const nw_model *m, nw_use *u) {
   return isl_map_range(isl_map_flat_range_product(isl_map_copy(nw_use_map(m, u)), nw_reduce_values(u)));
 }
 
-static isl_set *wanted(const nw_fate *f, nw_use *r) {
+// Returns the elements that r reads; all elements of the buffer if r is NULL.
+isl_set *nw_wanted(const nw_fate *f, nw_use *r) {
   return r ? isl_map_range(isl_map_copy(nw_use_map(f->m, r)))
            : nw_shape_box(f->m->f, f->buffer->ndim, (const nw_expr *const *)f->buffer->shape);
 }
@@ -171,6 +172,7 @@ static int fact_of_all(const reduction *d, const nw_use *r) {
 static nw_answer complete(const reduction *d, nw_use *r) {
   const nw_fate *f = d->f;
   bool once;
+  if (!NW_RULE(f->m->p->ctx, value_contributions_all)) return NW_HOLDS;
   nw_answer answer = f->nested || !d->update ? NW_FAILS : nw_instances_full(f->m, d->update->site, &once);
   if (answer != NW_FAILS) return answer;
   int fact = fact_of_all(d, r), dims = r ? r->site->dim[r->depth] : 0;
@@ -179,7 +181,7 @@ static nw_answer complete(const reduction *d, nw_use *r) {
     nw_fact_prove(f->m->f, fact);
     return NW_HOLDS;
   }
-  isl_set *bad = incomplete(d, isl_set_intersect(wanted(f, r), started(d, dims)), dims);
+  isl_set *bad = incomplete(d, isl_set_intersect(nw_wanted(f, r), started(d, dims)), dims);
   answer = nw_answer_of(f->m->f->s, isl_set_is_empty(bad));
   if (answer == NW_HOLDS) nw_fact_prove(f->m->f, fact);
   if (answer == NW_FAILS) return tell_incomplete(f, r, bad);
@@ -187,15 +189,24 @@ static nw_answer complete(const reduction *d, nw_use *r) {
   return answer;
 }
 
-// Checks that the elements read at r have every contribution of each reduction that initializes them. If r is NULL,
-// checks the elements of an output at the end of the program.
+// True if the init is the fill of a stage that is not a reduction.
+static bool is_fill(const nw_fate *f, const nw_use *init) {
+  for (int i = 0; i < f->nwrites; i++)
+    if (nw_is_copy_of(init, f->write[i])) return true;
+  return false;
+}
+
+// Checks that the elements read at r have every contribution of each reduction that initializes them, and that they are
+// copied if they were filled with another value. If r is NULL, checks the elements of an output at the end of the
+// program.
 nw_answer nw_contributions(const nw_fate *f, nw_use *r) {
   nw_answer answer = NW_HOLDS;
-  if (!NW_RULE(f->m->p->ctx, value_contributions_all)) return answer;
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++) {
     if (!is_init(f->write[i]) || f->write[i]->alloc != (r ? r->alloc : NULL)) continue;
     reduction d = find_reduction(f, f->write[i]);
-    answer = complete(&d, r);
+    bool fill = is_fill(f, f->write[i]);
+    if (!fill || d.update) answer = complete(&d, r);
+    if (fill && answer == NW_HOLDS) answer = nw_copied(f, f->write[i], r);
   }
   return answer;
 }

@@ -442,12 +442,21 @@ nw_answer nw_whole_epochs(const nw_fate *f);
 
 // ---- contrib.c: reductions and outputs
 uint64_t nw_reduce_vars(const nw_site *s);
+isl_set *nw_wanted(const nw_fate *f, nw_use *r);
 isl_map *nw_reduce_values(const nw_use *u); // execution -> values of the reduce variables
 // pairs of executions with the same contribution
 isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b);
 nw_answer nw_contributed_once(const nw_fate *f);
 nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r is NULL for an output at the end of the program
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);
+
+// ---- values/fill.c: stages that are computed by a fill and a copy
+const nw_expr *nw_differs_where(nw_pool *pool, const nw_expr *value, const nw_expr *c);
+bool nw_is_copy_of(const nw_use *init, const nw_use *w);
+// Checks that the fill of an element runs before its copy.
+nw_answer nw_filled_before(const nw_fate *f, nw_use *fill, nw_use *copy);
+// Checks that the elements read at r are copied, unless the fill stores their value. r is NULL for an output.
+nw_answer nw_copied(const nw_fate *f, const nw_use *fill, nw_use *r);
 
 // ---- neutral.c: contributions that add nothing
 

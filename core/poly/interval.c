@@ -6,6 +6,9 @@
 #include "poly/internal.h"
 #include <isl/constraint.h>
 
+// A function that returns a condition on the variables of a block, or NULL.
+typedef const nw_expr *(*condition_of)(const nw_model *m, const nw_stmt *block);
+
 typedef struct asked {
   const nw_model *m;
   const nw_stmt *loop;
@@ -19,6 +22,7 @@ typedef struct asked {
   isl_set *taken; // iterations in which some guarded block runs
   bool branches;
   int n; // number of conditions
+  condition_of condition; // gives the conditions of nw_contributing_rounds and nw_inside_rounds
 } asked;
 
 static const nw_site *any_site(const asked *x) {
@@ -352,12 +356,17 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
   return ask_rounds(p, loop, out, holding_once);
 }
 
-// ---- iterations that contribute to a reduction
+// ---- iterations that contribute to a reduction, or that store values other than the constant of a padding
 
-// Returns the iterations in which some instance of the site may make a contribution to its reduction. Returns all
-// iterations if the site cannot be analysed.
+static const nw_expr *inside_where(const nw_model *m, const nw_stmt *block) {
+  nw_padding padding;
+  return nw_padding_of(m->p, block, &padding) ? padding.inside : NULL;
+}
+
+// Returns the iterations in which the condition of the site may hold for some instance. Returns all iterations if the
+// site has no condition.
 static isl_set *contributing(asked *x, const nw_site *s) {
-  const nw_expr *cond = s->init ? NULL : nw_contributes_where(x->m, s->block);
+  const nw_expr *cond = s->init ? NULL : x->condition(x->m, s->block);
   if (cond) cond = nw_block_bound(x->m->p, s->block, cond);
   nw_space v;
   nw_space_init(&v, x->m->f);
@@ -375,7 +384,7 @@ static isl_set *contributing(asked *x, const nw_site *s) {
   return set;
 }
 
-// Sets *out to the range from the first to the last iteration that contributes. Returns false if the bounds of this
+// Sets *out to the range from the first to the last iteration in which a condition may hold. Returns false if the bounds of this
 // range cannot be expressed.
 static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *alone = of_loop_alone(x, isl_set_copy(x->some), s->dim[x->level]);
@@ -391,12 +400,13 @@ static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
   return (out->lo && out->hi) || nw_proofs_lost(x->m->f->s) == NW_HOLDS;
 }
 
-static bool contributing_once(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+static bool range_once(const nw_program *p, const nw_stmt *loop, nw_interval *out, condition_of condition) {
   asked x;
   const nw_site *s;
   *out = (nw_interval){0};
   if (!begin_asking(&x, p, loop, &s)) return false;
   if (!s) return true;
+  x.condition = condition;
   const nw_model *m = x.m;
   x.some = isl_set_empty(isl_set_get_space(x.range));
   for (int i = 0; i < m->nsites; i++)
@@ -409,6 +419,18 @@ static bool contributing_once(const nw_program *p, const nw_stmt *loop, nw_inter
   return ok;
 }
 
+static bool contributing_once(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  return range_once(p, loop, out, nw_contributes_where);
+}
+
+static bool inside_once(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  return range_once(p, loop, out, inside_where);
+}
+
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
   return ask_rounds(p, loop, out, contributing_once);
+}
+
+bool nw_inside_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  return ask_rounds(p, loop, out, inside_once);
 }

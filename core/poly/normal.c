@@ -70,15 +70,29 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
   return true;
 }
 
+static const nw_stmt *first_value(const nw_site *const *w, int nw) {
+  for (int i = 0; i < nw; i++)
+    if (!w[i]->block->block.init_part) return w[i]->block;
+  return NULL;
+}
+
+// True if the block fills elements of a stage with a constant, before the stage stores its values.
+static bool is_fill(const nw_stmt *block, const nw_stmt *stage) {
+  return block->block.init_part && stage->block.combiner == NW_PLAIN &&
+         !strcmp(block->block.origin, stage->block.origin);
+}
+
 // Loads of the buffer must be expanded if the other program has no block with the same origin. Returns a block whose
 // body gives the values of the whole buffer. Returns NULL if loads need no expansion or cannot be expanded.
 static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
-  const nw_stmt *b = w[0]->block;
-  for (int i = 0; i < nw; i++)
-    if (!stands_for(b, w[i]->block, buffer) ||
-        (n->copies_only && !nw_is_copy(w[i]->block) && !is_padded_copy(w[i]->block)))
-      return NULL;
+  const nw_stmt *b = first_value(w, nw);
+  if (!b) return NULL;
+  for (int i = 0; i < nw; i++) {
+    const nw_stmt *s = w[i]->block;
+    if (is_fill(s, b)) continue;
+    if (!stands_for(b, s, buffer) || (n->copies_only && !nw_is_copy(s) && !is_padded_copy(s))) return NULL;
+  }
   return spread(b, target_of(b, buffer)) ? b : NULL;
 }
 

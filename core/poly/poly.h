@@ -80,6 +80,18 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
 // out->nconds to 0 if some update always contributes. Returns false if isl cannot decide where updates contribute.
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out);
 
+// The value of a padded stage, select(condition, x, constant): it may differ from the constant only where `inside` holds.
+// `inside` uses the variables of the block.
+typedef struct nw_padding {
+  const nw_expr *constant, *inside;
+} nw_padding;
+// Finds the padding of a plain block. Returns false if its value does not have this form.
+bool nw_padding_of(const nw_program *p, const nw_stmt *block, nw_padding *out);
+// Finds a range of iterations of the loop such that the padded stages inside the loop have their constant in all other
+// iterations. Sets out->nconds to 0 if a block inside the loop is not padded. Returns false if isl cannot decide where the
+// conditions hold.
+bool nw_inside_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out);
+
 // A place where a barrier is needed: block `before` must finish in all threads before block `after` begins. If `loop`
 // is 0, the blocks are in the same iteration of their common loops. Otherwise `after` is in a later iteration of `loop`
 // than `before`. Allocated in the arena of p.

@@ -159,6 +159,7 @@ void nw_empty_results(nw_step *st) {
   if (!strcmp(what, "reindex")) give_stage(st, "reindex");
   if (!strcmp(what, "cache_read") || !strcmp(what, "cache_write")) give_stage(st, st->resolved[1].name);
   if (!strcmp(what, "decompose_reduction")) give_stage(st, "init");
+  if (!strcmp(what, "decompose_padding")) give_stage(st, "fill");
   if (!strcmp(what, "cut") || !strcmp(what, "partition")) give_parts(st);
   if (!strcmp(what, "specialize")) give_versions(st);
   if (!strcmp(what, "join")) give_joined(st);

@@ -597,6 +597,17 @@ static const nw_primitive rows[] = {
      nw_apply_decompose_reduction,
      nw_suggest_decompose_reduction,
      "cannot split off the init of $0 before $1"},
+    {"decompose_padding",
+     "Splits a stage whose value is select(condition, x, c), with a constant c, into a fill and a copy. The fill is a "
+     "nest of its own, before a loop, and stores c. The copy keeps the nest of the stage, and its loops run only where "
+     "the "
+     "condition may hold.",
+     "s:decompose_padding(P, \"y\")",
+     "stage",
+     {STAGE("stage", "the padded stage"), LOOP("loop", "a loop around it; the fill runs before this loop")},
+     nw_apply_decompose_padding,
+     nw_suggest_decompose_padding,
+     "cannot split off the border of $0 before $1"},
     {"rfactor",
      "Splits a reduction into two stages: partial results along one of its loops, and their combination.",
      "s:rfactor(C, \"k_i\")",

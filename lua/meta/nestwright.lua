@@ -105,6 +105,12 @@ function schedule:create_fused_loop(...) end
 ---@return nw.loop
 function schedule:cut(loop, ...) end
 
+---Splits a stage whose value is select(condition, x, c), with a constant c, into a fill and a copy. The fill is a nest of its own, before a loop, and stores c. The copy keeps the nest of the stage, and its loops run only where the condition may hold. stage: the padded stage. loop: a loop around it; the fill runs before this loop. Example: s:decompose_padding(P, "y")
+---@param stage nw.stage|nw.tensor|string
+---@param loop nw.loop|string
+---@return nw.stage
+function schedule:decompose_padding(stage, loop) end
+
 ---Moves the init of a reduction into a nest of its own, before a loop. stage: the reduction. loop: a loop around it; the init runs before this loop. Example: s:decompose_reduction(C, "k")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string

@@ -8,7 +8,7 @@ local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. here .. "/../sound/?.lua;" .. package.path
 local check = require "check"
 
-local GROUPS = {"places", "bijections", "windows", "primitives", "layouts", "vectors", "threads", "sizes", "smaller"}
+local GROUPS = {"places", "bijections", "windows", "primitives", "borders", "layouts", "vectors", "threads", "sizes", "smaller"}
 local wanted = arg[1]
 for _, group in ipairs(GROUPS) do if group == wanted then GROUPS, wanted = {group}, nil break end end
 

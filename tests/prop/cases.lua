@@ -123,6 +123,8 @@ local function has(case, f)
   return false
 end
 
+function WANTS.border(case) return has(case, function(stage) return stage.kind == "pad" and stage.dtypes[1] ~= "bool" end) end
+
 function WANTS.band(case) return has(case, function(stage) return stage.kind == "band" end) end
 
 function WANTS.scan(case) return has(case, function(stage) return stage.kind == "scan" and #stage.dims == 2 end) end

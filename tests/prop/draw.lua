@@ -485,6 +485,14 @@ function draw.trim(r, loops, _, _, _, known)
   return {#theirs > 0 and r:chance(0.8) and theirs[#theirs] or r:pick(loops)}
 end
 
+-- In most cases draws a stage with a border, and one of its outer loops.
+function draw.decompose_padding(r, loops, _, stages, _, known)
+  local stage = known.border(r)
+  local theirs = stage and known.loops(stage) or {}
+  if #theirs == 0 or r:chance(0.1) then return {r:pick(stages), r:pick(loops)} end
+  return {stage, r:chance(0.6) and theirs[1] or r:pick(theirs)}
+end
+
 function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
 
 -- In most cases draws a reduction and one of its innermost loops.

@@ -31,6 +31,7 @@ local function draw_stage(r, have, case, before, want)
   local kind = r:pick(ORDER)
   local follows = before and FOLLOWS[want]
   if want == "band" and r:chance(0.7) then kind = "band" end
+  if want == "border" and r:chance(0.7) then kind = "pad" end
   if want == "scan" and r:chance(0.5) then kind = "scan" end
   if want == "plain" and r:chance(0.5) then kind = "map" end
   local from = have

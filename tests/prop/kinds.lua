@@ -223,16 +223,21 @@ function kinds.window(r, have)
   return stage
 end
 
+-- Draws a tensor with a border along its last dimension, or along its last two dimensions. The value of the border is a constant.
 function kinds.pad(r, have)
   local a = r:pick(have)
   if #a.dims < 1 then return nil end
-  local n, by = #a.dims, r:int(1, 2)
-  local out = {table.unpack(a.dims)}
-  out[n] = out[n] + 2 * by
-  local at = axes(n)
-  at[n] = sub(axis(n), number(by))
-  local inside = all(ge(axis(n), number(by)), lt(axis(n), add(extent(a.dims[n]), number(by))))
-  return {from = {a}, dims = out, bodies = {select(inside, read(a, at), a.dtype == "bool" and ne(axis(n), axis(n)) or number(0))}}
+  local n, inside = #a.dims, nil
+  local out, at = {table.unpack(a.dims)}, axes(n)
+  for d = n, math.max(n - r:pick {0, 0, 1}, 1), -1 do
+    local before, after = r:int(1, 2), r:int(0, 2)
+    out[d] = out[d] + (before + after)
+    at[d] = sub(axis(d), number(before))
+    local within = all(ge(axis(d), number(before)), lt(axis(d), add(extent(a.dims[d]), number(before))))
+    inside = inside and all(within, inside) or within
+  end
+  local border = a.dtype == "bool" and ne(axis(n), axis(n)) or number(r:pick {0, 0, 1})
+  return {from = {a}, dims = out, bodies = {select(inside, read(a, at), border)}}
 end
 
 -- The step functions of recurrences, by name. A step computes one element of a row. S(-1, x) is the element at position x of the

@@ -171,6 +171,13 @@ function known.of(case, s, placed, option)
       end
       return #list > 0 and r:pick(list) or nil
     end,
+    border = function(r) -- a stage with a constant border
+      local list = {}
+      for _, stage in ipairs(case.stages) do
+        if stage.kind == "pad" and alive[stage.name] then list[#list + 1] = stage.name end
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
     temporaries = function() -- {name, rank} of each temporary
       local list = {}
       for name, dims in s:text():gmatch "\ntemp ([^:]+): %w+%[([^%]]*)%]" do

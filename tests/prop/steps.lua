@@ -94,6 +94,7 @@ for want, list in pairs {
   apart = {"create_fused_loop", "reorder_stmts"},
   sizes = {"assume", "specialize"},
   band = {"trim"},
+  border = {"decompose_padding"},
   scan = {"skew", "reverse"},
   grid = {"bind"},
   plain = {"tensorize"},

@@ -447,6 +447,26 @@ programs.reindexed = {
   },
 }
 
+-- The zeros around an image are stored by a loop of their own, and the image is copied without a condition.
+programs.filled = {
+  make = function()
+    local N = nw.size("N", {min = 0})
+    local A, W = nw.placeholder({N, 8}, "f32", "A"), nw.placeholder({3, 3}, "f32", "W")
+    local P = nw.compute({N + 2, 10}, function(y, x)
+      return nw.select(nw.all(nw.ge(y, 1), nw.le(y, N), nw.ge(x, 1), nw.le(x, 8)), A(y - 1, x - 1), 0)
+    end, "P")
+    local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+    local C = nw.compute({N, 8}, function(y, x) return nw.sum(P(y + r, x + q) * W(r, q), {r, q}) end, "C")
+    return nw.schedule(C), P, C
+  end,
+  lowered = true,
+  steps = {
+    function(s, P, C) s:split(s:loops(C)[1], 4) s:compute_at(P, s:loops(C)[1]) end,
+    function(s, P) s:decompose_padding(P, s:loops(P)[2]) end,
+    function(s) s:vectorize(s:loops "P_fill"[3]) end,
+  },
+}
+
 -- The rows of a window are computed anew in each iteration, always in the same storage.
 programs.hoisted = {
   make = function()

@@ -180,6 +180,7 @@ static bool cannot_fail(void *env, const nw_expr *e) {
 // divisor. A right side with a load or a division is therefore simplified without the left side.
 static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
   nw_pool *p = s->r.pool;
+  if (e->type.lanes == 1 && nw_prove(&s->r, e)) return NW_BY(logic_under, truth(s, e, true));
   const nw_expr *a = simplify(s, e->arg[0]);
   bool guarded = NW_MUTATED(logic_guards) || nw_visit(e->arg[1], cannot_fail, NULL);
   if (e->type.lanes > 1 || a->op == NW_OP_INT || !guarded) return nw_make2(p, (nw_op)e->op, a, simplify(s, e->arg[1]));

@@ -237,6 +237,7 @@ void nw_short_block_of(nw_short_block *b, const nw_program *p, const nw_path *pa
   *b = (nw_short_block){0};
   nw_ranges_of(&at.r, p, path);
   where_of(b, &at);
+  if (at.s->block.where) nw_ranges_fact(&at.r, at.s->block.where);
   lines_of(b, &at);
   comment_of(b, &at, path);
   nw_ranges_free(&at.r);

@@ -259,6 +259,17 @@ void nw_suggest_decompose_reduction(void *step) {
   for (int i = first; i >= 0; i--) offer2(st, "decompose_reduction", stage_arg(stage), loop_arg(nest[i]));
 }
 
+// Suggests other loops around the stage. If the stage is a reduction, suggests splitting off its init.
+void nw_suggest_decompose_padding(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  for (int i = nw_suggest_nest_of(st, stage, nest) - 1; i >= 0; i--)
+    offer2(st, "decompose_padding", stage_arg(stage), loop_arg(nest[i]));
+  if (block && block->block.has_init) nw_suggest_decompose_reduction(step);
+}
+
 void nw_suggest_rfactor(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];

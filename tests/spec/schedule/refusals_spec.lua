@@ -199,6 +199,11 @@ local refusals = {
   {"reindex_guarded", 'A = nw.placeholder({8}, "f32", "A")\n'
     .. 'Y = nw.compute({10}, function(i) return nw.select(nw.lt(i, 8), A(i) * 2, 0) end, "Y")\n'
     .. "s = nw.schedule(Y)\n", 's:reindex(Y, A)'},
+  {"decompose_padding_plain", STAGES, 's:decompose_padding(X, "i")'},
+  {"decompose_padding_reader", 'A = nw.placeholder({8}, "f32", "A")\n'
+    .. 'P = nw.compute({10}, function(i) return nw.select(nw.lt(i, 8), A(nw.min(i, 7)), 0) end, "P")\n'
+    .. 'Y = nw.compute({10}, function(i) return P(i) * 2 end, "Y")\ns = nw.schedule(Y)\n'
+    .. 's:decompose_padding(P, "i")\n', 's:reorder_stmts("i_fill", "i")'},
   {"inline_scan", HEAT, 's:compute_inline(S)'},
   {"inline_reduction", REDUCED, 's:compute_inline(R)'},
   {"local_symbolic", REDUCED, 's:set_scope(R, "local")'},
