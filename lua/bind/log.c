@@ -1,4 +1,4 @@
-// Returns the log of one run of a kernel: what each thread did, and when.
+// Returns the logs of runs of a kernel: what each thread did, and when.
 #include "bind.h"
 #include <limits.h>
 
@@ -55,7 +55,7 @@ static void push_log(lua_State *L, const nw_log *l) {
   lua_setfield(L, -2, "loops");
 }
 
-static int f_log(lua_State *L) {
+static int f_logs(lua_State *L) {
   nw_kernel *k = nwl_check(L, 1, &nwl_kernel_class, "kernel");
   nw_array *args[MAX_ARGS];
   int n = nwl_list_length(L, 2, MAX_ARGS, "arguments");
@@ -63,21 +63,31 @@ static int f_log(lua_State *L) {
     lua_rawgeti(L, 2, i + 1);
     args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
   }
+  int reps = nwl_count_or(L, 3, "reps", 1, 10000, 1);
+  nw_logs logs;
   nw_clear(nwl_ctx(L));
-  nw_log *l = nw_kernel_log(k, n, args);
-  if (!l) return nwl_raise(L);
-  push_log(L, l);
-  nw_log_free(l);
+  if (!nw_kernel_logs(k, n, args, reps, &logs)) return nwl_raise(L);
+  lua_createtable(L, logs.n, 2);
+  for (int i = 0; i < logs.n; i++) {
+    push_log(L, logs.log[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  nwl_set_integer(L, "retaken", logs.retaken);
+  nwl_set_flag(L, "disturbed", logs.disturbed);
+  nw_logs_free(&logs);
   return 1;
 }
 
 const nwl_row nwl_log_rows[] = {
-    {"kernel_log", f_log, "(k: nw.kernel, arguments: nw.array[]): table",
-     "Runs a kernel once and reports what its threads did. Fields of the result: `seconds`; `threads`, the number of "
-     "threads; `loops`, the names of the loops; `regions`, `spans` and `lost`. A region is an execution of a parallel "
-     "loop. Its fields are `loop`, and the times `from` and `to`. A span is a part of a region that one thread ran "
-     "without interruption. Its fields are `loop`, `region`, `thread`, the iterations `first` and `last`, the times "
-     "`from` and `to`, and the CPU time `cpu`. `lost` is the number of spans and regions that did not fit into the "
-     "log."},
+    {"kernel_logs", f_logs, "(k: nw.kernel, arguments: nw.array[], reps: integer): table[]",
+     "Runs a kernel `reps` times and reports what its threads did. A run that other work disturbed is made again, as "
+     "by "
+     "kernel_time: `retaken` is the number of these runs, and `disturbed` is true if most runs stayed disturbed. "
+     "Fields "
+     "of a run: `seconds` of wall-clock time; `threads`, the number of threads; `loops`, the names of the loops; "
+     "`regions`, `spans` and `lost`. A region is an execution of a parallel loop. Its fields are `loop`, and the times "
+     "`from` and `to`. A span is a part of a region that one thread ran without interruption. Its fields are `loop`, "
+     "`region`, `thread`, the iterations `first` and `last`, the times `from` and `to`, and the CPU time `cpu`. `lost` "
+     "is the number of spans and regions that did not fit into the log."},
     {NULL, NULL, NULL, NULL},
 };

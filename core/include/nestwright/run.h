@@ -112,8 +112,16 @@ typedef struct nw_region {
   double begin, end;
 } nw_region;
 typedef struct nw_log nw_log;
-NW_API nw_log *nw_kernel_log(nw_kernel *k, int n, nw_array *const *args); // logs one call; NULL on failure
-NW_API void nw_log_free(nw_log *l);
+typedef struct nw_logs { // the logs of several calls
+  int n;
+  nw_log **log;
+  int retaken; // number of calls that were made again because other work disturbed them
+  bool disturbed; // true if other work disturbed most of the calls, even when they were made again
+} nw_logs;
+// Logs about `reps` calls, each directly after calls that are not logged, so that the threads are awake and the data are
+// in the caches. Logs one call if the kernel has no parallel loop. Returns false, with a diagnostic, on failure.
+NW_API bool nw_kernel_logs(nw_kernel *k, int n, nw_array *const *args, int reps, nw_logs *out);
+NW_API void nw_logs_free(nw_logs *l);
 NW_API double nw_log_seconds(const nw_log *l);
 NW_API int nw_log_threads(const nw_log *l);
 NW_API int64_t nw_log_spans(const nw_log *l);

@@ -68,19 +68,25 @@ local function quartile(list, at)
   return list[math.max(1, (at * #list + 3) // 4)]
 end
 
-local function measured(kernel, arrays, o)
-  local runs, idle = {}, {}
-  for n = 1, o.reps do runs[n] = look(core.kernel_log(kernel, arrays)) end
-  table.sort(runs, by_seconds)
-  for n, run in ipairs(runs) do
-    if run.log.lost > 0 then
-      errors.fail("limit", "make larger chunks: s:pragma(loop, \"chunk\", n)",
-        "busy: the loops have too many parts; %d were not recorded", run.log.lost)
-    end
-    idle[n] = run.idle
+-- Returns the run that is shown, and what holds for all runs. Runs that other work disturbed were made again, if possible. So there
+-- may be fewer or more runs than o.reps.
+local function measured(what, kernel, arrays, o)
+  local logs, runs, idle = core.kernel_logs(kernel, arrays, o.reps), {}, {}
+  if #logs[1].loops == 0 then
+    errors.fail("invalid", "s:parallel(loop), then s:build()", "%s: no loop of this kernel runs in parallel", what)
   end
+  for n, log in ipairs(logs) do
+    if log.lost > 0 then
+      errors.fail("limit", "make larger chunks: s:pragma(loop, \"chunk\", n)",
+        "%s: the loops have too many parts; %d were not recorded", what, log.lost)
+    end
+    runs[n] = look(log)
+    idle[n] = runs[n].idle
+  end
+  table.sort(runs, by_seconds)
   local shown = runs[o.fastest and 1 or (#runs + 1) // 2]
-  return shown, {min = runs[1].seconds, median = runs[(#runs + 1) // 2].seconds, low = quartile(idle, 1), high = quartile(idle, 3)}
+  return shown, {min = runs[1].seconds, median = runs[(#runs + 1) // 2].seconds, low = quartile(idle, 1), high = quartile(idle, 3),
+    reps = #runs, retaken = logs.retaken, disturbed = logs.disturbed or nil}
 end
 
 -- ---- reports
@@ -115,7 +121,8 @@ local function records_of(log)
   return out
 end
 
--- Returns the largest fraction of a thread's busy time in which other processes used the thread's core.
+-- Returns the largest fraction of a thread's busy time in which other processes used the thread's core. The fraction is formed from
+-- two clocks: the CPU time of the thread, and wall-clock time.
 local function taken(threads)
   local most = 0
   for _, t in ipairs(threads) do
@@ -132,9 +139,10 @@ local function summary(r, idle)
   local out = ("%s run of %d: %s (%s %s); %s (middle half of the runs: %s to %s)"):format(this, r.reps, seconds(r.seconds), other,
     seconds(r[other == "median" and "median" or "min"]), idle, percent(r.idle_low), percent(r.idle_high))
   if r.taken > 0.1 then
-    out = out .. ("; other processes used the core of a thread for up to %.0f %% of its busy time"):format(100 * r.taken)
+    out = out .. ("; other processes used the core of a thread for up to %.0f %% of its busy time (wall-clock time less CPU time)")
+      :format(100 * r.taken)
   end
-  return out
+  return out .. times.remarks(r)
 end
 
 local function text_of(r)
@@ -168,13 +176,11 @@ local function busy(what, kernel, ...)
     errors.fail("range", nil, "%s: reps: expected a number from 1 to 10000, got %s", what, tostring(reps))
   end
   local arrays = inside.kernel_arrays(what, kernel, given)
-  if #core.kernel_log(kernel, arrays).loops == 0 then
-    errors.fail("invalid", "s:parallel(loop), then s:build()", "%s: no loop of this kernel runs in parallel", what)
-  end
-  local shown, over = measured(kernel, arrays, {reps = reps, fastest = o.fastest})
+  local shown, over = measured(what, kernel, arrays, {reps = reps, fastest = o.fastest})
   local r = {seconds = shown.seconds, min = over.min, median = over.median, within = shown.within, idle = shown.idle,
     idle_low = over.low, idle_high = over.high, threads = shown.threads, loops = shown.loops,
-    records = records_of(shown.log), reps = reps, fastest = o.fastest, taken = taken(shown.threads), machine = times.machine()}
+    records = records_of(shown.log), reps = over.reps, retaken = over.retaken, disturbed = over.disturbed, fastest = o.fastest,
+    taken = taken(shown.threads), machine = times.machine()}
   return report.new(r, text_of(r), cells_of(r))
 end
 
@@ -234,11 +240,16 @@ return function(nw)
 
   kernel_method("busy", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean}): nw.report",
     "Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The "
-    .. "kernel runs `reps` times (11). The answer prints a table and describes the median run, or the fastest run if fastest = "
-    .. "true: seconds, within (seconds in parallel loops), idle (the idle share of that time, over all threads); threads: "
-    .. "records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each "
-    .. "loop, in the order in which the loops start; and records for nw.timeline, with the first and last iteration of each "
-    .. "part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half).",
+    .. "kernel runs `reps` times (11), each time directly after other calls, so that its threads are awake and its data are in the "
+    .. "caches. A run in which a thread had to wait for its core is made again, as by f:time (retaken: how many); disturbed: true "
+    .. "if most runs stayed disturbed. All times are wall-clock time, except cpu. The answer prints a table and describes the "
+    .. "median "
+    .. "run, or the fastest run if fastest = true: seconds, within (seconds in parallel loops), idle (the idle share of that time, "
+    .. "over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; "
+    .. "loops: "
+    .. "within and idle of each loop, in the order in which the loops start; and records for nw.timeline, with the first and last "
+    .. "iteration of each part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half), and taken "
+    .. "(the largest share of a thread's busy time that is not CPU time).",
     function(kernel, ...) return busy("busy", kernel, ...) end)
 
   kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}): nw.plot",

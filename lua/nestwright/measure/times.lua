@@ -18,6 +18,7 @@ function times.tested(form, n) return n and form:format(("tested on %d values, n
 -- ---- one record
 
 local time_methods = {}
+times.methods = time_methods -- other modules add methods
 local time_meta = {__name = "nestwright.time", __index = time_methods}
 
 -- Records of numbers that were measured elsewhere may lack some fields.
@@ -25,8 +26,8 @@ local function min_text(t) return t.min and seconds(t.min) or "unknown" end
 local function median_text(t) return t.fastest_alone and "unknown" or seconds(t.median) end
 local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
 
--- Returns what a reader must know before using the numbers.
-local function remarks(t)
+--- Returns what a reader must know before using the numbers of a time, or of another measurement with the same fields.
+function times.remarks(t)
   return (t.unsafe and ", unsafe" or "") .. times.tested(", %s", t.tested) .. (t.disturbed and ", disturbed by other work" or "")
 end
 
@@ -38,14 +39,14 @@ end
 
 function time_meta.__tostring(t)
   return ("min %s, median %s, %s, %s, %s"):format(min_text(t), median_text(t), spread_text(t), count(t.reps or 1, "rep"),
-    count(t.threads or 1, "thread")) .. (t.conditions and ", " .. t.conditions or "") .. remarks(t)
+    count(t.threads or 1, "thread")) .. (t.conditions and ", " .. t.conditions or "") .. times.remarks(t)
 end
 
 function time_meta.__cells(t)
   return {head = {"min", "median", "spread", "reps", "threads"},
     rows = {{min_text(t), median_text(t), (spread_text(t):gsub("^spread ", "")), tostring(t.reps or 1),
       tostring(t.threads or 1)}}, foot = ("%s%s%s%s"):format(t.what and t.what .. "; " or "", t.machine or "unknown machine",
-      t.conditions and "; " .. t.conditions or "", (remarks(t):gsub(", ", "; ")))}
+      t.conditions and "; " .. t.conditions or "", (times.remarks(t):gsub(", ", "; ")))}
 end
 
 local cpu

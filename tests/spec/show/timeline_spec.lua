@@ -237,7 +237,7 @@ describe("the work of threads", function()
   local function logged(s, threads)
     local f = s:build {threads = threads}
     local data = nw.random({s:inputs()[1]:shape()[1], 64}, "f32", {seed = 1})
-    return core.kernel_log(f, core.kernel_args(f, {data}))
+    return core.kernel_logs(f, core.kernel_args(f, {data}), 1)[1]
   end
 
   it("is recorded for every part of a loop", function()
@@ -272,7 +272,7 @@ describe("the work of threads", function()
     local s = nw.schedule(nw.compute({M, 64}, function(i, j) return A(i, j) * 2 end, "X"))
     s:parallel "i"
     local f = s:build {threads = 2}
-    local log = core.kernel_log(f, core.kernel_args(f, {nw.zeros {0, 64}}))
+    local log = core.kernel_logs(f, core.kernel_args(f, {nw.zeros {0, 64}}), 1)[1]
     assert.same({"i"}, log.loops)
     assert.equal(0, #log.spans)
     assert.equal(0, f:busy(nw.zeros {0, 64}, {reps = 1}).threads[2].busy)
@@ -283,7 +283,7 @@ describe("the work of threads", function()
     local f = s:build {threads = 2}
     local a = nw.random({10, 64}, "f32", {seed = 1})
     local want = f(a)
-    core.kernel_log(f, core.kernel_args(f, {a}))
+    core.kernel_logs(f, core.kernel_args(f, {a}), 1)
     assert.is_true((nw.allclose(want, f(a), {rtol = 0, atol = 0})))
   end)
 
@@ -304,7 +304,8 @@ describe("the work of threads", function()
     assert.is_true(math.abs(r.idle - (1 - busy / (3 * r.within))) < 1e-9)
     assert.is_true(r.min <= r.median and r.seconds == r.median and r.within <= r.seconds)
     assert.is_true(r.idle_low <= r.idle_high)
-    assert.truthy(tostring(r):find "thread 2 .*\nmedian run of 3: ")
+    assert.is_true(r.reps >= 2 and r.reps <= 3) -- disturbed runs are left out
+    assert.truthy(tostring(r):find(("thread 2 .*\nmedian run of %d: "):format(r.reps)))
     assert.is_true(f:busy({reps = 2, fastest = true}).fastest)
   end)
 
@@ -334,6 +335,25 @@ describe("the work of threads", function()
     assert.is_true(math.abs(tonumber(said) - 100 * idle) <= 0.5)
     assert.is_nil(p.caption:find "threads are idle")
     assert.equal(1, select(2, p.caption:gsub("idle share of the time in parallel loops", "")))
+  end)
+
+  it("says so if other work disturbed most of the runs, in the report and in the picture", function()
+    local f, logs = schedule(12):build {threads = 2}, core.kernel_logs
+    finally(function() core.kernel_logs = logs end)
+    local disturbed
+    core.kernel_logs = function(...)
+      local list = logs(...)
+      list.retaken, list.disturbed = 66, disturbed
+      return list
+    end
+    for _, flag in ipairs {true, false} do
+      disturbed = flag
+      local r, p = f:busy {reps = 2}, f:timeline {reps = 2}
+      assert.equal(flag or nil, r.disturbed)
+      assert.equal(66, r.retaken)
+      assert.equal(flag, tostring(r):find(", disturbed by other work", 1, true) ~= nil)
+      assert.equal(flag, p.caption:find(", disturbed by other work", 1, true) ~= nil)
+    end
   end)
 
   it("is refused if no loop is parallel", function()
