@@ -101,15 +101,20 @@ const nwl_row nwl_hw_rows[] = {
      "Returns bytes, ways, line size and number of sharing CPUs of each cache. The cache nearest to a core comes "
      "first."},
     {"peak_flops", f_peak, "(threads?: integer, dtype?: string): number, number[]",
-     "Measures the peak rate of fused multiply-adds of 'f32' or 'f64' on this machine, in flop/s. Returns the upper "
-     "quartile of the samples, and all samples; their field disturbed is true if other work disturbed most of them."},
+     "Measures the peak rate of fused multiply-adds of 'f32' or 'f64' on this machine, in flop per second of "
+     "wall-clock "
+     "time. Returns the upper quartile of the samples, and all samples; their field disturbed is true if other work "
+     "disturbed most of them. t:share(flop) compares a time with the peak."},
     {"bandwidth", f_bandwidth, "(loop: string, bytes: integer, threads: integer): number[]",
      "Measures the bandwidth of a 'read', 'copy', 'triad' or 'write' loop over `bytes` bytes of memory. Returns "
-     "samples in bytes per second, with the fields retaken and disturbed."},
+     "samples in bytes per second of wall-clock time, with the fields retaken and disturbed."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",
      "Returns the measured peak divided by the peak of two full-width FMA units at the measured clock. The ratio is "
-     "near 1 if the measuring loop is good."},
-    {"core_hz", f_core_hz, "(): number", "Measures the cycles per second of this core with a chain of dependent adds."},
+     "near 1 if the measuring loop is good. It is formed from two clocks: the peak is measured in wall-clock time, and "
+     "the cycles per second in CPU time. Other work can only make it smaller."},
+    {"core_hz", f_core_hz, "(): number",
+     "Measures the cycles per second of this core with a chain of dependent adds. The seconds are CPU time of the "
+     "thread, which does not pass while another program has the core."},
     {"now", f_now, "(): number", "Returns the seconds since an arbitrary time; only differences are meaningful."},
     {"memory_left", f_memory_left, "(): integer",
      "Returns the bytes that can still be allocated under the tightest limit of this process and the machine."},

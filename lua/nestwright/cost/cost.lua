@@ -311,7 +311,9 @@ function cost.install(nw)
     .. "(name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory "
     .. "(bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), "
     .. "balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join "
-    .. "threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); "
+    .. "threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured: cycles "
+    .. "over the "
+    .. "clock of the record, which nw.calibrate measures in CPU time, over wall-clock time); "
     .. "spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); "
     .. "measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not "
     .. "measured); mca; machine.", full)

@@ -183,7 +183,8 @@ function roofs.install(nw)
 
   define("bandwidth", "(bytes: integer, options?: {loop?: 'read'|'copy'|'triad'|'write', threads?: integer}): number, number[]",
     "The bytes per second that a loop over this many bytes of memory reads and writes on this machine. Returns the best of a "
-    .. "dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM; only the bytes "
+    .. "dozen samples, and all samples, per second of wall-clock time. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + "
+    .. "x*c), as in STREAM; only the bytes "
     .. "of the arrays in the loop are counted. threads: 1 by default; each thread has its own part of the memory.",
     function(bytes, options)
       local o = errors.options("bandwidth", options, {"loop", "threads"})
@@ -196,7 +197,8 @@ function roofs.install(nw)
 
   define("roofs", "(options?: {threads?: integer, fresh?: boolean}): nw.report",
     "Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, "
-    .. "the bytes per second of the fastest STREAM loop. For a cache, the loop covers half of it; for memory, four times the "
+    .. "the bytes per second of the fastest STREAM loop, all per second of wall-clock time. For a cache, the loop covers half of "
+    .. "it; for memory, four times the "
     .. "last cache, but usually at most one gigabyte. threads: all cores by default. The answer has threads, machine, peak, "
     .. "peak_f64 and levels: records with best, median, spread, and disturbed if other work disturbed most samples although they "
     .. "were taken again; levels also have name, loop and over (bytes). remark: that more threads are not faster. The measurement "
