@@ -68,6 +68,21 @@ local function why_above(d, r)
   return r.peak and d.roof == r.peak.name and FASTER or CACHED
 end
 
+-- The words of the small print about dots above a roof, which the picture itself shows.
+local ABOVE = {[CACHED] = "A dot above a bandwidth roof finds its data in nearer caches.",
+  [FASTER] = "A dot above a peak: operations or threads were counted differently, or other processes ran when the peak was "
+    .. "measured."}
+ABOVE[FORETOLD] = ABOVE[CACHED]
+
+local function above_words(dots)
+  local out, seen = {}, {}
+  for _, d in ipairs(dots) do
+    local words = ABOVE[why_above(d, d.under)]
+    if words and not seen[words] then out[#out + 1], seen[words] = words, true end
+  end
+  return #out > 0 and table.concat(out, " ") or nil
+end
+
 local function about(d)
   if d.refused then return ("%s: refused: %s"):format(d.label, d.refused) end
   local name, unit = d.label .. times.marks(d.time) .. (d.predicted and ", predicted" or ""), unit_of(d)
@@ -158,6 +173,7 @@ local function small_print(dots, refused, sets, o)
   out[#out + 1] = bytes_words(dots)
   out[#out + 1] = "Operations are those of the definition. A share is relative to the lowest roof above the dot. Each roof "
     .. "is taken at the dot's traffic to the level of the roof."
+  out[#out + 1] = above_words(dots)
   for _, d in ipairs(refused) do
     out[#out + 1] = ("Not drawn: %s: %s."):format(written.shortened(d.label, marks.NAME), d.refused)
   end

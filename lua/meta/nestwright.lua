@@ -706,6 +706,12 @@ function time:gflops(flop) end
 ---@return nw.plot
 function time:plot(options) end
 
+---The rate of the median run, and its share of the peak of as many threads: print(t:share(2*M*N*K)) for a matrix product. flop: the operations of one run; a multiply-add counts as two. The answer has share, gflops, peak (flop/s), threads, dtype and remark: why the share is doubtful, nil if it is not. Time and peak are both wall-clock time. The peak is the best of many samples, as in nw.roofs. It is measured once per process, and again if the share is above 1. If it stays above 1, the remark says so.
+---@param flop number
+---@param options? {dtype?: 'f32'|'f64'}
+---@return nw.report
+function time:share(flop, options) end
+
 ---@class nw.comparison
 local comparison = {}
 

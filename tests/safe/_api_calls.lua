@@ -10,7 +10,7 @@ local calls = {}
 local SLOW = {} -- functions that take long, because they measure or try many things; they are drawn less often
 for name in ("nw.calibrate nw.bandwidth nw.roofs nw.roofline nw.joules nw.microkernels cost.audit cost.train nw.peak_flops "
   .. "nw.peak_vs_ports nw.core_hz schedule.partition_auto schedule.timeline schedule.time_steps schedule.time kernel.time "
-  .. "kernel.busy kernel.timeline schedule.check schedule.moves xsmm.gemm nw.intrinsic"):gmatch "%S+" do
+  .. "kernel.busy kernel.timeline time.share schedule.check schedule.moves xsmm.gemm nw.intrinsic"):gmatch "%S+" do
   SLOW[name] = true
 end
 

@@ -172,6 +172,18 @@ function roofs.of(threads, fresh)
   return known[threads]
 end
 
+local peaks = {} -- the peaks of roofs.peak, by dtype and number of threads
+
+--- Returns a summary of the peak for this number of threads. It is measured once per process, or read from the calibration. If
+--- `again` is true, it is measured again, and the better summary is kept.
+function roofs.peak(threads, dtype, again)
+  local key, r = dtype .. threads, known[threads] or kept(threads)
+  if r then peaks[key] = better(peaks[key], dtype == "f64" and r.peak_f64 or r.peak) end
+  began = core.now()
+  if again or not peaks[key] then peaks[key] = better(peaks[key], peak(threads, dtype, function() end)) end
+  return peaks[key]
+end
+
 local function threads_of(what, value)
   if value == nil then return times.cores() end
   if math.type(value) == "integer" and value >= 1 and value <= 1024 then return value end

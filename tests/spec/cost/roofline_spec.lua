@@ -192,6 +192,12 @@ describe("nw.roofline", function()
     end
   end)
 
+  it("explains a share above 100 % in the picture itself", function()
+    local fast, slow = {flops = 2e9, bytes = 1e7, time = 0.01}, {flops = 2e9, bytes = 1e7, time = 1}
+    assert.truthy(nw.roofline({a = fast}, {roofs = roofs()}).script:find("A dot above a peak:", 1, true))
+    assert.is_nil(nw.roofline({a = slow}, {roofs = roofs()}).script:find("A dot above", 1, true))
+  end)
+
   it("does not explain a dot above the peak by caches", function()
     local p = tostring(nw.roofline({a = {flops = 2e9, bytes = 1e7, time = 0.01}}, {roofs = roofs()}))
     assert.truthy(p:find("200 %% of the peak"))

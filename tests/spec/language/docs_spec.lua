@@ -158,9 +158,10 @@ describe("the page on measuring", function()
     local ok, problem = pcall(assert(load(table.concat(code, "\n"), "=measuring.md", "t", setmetatable(env, {__index = _G}))))
     plots.save = save
     assert.is_true(ok, tostring(problem))
-    assert.same({7, 12}, {saved, #printed})
-    assert.truthy(printed[1]:find "aligned$")
-    assert.truthy(printed[7]:find "interleaved")
+    assert.same({7, 13}, {saved, #printed})
+    assert.truthy(printed[1]:find "of the peak of 1 thread")
+    assert.truthy(printed[2]:find "aligned$")
+    assert.truthy(printed[8]:find "interleaved")
     for picture in page:gmatch "%]%((%w+%.svg)%)" do assert.truthy(support.read("docs/" .. picture):find "</svg>", picture) end
   end)
 end)
