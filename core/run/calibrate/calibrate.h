@@ -76,6 +76,9 @@ void nw_calibrate_clock(nw_calibration *k, double dispatch);
 // Returns the cycles of one iteration of the loop. Sets k->disturbed if other work disturbed most runs.
 double nw_cycles_of(nw_calibration *k, nw_bench_loop loop, void *data);
 
+// True if another pass may begin after `passes` passes, which took this time, because some figures have no two values
+// that agree.
+bool nw_calibration_again(int passes, double seconds);
 // Reports progress. Returns false if interrupted.
 bool nw_calibration_goes_on(nw_calibration *k);
 // Keeps the value that this pass measured for a figure.
@@ -83,6 +86,10 @@ void nw_found(nw_calibration *k, nw_bounds bounds, double value, const char *pat
 bool nw_part_settled(const nw_calibration *k, int part); // true if two passes agree on each figure of the part
 void nw_report_figures(const nw_calibration *k, nw_calibrated_fn found, void *env);
 
+// Returns the bytes per cycle that are written back, from the bytes per cycle of reading alone, measured before and
+// after a loop that writes, and of this loop. Sets k->disturbed if the two values differ, because the result is a
+// difference of times. Returns infinity if the loop takes as long as reading alone.
+double nw_back_per_cycle(nw_calibration *k, double before, double written, double after, double differ);
 // Runs a loop of the STREAM benchmark once over the data; `bytes` is a multiple of 4096.
 void nw_stream_pass(nw_stream loop, char *data, int64_t bytes);
 

@@ -131,17 +131,20 @@ local function single_lines(list)
   return lines
 end
 
+-- Returns a line for each source, with the beginnings of the paths of its fields. If a source has only one field, the line has its
+-- whole path.
 local function source_lines(list)
   local by, order = {}, {}
   for _, f in ipairs(list) do
     local source = f.source or "default"
-    if not by[source] then by[source], order[#order + 1] = {}, source end
-    local top = f.path:match "^[%w_]+%.[%w_]+" or f.path:match "^[%w_]+"
-    if by[source][#by[source]] ~= top then table.insert(by[source], top) end
+    if not by[source] then by[source], order[#order + 1] = {fields = 0}, source end
+    local top, of = f.path:match "^[%w_]+%.[%w_]+" or f.path:match "^[%w_]+", by[source]
+    if of[#of] ~= top then of[#of + 1] = top end
+    of.fields, of.path = of.fields + 1, f.path
   end
   local lines = {}
   for _, source in ipairs(order) do
-    local names = table.concat(by[source], ", ")
+    local names = by[source].fields == 1 and by[source].path or table.concat(by[source], ", ")
     lines[#lines + 1] = ("  %s: %s"):format(source, #names > 160 and names:sub(1, 157) .. "..." or names)
   end
   return lines

@@ -76,29 +76,53 @@ local function add_figure(t, path, value)
   return true
 end
 
+-- Returns the record of the family with the vectors of this host, because a record has no rates for wider vectors than its own.
+local function family_like(family)
+  local h = core.machine_host()
+  return require("nestwright.cost.machine").of {name = "family", extends = family, isa = h.isa, vector_bytes = h.vector_bytes,
+    vector_registers = h.vector_registers}
+end
+
 -- Adds the family's rates for widths that were not measured. This is necessary because a list of rates in the record replaces the
 -- family's list as a whole.
-local function complete_rates(t, family)
-  local like = require("nestwright.cost.machine").of(family)
+local function complete_rates(t, like)
   for name, class in pairs(t.ops or {}) do
     local rates, known = class.per_cycle, like.ops[name] -- a file of another version may name a class that no longer exists
     local others = type(rates) == "table" and known and known.per_cycle or {}
     for width = 1, #others do
-      if rates[width] == nil then
-        local path = ("ops.%s.per_cycle[%d]"):format(name, width)
-        rates[width], t.sources[path] = others[width], like:source(path)
-      end
+      local path = ("ops.%s.per_cycle[%d]"):format(name, width)
+      if rates[width] == nil then rates[width], t.sources[path] = others[width], like:source(path) end
     end
   end
 end
 
 -- Adds the measured values. A file of another version may contain fields that no longer exist; these fields are skipped.
-local function add_figures(t, measured, family)
+local function add_figures(t, measured, like)
   local known = fields()
   for path, value in pairs(measured.figures) do
     if known[field_of(path)] and add_figure(t, path, value) then t.sources[path] = "measured here, " .. measured.when end
   end
-  complete_rates(t, family)
+  complete_rates(t, like)
+end
+
+local LONGEST = 159 -- bytes of a source
+
+-- Adds the family's values of the figures that could not be measured, and states the reason in their sources. Returns the number of
+-- these figures.
+local function add_doubts(t, measured, like)
+  local values, n = {}, 0
+  for _, f in ipairs(core.machine_list(like)) do values[f.path] = f.value end
+  for path, why in pairs(measured.doubts or {}) do
+    local known = type(path) == "string" and type(why) == "string" and type(values[path]) == "number"
+    if known and not path:find "^caches" then add_figure(t, path, values[path]) end
+    if known and (t.sources[path] or not path:find "^caches") then
+      local source = t.sources[path] or like:source(path)
+      t.sources[path] = ("could not be measured (%s); %s"):format(why, source):gsub("%c", " "):sub(1, LONGEST)
+      n = n + 1
+    end
+  end
+  complete_rates(t, like)
+  return n
 end
 
 --- Returns the table of the host's record. `measured` has the measured values. If nothing was measured, it is nil, and `why` is the
@@ -115,7 +139,13 @@ function host.record(measured, why)
     sources = {[""] = "the system", dispatch = dispatch and "the vendor's optimization guide" or nil},
   }
   add_caches(t, family, h.caches_assumed and "assumed: the system hides its caches" or "the system")
-  if measured then add_figures(t, measured, family) end
+  if not measured then return t end
+  local like = family_like(family)
+  add_figures(t, measured, like)
+  local doubts = add_doubts(t, measured, like)
+  if doubts > 0 then
+    t.about = ("%s; %s, except %d figure%s"):format(h.model, state, doubts, doubts == 1 and "" or "s"):sub(1, 199)
+  end
   return t
 end
 

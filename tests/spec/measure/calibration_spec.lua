@@ -214,6 +214,59 @@ describe("nw.calibrate", function()
     assert.equal(family:source "ops.log.per_cycle[3]", m:source "ops.log.per_cycle[3]")
   end)
 
+  it("uses the other figures if some rates of a class could not be measured", function()
+    local host = require "nestwright.hw.host"
+    local plain, t = nw.machine(host.record()), made_up()
+    local n = 0
+    t.figures, t.doubts = {clock = 3.25}, {}
+    for _, f in ipairs(plain:fields()) do
+      if f.path:find "^ops" and f.value > 0 then
+        n = n + 1
+        if n % 2 == 0 then t.figures[f.path] = f.value * 2 else t.doubts[f.path] = "other work disturbed all measurements" end
+      end
+    end
+    local m = nw.machine(host.record(t)) -- the record is valid, also if the widest vectors are in doubt
+    assert.equal(3.25, m.clock)
+    for _, f in ipairs(m:fields()) do
+      if t.figures[f.path] then
+        assert.equal("measured here, " .. t.when, f.source, f.path)
+        assert.equal(t.figures[f.path], f.value, f.path)
+      elseif t.doubts[f.path] then
+        assert.truthy(f.source:find("^could not be measured %(other work disturbed all measurements%); "), f.path)
+      end
+    end
+    assert.is_true(n > 100)
+    local values = {}
+    for _, f in ipairs(m:fields()) do values[f.path] = f.value end
+    for _, f in ipairs(plain:fields()) do if t.doubts[f.path] then assert.equal(f.value, values[f.path], f.path) end end
+  end)
+
+  it("states which figures could not be measured, and why, in the record and in the report", function()
+    local host = require "nestwright.hw.host"
+    local path, why = "caches[2].back_per_cycle", "311 was measured, which is not between 0.5 and 130"
+    local t = made_up()
+    t.doubts = {[path] = why, ["not.there"] = "x", clock = 3}
+    local m, plain = nw.machine(host.record(t)), nw.machine(host.record(made_up()))
+    if #m.caches < 2 then return pending "this machine has one cache" end
+    assert.equal(plain.caches[2].back_per_cycle, m.caches[2].back_per_cycle)
+    assert.equal("could not be measured (" .. why .. "); " .. plain:source(path), m:source(path))
+    local line = ("  could not be measured (%s); %s: %s"):format(why, plain:source(path), path)
+    assert.truthy(tostring(m):find(line, 1, true), tostring(m))
+    assert.truthy(m.about:find(", except 1 figure", 1, true))
+    assert.is_nil(plain.about:find("except", 1, true))
+    local original = core.calibrate
+    core.calibrate = function() return {clock = {value = 3.25}, [path] = {doubt = why}} end
+    local ok, report = pcall(nw.calibrate, {keep = false})
+    core.calibrate = original
+    calibration.forget()
+    assert(ok, report)
+    assert.equal(why, report.doubts[path])
+    assert.is_nil(report.figures[path])
+    assert.truthy(tostring(report):find("1 of 2 figures could not be measured; the values of the CPU family are used", 1, true))
+    assert.truthy(tostring(report):find(("  %s: %s\n"):format(path, why), 1, true))
+    assert.equal(plain.caches[2].back_per_cycle, report.machine.caches[2].back_per_cycle)
+  end)
+
   it("may give every field of the record its own source", function()
     local host = require "nestwright.hw.host"
     local all, n = {}, 0

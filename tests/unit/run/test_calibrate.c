@@ -132,11 +132,53 @@ static void a_disturbed_value_is_not_used(void **state) {
   assert_true(passes(NW_CYCLES(0.3, 4), 2, (double[]){2, 2}, (bool[]){true, true}).value == -1);
 }
 
+// A figure that no pass accepts is measured again, also if the passes take long because the machine is busy.
+static void a_figure_is_measured_until_two_passes_agree(void **state) {
+  (void)state;
+  assert_true(nw_calibration_again(0, 0) && nw_calibration_again(1, 100));
+  assert_true(nw_calibration_again(2, 12) && nw_calibration_again(5, 19));
+  assert_true(nw_calibration_again(NW_MOST_PASSES - 1, 7));
+  assert_false(nw_calibration_again(2, 30));
+  assert_false(nw_calibration_again(6, 9));
+  assert_false(nw_calibration_again(NW_MOST_PASSES, 1));
+  nw_calibrated got = PASSES(NW_RATE(0.5, 130), 311.0, INFINITY, 33.0, 250.0, 33.5);
+  assert_true(fabs(got.value - 33.25) < 1e-9);
+}
+
+#if defined __x86_64__
+
+// A rate of writing back is a difference of times. It is used only if reading was equally fast before and after.
+static void writing_back_needs_two_equal_readings(void **state) {
+  (void)state;
+  nw_calibration *k = nw_xcalloc(1, sizeof *k);
+  assert_true(fabs(nw_back_per_cycle(k, 50, 20, 50, 0.03) - 100.0 / 3) < 1e-9 && !k->disturbed);
+  assert_true(isinf(nw_back_per_cycle(k, 20, 20, 20, 0.03)) && !k->disturbed);
+  nw_back_per_cycle(k, 50, 20, 52, 0.03);
+  assert_true(k->disturbed);
+  k->disturbed = false;
+  nw_back_per_cycle(k, 52, 20, 50, 0.08);
+  assert_false(k->disturbed);
+  nw_back_per_cycle(k, 56, 20, 50, 0.08);
+  assert_true(k->disturbed);
+  free(k);
+}
+
+#else
+
+static void writing_back_needs_two_equal_readings(void **state) { (void)state; }
+
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(it_measures_what_the_processor_has),   cmocka_unit_test(it_stops_when_asked_to),
-      cmocka_unit_test(a_figure_needs_two_values_that_agree), cmocka_unit_test(a_value_that_is_too_good_is_not_used),
-      cmocka_unit_test(an_implausible_value_is_not_used),     cmocka_unit_test(a_disturbed_value_is_not_used),
+      cmocka_unit_test(it_measures_what_the_processor_has),
+      cmocka_unit_test(it_stops_when_asked_to),
+      cmocka_unit_test(a_figure_needs_two_values_that_agree),
+      cmocka_unit_test(a_value_that_is_too_good_is_not_used),
+      cmocka_unit_test(an_implausible_value_is_not_used),
+      cmocka_unit_test(a_disturbed_value_is_not_used),
+      cmocka_unit_test(a_figure_is_measured_until_two_passes_agree),
+      cmocka_unit_test(writing_back_needs_two_equal_readings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
