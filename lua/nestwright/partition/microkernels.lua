@@ -214,11 +214,20 @@ local FIELDS = {alone = "seconds", inside = "seconds_inside", pad = "seconds_pad
 
 local function first_and_more(one, many) return {first = one, more = math.max((many - one) / (MANY - 1), one / 1000)} end
 
+-- Returns a copy of a kernel that has these fields in addition.
+local function copy_of(k, fields)
+  return setmetatable(fields, {__index = k, __tostring = function(c)
+    local t = c.seconds
+    return ("a tile of %d rows, %s%s"):format(c.rows, strategies.name_of(c),
+      t and (": %s for the first, %s for the next"):format(written.seconds(t.first), written.seconds(t.more)) or "")
+  end})
+end
+
 -- Returns copies of the kernels with their measured times.
 local function with_seconds(run, kernels, list)
   local of = {}
   for n, k in ipairs(kernels) do
-    of[k] = setmetatable({unsafe = run.marks[k].unsafe, tested = run.marks[k].tested, disturbed = false}, {__index = kernels[n]})
+    of[k] = copy_of(kernels[n], {unsafe = run.marks[k].unsafe, tested = run.marks[k].tested, disturbed = false})
   end
   for _, entry in ipairs(list) do
     local k, t = of[entry.kernel], entry.seconds
@@ -278,7 +287,7 @@ local function with_mean(k, parts, key_of)
   local out = {at = function(values) return by[key_of(values)] end, disturbed = false}
   for _, part in ipairs(parts) do out.disturbed = out.disturbed or part.of[id].disturbed end
   for _, field in pairs(FIELDS) do out[field] = mean_times(parts, id, field) end
-  return setmetatable(out, {__index = k})
+  return copy_of(k, out)
 end
 
 --- Measures kernels for each combination of the other sizes in a list of shapes, and returns copies of the kernels with their

@@ -14,8 +14,12 @@ local strategies = {}
 local piece = {}
 local piece_meta = {__name = "nestwright.piece", __index = piece}
 
+-- The loops of a piece exist only in the version in which they were made.
 function piece_meta.__tostring(p)
-  return ("piece: %s iterations of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
+  local current, text = pcall(function()
+    return ("piece: %s iterations of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
+  end)
+  return current and text or ("piece: tiles of %d iterations, in another version"):format(p.kernel.rows)
 end
 
 -- Returns the name that a loop had before a cut copied the loop, such as jo for i.tail/jo.

@@ -4,6 +4,8 @@ local rows = require "nestwright.language.rows"
 
 local MOST = 256 -- the largest number of iterations of a tile
 
+local meta = {__tostring = function(k) return ("a tile of %d rows, computed by libxsmm"):format(k.rows) end}
+
 local function is_one_of(loop, ...)
   for _, other in ipairs {...} do if loop.name == other.name then return true end end
   return false
@@ -57,7 +59,7 @@ local function kernel(nw, spec)
     innermost(s, piece, columns, sum)
     s:tensorize(piece.inner, product(n, width, depth))
   end
-  return {rows = n, name = "libxsmm", whole = true, schedule = schedule, inside = schedule}
+  return setmetatable({rows = n, name = "libxsmm", whole = true, schedule = schedule, inside = schedule}, meta)
 end
 
 return {install = function(nw)

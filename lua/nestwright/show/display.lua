@@ -39,6 +39,7 @@ local function plain(value) return require "nestwright.show.prompt".text(false, 
 
 local methods = {}
 local meta = {__index = methods, __name = "nestwright.output", __quiet = true}
+function meta.__tostring(output) return ("output %s"):format(output.id) end
 
 function meta.__tostring(output) return plain(output.value) end
 

@@ -8,15 +8,25 @@ local core = require "nestwright.core"
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
+local rows = require "nestwright.language.rows"
 local view = require "nestwright.show.view"
 
 local LIMIT = {entries = 40, depth = 4, width = 100}
 
 -- ---- tables
 
+-- Returns the text of a value that is not a plain table. If Lua has no other text than the address of the value, returns the name
+-- of its type, because an address says nothing. A function of the library has a name too.
+local function text_of(value)
+  local row = type(value) == "function" and rows.of(value)
+  if row then return ("function %s.%s"):format(row.class, row.name) end
+  local text = tostring(value)
+  return text:match "^([%w_%.]+): 0x%x+$" or text:match "^(file) %(0x%x+%)$" or text
+end
+
 local function key_text(key)
   if type(key) == "string" and key:find "^[%a_][%w_]*$" then return key end
-  return "[" .. (type(key) == "string" and ("%q"):format(key) or tostring(key)) .. "]"
+  return "[" .. (type(key) == "string" and ("%q"):format(key) or text_of(key)) .. "]"
 end
 
 local show
@@ -68,12 +78,10 @@ end
 
 function show(value, depth, seen)
   local kind = type(value)
-  if kind == "function" and depth > 0 then return "function" end -- its address says nothing
   if kind == "string" then return ("%q"):format(value):gsub("\\\n", "\\n") end
-  if kind ~= "table" then return depth > 0 and brief(tostring(value)) or tostring(value) end
   local meta = debug.getmetatable(value)
-  if meta and (meta.__tostring or meta.__name) then return depth > 0 and brief(tostring(value)) or tostring(value) end
-  return show_table(value, depth, seen)
+  if kind == "table" and not (meta and (meta.__tostring or meta.__name)) then return show_table(value, depth, seen) end
+  return depth > 0 and brief(text_of(value)) or text_of(value)
 end
 
 -- ---- values

@@ -43,6 +43,27 @@ local function audit()
   return nw.cost.audit {kernel = product, schedules = 6, threads = 1}
 end
 
+-- Returns the product of two matrices with an unknown number of rows, and kernels for it. f(s, piece) is called for each piece.
+local function rows_of_tiles(f)
+  local M = nw.size "M"
+  local A, B, k = nw.placeholder({M, 8}, "f32", "A"), nw.placeholder({8, 8}, "f32", "B"), nw.reduce_axis(8, "k")
+  local s = nw.schedule(nw.compute({M, 8}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+  return s, {{rows = 4, schedule = f or function() end}}
+end
+
+local function tiles()
+  local s, kernels = rows_of_tiles()
+  return nw.microkernels {schedule = s, loop = "i", kernels = kernels}
+end
+
+-- Returns a piece of a version that is no longer current.
+local function piece()
+  local seen
+  local s, kernels = rows_of_tiles(function(_, p) seen = seen or p end)
+  s:partition_auto {loop = "i", kernels = kernels, cost = "model", sizes = {M = {8}}, strategies = {"guard"}}
+  return seen
+end
+
 local CACHE = {levels = {{bytes = 1024, ways = 4}}}
 
 --- The kinds of values. A row has the name, a function that makes a value, and true if this takes seconds.
@@ -85,6 +106,16 @@ values.kinds = {
   {"help", function() return nw.help "split" end},
   {"check", function() return gemm(8):check() end},
   {"random step", function() return gemm(8):random_step(2) end},
+  {"function of the library", function() return nw.compute end},
+  {"coroutine", function() return coroutine.create(print) end},
+  {"file", function() return io.tmpfile() end},
+  {"table with odd keys", function() return {[print] = 1, [{}] = 2, [nw.compute] = 3} end},
+  {"libxsmm", function() return nw.xsmm end},
+  {"tile of libxsmm", function() return nw.xsmm.kernel {rows = 8} end},
+  {"tiles of libxsmm", function() return {nw.xsmm.kernel {rows = 8}, nw.xsmm.kernel {rows = 4}} end},
+  {"measured tiles", function() return tiles() end, true},
+  {"measured tile", function() return tiles()[1] end, true},
+  {"piece", piece},
   {"plot of times", function() return timings():plot() end},
   {"plot of steps", function() return timings():plot {style = "steps"} end},
   {"plot of a sweep", function() return sweep():plot() end},
@@ -113,6 +144,7 @@ end
 --- of value.
 values.writers = {
   {"plain", function(value) return prompt.text(false, value) end},
+  {"plain, in a table", function(value) return prompt.text(false, {value}) end},
   {"ansi", function(value) return prompt.text(true, value) end},
   {"html", function(value) return (mime.piece(value, function(v) return prompt.text(false, v) end)) end},
   {"notebook", function(value) return picture "text/plain"(value) end},
@@ -126,7 +158,7 @@ function values.fault(kind, text)
   if type(text) ~= "string" then return "not a text" end
   if text == "" and kind ~= "nil" then return "empty" end
   if text:find "^iVBOR" then return nil end -- PNG
-  if text:find "0x%x%x%x%x" and kind ~= "function" then return "an address" end
+  if text:find "0x%x%x%x%x" then return "an address" end
   if text:find "%f[%w]nil%f[%W]" and kind ~= "nil" then return "the word nil" end
   if text:find "%-?nan%f[%W]" then return "nan" end
 end
