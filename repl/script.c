@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 static bool interrupted;
+static bool in_script; // true while a script or the code of option -e runs
 
 bool nwr_was_interrupted(void) { return interrupted; }
 
@@ -14,11 +15,12 @@ bool nwr_colour(int fd) {
   return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-// The remarks are about the steps before the one that failed, so they come before the error.
+// The remarks are about the steps before the one that failed, so they come before the error. A script has already written
+// them.
 bool nwr_report(nwh *h, nwh_status status) {
   interrupted = status == NWH_INTERRUPTED;
   if (status == NWH_OK) return true;
-  char *text = nwh_error_text(h, nwr_colour(STDERR_FILENO)), *notes = nwh_notes(h);
+  char *text = nwh_error_text(h, nwr_colour(STDERR_FILENO)), *notes = in_script ? NULL : nwh_notes(h);
   if (notes) printf("%s\n", notes);
   free(notes);
   fflush(stdout);
@@ -29,6 +31,15 @@ bool nwr_report(nwh *h, nwh_status status) {
 
 static int status_of(bool ok) { return ok ? EXIT_SUCCESS : interrupted ? NWR_INTERRUPTED : EXIT_FAILURE; }
 
+// Runs the function that lies on the stack below its `narg` arguments. Remarks of its steps are written when they arise
+// (lua/nestwright/show/remarks.lua).
+static int run(nwh *h, int narg) {
+  nwh_in_script(h, in_script = true);
+  bool good = nwr_report(h, nwh_call(h, narg, 0));
+  nwh_in_script(h, in_script = false);
+  return status_of(good);
+}
+
 int nwr_file(nwh *h, const char *path, int narg) {
   lua_State *L = nwh_lua(h);
   bool standard = strcmp(path, "-") == 0;
@@ -38,11 +49,11 @@ int nwr_file(nwh *h, const char *path, int narg) {
     return EXIT_FAILURE;
   }
   lua_insert(L, -(narg + 1));
-  return status_of(nwr_report(h, nwh_call(h, narg, 0)));
+  return run(h, narg);
 }
 
 int nwr_string(nwh *h, const char *code) {
   lua_State *L = nwh_lua(h);
   if (luaL_loadbuffer(L, code, strlen(code), "=(command line)") != LUA_OK) return status_of(nwr_report(h, NWH_ERROR));
-  return status_of(nwr_report(h, nwh_call(h, 0, 0)));
+  return run(h, 0);
 }

@@ -57,11 +57,20 @@ static int f_run_program(lua_State *L) {
 
 // ---- progress
 
-static const char listener_key;
+static const char listener_key, before_key;
 
 typedef struct lines {
+  lua_State *L; // for the call of the function of before_progress
   double every, told; // every: seconds between two lines; told: seconds that the work had taken at the last line
 } lines;
+
+// Calls the function of before_progress. Its errors are ignored, because the caller is the core.
+static void before_first_line(lua_State *L) {
+  if (!lua_checkstack(L, 8)) return;
+  int top = lua_gettop(L);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &before_key) == LUA_TFUNCTION) nwl_pcall(L, 0, 0);
+  lua_settop(L, top);
+}
 
 static void write_state(const char *what, double part, double seconds) {
   fputs(what, stderr);
@@ -74,6 +83,7 @@ static void tell_line(void *env, const char *what, double part, double seconds) 
   lines *l = env;
   if (!what) l->told = 0;
   if (!what || seconds < l->told + l->every) return;
+  if (l->told <= 0) before_first_line(l->L);
   l->told = seconds;
   write_state(what, part, seconds);
   fputc('\n', stderr);
@@ -82,7 +92,9 @@ static void tell_line(void *env, const char *what, double part, double seconds) 
 
 // Shows a line while the work lasts, and updates this line. This function is used for a terminal.
 static void show(void *env, const char *what, double part, double seconds) {
-  (void)env;
+  lines *l = env;
+  if (what && l->told <= 0) before_first_line(l->L);
+  l->told = what ? seconds : 0;
   fputc('\r', stderr);
   if (what) write_state(what, part, seconds);
   fputs("\033[K", stderr); // erases the rest of a longer line, or all of it
@@ -125,7 +137,7 @@ static void show_progress(lua_State *L, double patience) {
   bool terminal = on_terminal();
   if (patience < 0) patience = terminal ? PATIENCE : QUIET;
   lines *told = lua_newuserdatauv(L, sizeof *told, 0);
-  *told = (lines){.every = patience};
+  *told = (lines){.L = listening_thread(L), .every = patience};
   nw_on_progress(nwl_ctx(L), terminal ? show : tell_line, told, patience);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &told_key); // frees the `lines` of an earlier call
 }
@@ -142,6 +154,13 @@ static int f_on_progress(lua_State *L) {
     nw_on_progress(nwl_ctx(L), tell_listener, listening_thread(L), patience);
   else
     show_progress(L, patience);
+  return 0;
+}
+
+static int f_before(lua_State *L) {
+  nwl_function(L, 1, "f");
+  lua_settop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &before_key);
   return 0;
 }
 
@@ -171,5 +190,7 @@ const nwl_row nwl_program_rows[] = {
      "arguments are a description of the work (nil: the work is done), the part that is done (negative: unknown), and "
      "the duration in seconds. Without a listener, progress is shown on standard error: as a line that is updated in "
      "place on a terminal, otherwise as a new line every ten seconds."},
+    {"before_progress", f_before, "(f: fun())",
+     "Sets the function that is called before the first line that shows the progress of long work on standard error."},
     {NULL, NULL, NULL, NULL},
 };

@@ -191,3 +191,15 @@ void nwh_close(nwh *h) {
 }
 
 lua_State *nwh_lua(nwh *h) { return h->L; }
+
+// The library looks for the module "nestwright.script", because it may be loaded later, by the script.
+void nwh_in_script(nwh *h, bool runs) {
+  lua_State *L = h->L;
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (runs)
+    lua_pushboolean(L, true);
+  else
+    lua_pushnil(L);
+  lua_setfield(L, -2, "nestwright.script");
+  lua_pop(L, 1);
+}

@@ -2,6 +2,8 @@
 --- cross. Figures and bars are printed, and the figures are written to a file as one flat JSON object.
 local bench = {}
 
+package.loaded["nestwright.script"] = nil -- the remarks of steps are not written
+
 function bench.median(list)
   local sorted = {table.unpack(list)}
   table.sort(sorted)

@@ -5,6 +5,7 @@
 --- object.
 --- usage: nestwright tests/legal/run.lua [GROUP | CASE]      GROUP: a file of this folder, without ".lua"; CASE: a case's name
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
+package.loaded["nestwright.script"] = nil -- the remarks of steps are not written
 package.path = here .. "/?.lua;" .. here .. "/../sound/?.lua;" .. package.path
 local check = require "check"
 

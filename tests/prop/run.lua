@@ -8,6 +8,7 @@
 --- The seed and the number of a case determine the case. A long run can therefore be continued after an interruption, or be divided
 --- among processes. With NW_FIGURES=FILE in the environment, the figures of the run are written there as a flat JSON object.
 local here = arg[0]:match "^(.*)/[^/]*$"
+package.loaded["nestwright.script"] = nil -- the remarks of steps are not written
 package.path = ("%s/?.lua;%s/../sound/?.lua;"):format(here, here) .. package.path
 local nw = require "nestwright"
 local build, cases, examine, gen = require "build", require "cases", require "examine", require "gen"

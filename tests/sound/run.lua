@@ -5,6 +5,7 @@
 --- cases of class "legal" are counted separately from the others.
 --- usage: nestwright tests/sound/run.lua [FILE | CASE]      FILE: a file of this folder, without ".lua"; CASE: a case's full name
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
+package.loaded["nestwright.script"] = nil -- the remarks of steps are not written
 package.path = here .. "/?.lua;" .. package.path
 local check = require "check"
 

@@ -3,5 +3,6 @@
 --- usage: nestwright tests/spec/run.lua [options of busted] tests/spec
 --- Golden files are compared with tests/golden. UPDATE_GOLDEN=1 rewrites them.
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
+package.loaded["nestwright.script"] = nil -- the remarks of steps are not written
 package.path = here .. "/?.lua;" .. package.path
 require "busted.runner" {standalone = false}

@@ -3,6 +3,7 @@ local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local guard = require "nestwright.language.guard"
+local remarks = require "nestwright.show.remarks"
 local rows = require "nestwright.language.rows"
 local steps = require "nestwright.language.steps"
 local target = require "nestwright.language.target"
@@ -23,17 +24,31 @@ local function dress(s, ...)
 end
 
 local listeners = {}
+local waiting = {} -- remarks from before the first listener: the prompt loads its listener at the end of the first line
+local MOST_WAITING = 100
 
 --- Registers f(text), which is called with each remark of a step. The prompt uses it to show the remarks.
-local function on_note(f) listeners[#listeners + 1] = f end
+local function on_note(f)
+  listeners[#listeners + 1] = f
+  for _, text in ipairs(waiting) do f(text) end
+  waiting = {}
+end
 
--- Calls all listeners with a remark.
+-- True if a remark would be used.
+local function is_heard() return listeners[1] or remarks.at_once() or #waiting < MOST_WAITING end
+
+-- Calls all listeners with a remark. While a script runs, writes the remark.
 local function note(text)
   for _, f in ipairs(listeners) do f(text) end
+  if remarks.at_once() then
+    remarks.write(text)
+  elseif not listeners[1] and is_heard() then
+    waiting[#waiting + 1] = text
+  end
 end
 
 local function tell(s, ...)
-  if listeners[1] and not core.is_quiet() then
+  if is_heard() and not core.is_quiet() then
     local notes = s:notes()
     if notes ~= "" then
       note(notes)

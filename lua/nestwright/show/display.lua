@@ -170,6 +170,7 @@ local function draw(p, at_once)
   end
 end
 
+display.before_progress = nil -- a function that is called before the first line about long work
 display.on_end = nil -- a function that is also called at the end of a cell
 
 --- Calls display.on_end and updates the progress bars on the page. This function is called at the end of a line of the prompt or of
@@ -209,6 +210,7 @@ function work()
     local share = what and part >= 0 and (": %.0f %%"):format(100 * part) or ""
     local text = what and ("%s%s, %.0f s"):format(what, share, seconds) or last
     last = what and ("%s: done after %.0f s"):format(what, seconds)
+    if not output and display.before_progress then display.before_progress() end
     if output then output:update(view.text(text)) else output = show(view.text(text)) end
     if not what then output = nil end
   end

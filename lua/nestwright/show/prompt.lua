@@ -8,6 +8,7 @@ local core = require "nestwright.core"
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
+local remarks = require "nestwright.show.remarks"
 local rows = require "nestwright.language.rows"
 local view = require "nestwright.show.view"
 
@@ -220,8 +221,17 @@ function prompt.notes()
   if #pending == 0 then return nil end
   local text = table.concat(folded(pending), "\n")
   pending = {}
-  return (text:gsub("\n$", ""):gsub("([^\n]+)", "note: %1"))
+  return remarks.marked(text)
 end
+
+-- Shows the remarks when long work begins, because they may say why it takes long. Otherwise, they are shown at the end.
+local function tell_early()
+  if #pending == 0 or remarks.at_once() then return end
+  io.stdout:write(prompt.notes(), "\n")
+  io.stdout:flush()
+end
+core.before_progress(tell_early)
+display.before_progress = tell_early
 
 function prompt.complete(text) return require "nestwright.show.complete".complete(text) end
 function prompt.inspect(text, detail) return require "nestwright.show.complete".inspect(text, detail) end

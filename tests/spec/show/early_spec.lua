@@ -109,20 +109,110 @@ describe("a finished line of progress", function()
   end)
 end)
 
--- ---- ./dev notebook
+-- ---- remarks
+
+-- The code of a step that makes 1000 copies, and of another note.
+local UNROLL = [[
+local A, B = nw.placeholder({4, 4}, "f32", "A"), nw.placeholder({4, 1000}, "f32", "B")
+local k = nw.reduce_axis(4, "k")
+local s = nw.schedule(nw.compute({4, 1000}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+print "begin"
+s:split("i", 2)
+s:split("k", 2)
+s:unroll "j"
+]]
+local MANY = "note: s:build will make 1000 copies of statements in unrolled loops, which may take seconds to compile\n"
+
+describe("the remarks of a script", function()
+  local file
+  after_each(function() os.remove(file) end)
+
+  it("are on standard error when they arise, in the order of the output, once and without blank lines", function()
+    file = script_of(UNROLL .. 'print "built" s:undo() s:unroll "j" print "end"')
+    local out, status = support.run(support.program .. " " .. file)
+    assert.equal(0, status, out)
+    assert.equal("begin\nnote: i divides evenly: no tail\nnote: k divides evenly: no tail\n" .. MANY .. "built\nend\n", out)
+    assert.equal("begin\nbuilt\nend\n", (support.run(support.program .. " " .. file .. " 2>/dev/null")))
+  end)
+
+  it("are also those of option -e, and are not repeated before an error", function()
+    file = support.temporary ".lua"
+    local out = support.run(("%s -e '%s error \"no\"'"):format(support.program, UNROLL))
+    assert.equal(1, select(2, out:gsub("note: s:build will make", "")))
+    local note, problem = out:find("note: s:build will make", 1, true), out:find("no", #out - 40, true)
+    assert.truthy(note and problem and note < problem, out)
+  end)
+end)
+
+describe("the remarks at the prompt", function()
+  it("are shown after the first line too", function()
+    local file = script_of(UNROLL)
+    local child = pty.spawn("/usr/bin/env", "TERM=xterm", support.program)
+    assert(child:expect("nw> ", 10000))
+    child:send(("dofile '%s'\n"):format(file))
+    local _, seen = child:expect("seconds to compile", 10000)
+    child:finish()
+    os.remove(file)
+    assert.truthy(seen:find("begin\r\n.*note: i divides evenly: no tail\r\n"), ("%q"):format(seen))
+  end)
+
+  it("are shown before the progress of long work, and not again at the end", function()
+    local file = script_of(UNROLL .. [[local core = require "nestwright.core" core.on_progress(nil, 0.01)
+      core.tell_progress("counting", 0.5, core.now() - 7) core.tell_progress() print "after"]])
+    local child = pty.spawn("/usr/bin/env", "TERM=xterm", support.program)
+    assert(child:expect("nw> ", 10000))
+    child:send "1\n"
+    assert(child:expect("nw> ", 10000))
+    child:send(("dofile '%s'\n"):format(file))
+    local _, seen = child:expect("after", 10000)
+    local _, rest = child:expect("nw> ", 10000)
+    child:finish()
+    os.remove(file)
+    local note, progress = seen:find("note: s:build will make 1000", 1, true), seen:find("counting: 50 %", 1, true)
+    assert.truthy(note and progress and note < progress, ("%q"):format(seen))
+    assert.is_nil(rest:find("note:", 1, true))
+  end)
+end)
+
+-- ---- ./dev
+
+-- Makes a copy of ./dev in a folder with programs that do nothing. Returns the folder, and a function that makes a program.
+local function toy()
+  local dir = support.temporary()
+  os.remove(dir)
+  local function program(path, text)
+    support.write(dir .. path, "#!/bin/sh\n" .. text .. "\n")
+    os.execute(("chmod +x '%s%s'"):format(dir, path))
+  end
+  os.execute(("mkdir -p '%s/bin' '%s/build/release/bin' '%s/tutorials' && cp dev '%s'"):format(dir, dir, dir, dir))
+  for _, name in ipairs {"apt-get", "sudo", "cmake", "ninja", "id"} do program("/bin/" .. name, "exit 0") end
+  program("/bin/dpkg", "echo amd64")
+  return dir, program
+end
+
+describe("./dev repl and ./dev run", function()
+  it("keep the user's locale", function()
+    local dir, program = toy()
+    program("/bin/dpkg-query", "echo ii")
+    program("/build/release/bin/nestwright", 'echo "[${LC_ALL-unset}] [${LANG-unset}] [${LC_CTYPE-unset}]"')
+    local function locale(verb, setting)
+      local without = "env -u LC_ALL -u LANG -u LC_CTYPE"
+      local out = support.run(("%s %s PATH='%s/bin':$PATH '%s/dev' %s"):format(without, setting, dir, dir, verb))
+      return out:match "(%[[^\n]*)\n$"
+    end
+    for _, verb in ipairs {"repl", "run"} do
+      assert.equal("[de_DE.UTF-8] [unset] [unset]", locale(verb, "LC_ALL=de_DE.UTF-8"))
+      assert.equal("[unset] [fr_FR.UTF-8] [C.UTF-8]", locale(verb, "LANG=fr_FR.UTF-8 LC_CTYPE=C.UTF-8"))
+      assert.equal("[unset] [unset] [unset]", locale(verb, ""))
+    end
+    os.execute(("rm -rf '%s'"):format(dir))
+  end)
+end)
 
 describe("./dev notebook", function()
   it("says what it does before each part that takes long", function()
-    local dir = support.temporary()
-    os.remove(dir)
-    local function program(path, text)
-      support.write(dir .. path, "#!/bin/sh\n" .. text .. "\n")
-      os.execute(("chmod +x '%s%s'"):format(dir, path))
-    end
-    os.execute(("mkdir -p '%s/bin' '%s/build/release/bin' '%s/tutorials' && cp dev '%s'"):format(dir, dir, dir, dir))
+    local dir, program = toy()
     program("/bin/dpkg-query", "exit 1") -- nothing is installed
-    program("/bin/dpkg", "echo amd64")
-    for _, name in ipairs {"apt-get", "sudo", "cmake", "ninja", "id"} do program("/bin/" .. name, "exit 0") end
     program("/bin/jupyter", "echo \"jupyter $1\"")
     program("/build/release/bin/nestwright", "exit 0")
     local out, status = support.run(("PATH='%s/bin':$PATH '%s/dev' notebook"):format(dir, dir))

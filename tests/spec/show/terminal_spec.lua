@@ -183,7 +183,7 @@ describe("a picture, with a fake gnuplot or without one,", function()
     local out
     out, dir = session_with(VERSION .. "echo picture; echo 'Fontconfig error' >&2; echo ' warning: odd' >&2",
       'p:save "x.png" print(p.remarks, io.open "x.png":read "a")')
-    assert.equal("warning: odd\tpicture\n\n", out)
+    assert.equal("note: gnuplot says: warning: odd\nwarning: odd\tpicture\n\n", out)
   end)
 
   it("is drawn by later versions of gnuplot", function()
