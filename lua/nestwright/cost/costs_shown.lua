@@ -2,6 +2,7 @@
 local cost = require "nestwright.cost.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local loop_times = require "nestwright.measure.loop_times"
 local text = later "nestwright.cost.cost_text"
 local written = require "nestwright.show.written"
 
@@ -52,24 +53,46 @@ local function is_overlapped(c)
   return false
 end
 
--- Returns the measured times of the loops, with as many threads as the prediction; nil if o.measured is not true.
+-- Returns the measured times of the loops, or nil. If o.measured is true, they are measured now, with as many threads as the
+-- prediction. If it is nil, they are those that this session has already measured for this version.
 local function measured_for(s, o, c)
-  if o.measured == nil or not errors.expect("show: measured", o.measured, "boolean") then return nil end
-  if o.machine ~= nil and c.machine.name ~= "host" then
+  local here = c.machine.name == "host"
+  if o.measured == nil then return here and loop_times.known(s, o.sizes, c.threads) or nil end
+  if not errors.expect("show: measured", o.measured, "boolean") then return nil end
+  if o.machine ~= nil and not here then
     errors.fail("invalid", "leave out machine, or measured", "show: measured: loops are measured on this host, and the prediction "
       .. "is for %s", c.machine.name)
   end
-  local measure = require "nestwright.measure.loop_times".measure
-  return measure("show", s, {}, {threads = c.threads, sizes = o.sizes})
+  return loop_times.measure("show", s, {}, {threads = c.threads, sizes = o.sizes})
 end
 
---- Returns the lowered nest with the cycles, the misses of the first level and the bottleneck beside each loop. If
---- options.measured is true, the measured time of each loop is there, too.
+-- Returns the head of the columns beside the loops.
+local function head_of(measured, c)
+  return ("# measured on %s: time, share | predicted for %s: share, cycles, misses in L1, bottleneck"):format(
+    written.plural(loop_times.threads(measured), "thread"), written.plural(c.threads, "thread"))
+end
+
+-- Returns the remarks below the nest.
+local function remarks_of(measured, o, c)
+  local lines = {"# " .. text.head(c)}
+  local unused = text.unused_threads(c)
+  lines[2] = unused and "# " .. unused
+  for _, words in ipairs(measured and loop_times.remarks(measured) or {}) do lines[#lines + 1] = "# measured: " .. words end
+  if is_overlapped(c) then
+    lines[#lines + 1] = "# the core overlaps neighbouring loops: their shares add up to more than 100 %"
+  end
+  if not measured and o.measured == nil and c.machine.name == "host" then
+    lines[#lines + 1] = "# s:show{cost = true, measured = true} measures each loop beside its prediction"
+  end
+  return lines
+end
+
+--- Returns the lowered nest with the cycles, the misses of the first level and the bottleneck beside each loop. The measured time
+--- of each loop is there too, if it is known or if options.measured is true.
 function shown.nest(s, options)
   local o = errors.options("show", options, {"cost", "machine", "sizes", "threads", "measured"})
   local c = cost.of("show", s, o)
   local measured = measured_for(s, o, c)
-  local loop_times = measured and require "nestwright.measure.loop_times"
   local by_id, misses, lines, width, ids = {}, misses_of(c), {}, 0, core.lowered_line_ids(s)
   for _, loop in ipairs(c.loops) do if loop.name then by_id[loop.id] = loop end end
   for line in (core.schedule_lowered(s) .. "\n"):gmatch "(.-)\n" do
@@ -83,13 +106,9 @@ function shown.nest(s, options)
       lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. beside .. remark(loop, misses[loop.name], c.cycles)
     end
   end
-  lines[#lines + 1] = "# " .. text.head(c)
-  local unused = text.unused_threads(c)
-  lines[#lines + 1] = unused and "# " .. unused
-  for _, words in ipairs(measured and loop_times.remarks(measured) or {}) do lines[#lines + 1] = "# measured: " .. words end
-  if is_overlapped(c) then
-    lines[#lines + 1] = "# the core overlaps neighbouring loops: their shares add up to more than 100 %"
-  end
+  if measured then table.insert(lines, 1, head_of(measured, c)) end
+  local remarks = remarks_of(measured, o, c)
+  table.move(remarks, 1, #remarks, #lines + 1, lines)
   return (table.concat(lines, "\n"):gsub("\n\n+#", "\n#"))
 end
 

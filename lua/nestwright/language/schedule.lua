@@ -200,8 +200,9 @@ return function(nw)
     "The loop nest, with the changes of the last step marked; or another view: " .. table.concat(VIEWS, ", ") .. ". For "
     .. "'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost "
     .. "beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, "
-    .. "sizes and threads as in s:cost. measured = true: also the measured time of each loop, as in s:loop_times, with random "
-    .. "inputs.", show_view)
+    .. "sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. "
+    .. "measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown.",
+    show_view)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text of the program, which can be read back.",
     function(s, version) return core.schedule_print(s, version) end)
   method("diff", "(self: nw.schedule, a?: integer|string, b?: integer|string): nw.view",

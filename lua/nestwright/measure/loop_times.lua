@@ -28,13 +28,45 @@ local function by_id(loops)
   return out
 end
 
+-- The measurements of this session, by schedule and version: lists of {record, sizes}, the latest last. They stay valid because a
+-- version never changes.
+local kept = setmetatable({}, {__mode = "k"})
+
+local function sizes_text(values)
+  local out = {}
+  for name, value in pairs(values) do out[#out + 1] = ("%s=%s"):format(name, value) end
+  table.sort(out)
+  return table.concat(out, " ")
+end
+
+local function keep(s, r, values)
+  local record, version = {}, s:version()
+  for key, value in pairs(r) do record[key] = value end
+  kept[s] = kept[s] or {}
+  kept[s][version] = kept[s][version] or {}
+  table.insert(kept[s][version], {record = record, sizes = sizes_text(values)})
+end
+
+--- Returns the latest measurement of the current version in this session with these sizes. One with this number of threads is
+--- preferred. Returns nil if there is none.
+function loop_times.known(s, values, threads)
+  local found
+  for _, entry in ipairs(kept[s] and kept[s][s:version()] or {}) do
+    local fits = entry.sizes == sizes_text(values or {})
+    if fits and (not found or entry.record.threads == threads or found.threads ~= threads) then found = entry.record end
+  end
+  return found
+end
+
 --- Measures the loops of a schedule. arrays: inputs and outputs, or an empty list for random inputs; o: threads, opt, reps, sizes.
 --- Returns the record of core.loop_times, with the additional fields by_id and machine.
 function loop_times.measure(what, s, arrays, o)
+  local values = #arrays > 0 and core.sizes_from(s, arrays) or o.sizes or {}
   arrays = #arrays > 0 and inside.complete(what, s, arrays) or inside.sized_arrays(s, o.sizes or {})
   local r = core.loop_times(s, arrays, o.threads, o.opt, o.reps)
   r.by_id = by_id(r.loops)
   r.machine = times.machine()
+  keep(s, r, values)
   return r
 end
 
@@ -46,10 +78,17 @@ function loop_times.words(r, id)
   return ("%8s  %7s"):format(seconds(l.seconds), percent(l.seconds / r.clocked))
 end
 
+--- Returns the number of threads that run the measured loops: one if no loop is parallel.
+function loop_times.threads(r)
+  for _, l in ipairs(r.loops) do if l.parallel then return r.threads end end
+  return 1
+end
+
 --- Returns sentences about a measurement, as a list.
 function loop_times.remarks(r)
-  local out = {("a call takes %s without clocks (median of %d) and %s with clocks; the clocks take %s, which no loop includes")
-    :format(seconds(r.seconds), r.reps, seconds(r.clocked), seconds(r.clocks))}
+  local call = "a call on %s takes %s without clocks (median of %d) and %s with clocks; the clocks take %s, which no loop includes"
+  local out = {call:format(written.plural(loop_times.threads(r), "thread"), seconds(r.seconds), r.reps, seconds(r.clocked),
+    seconds(r.clocks))}
   local apart = r.clocked - r.clocks - r.seconds
   if math.abs(apart) > APART * r.seconds and not r.disturbed then
     out[#out + 1] = ("apart from what they take, the clocks change the code: it is %.0f %% %s"):format(
@@ -118,8 +157,8 @@ function loop_times.install()
     .. "without clocks, clocked (with clocks), clocks (the part that the clocks "
     .. "take), least (the shortest execution that is timed), threads, reps, disturbed; counts, records of event and count per "
     .. "call: cycles, instructions, misses and page faults, as far as the system lets this process count them. "
-    .. "s:show{cost = true, measured = true} "
-    .. "shows the times beside the predictions.",
+    .. "All times are wall-clock time, read from the counter of time stamps. s:show{cost = true} then shows the times of this "
+    .. "version beside the predictions.",
     function(s, ...)
       local given, options = inside.split_options(...)
       local o = errors.options("loop_times", options, {"threads", "opt", "reps", "sizes"})

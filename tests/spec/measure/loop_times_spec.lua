@@ -91,8 +91,54 @@ describe("the measured time of each loop", function()
     s:reorder("i", "k", "j")
     local text = tostring(s:show {cost = true, measured = true, threads = 1})
     assert.truthy(text:find "for i in 0..64:%s+# measured +[%d.]+ %wm?s.- | predicted +[%d.]+ %%")
-    assert.truthy(text:find("# measured: a call takes", 1, true))
-    assert.is_nil(tostring(s:show {cost = true}):find("measured", 1, true))
+    assert.truthy(text:find("# measured: a call on 1 thread takes", 1, true))
+    assert.is_nil(tostring(s:show {cost = true, measured = false}):find("measured", 1, true))
+  end)
+
+  it("is shown beside the prediction once it is known, and otherwise a line says how to get it", function()
+    local HINT = "\n# s:show{cost = true, measured = true} measures each loop beside its prediction"
+    local s = product(64)
+    s:reorder("i", "k", "j")
+    s:parallel "i"
+    local before = tostring(s:show {cost = true})
+    assert.truthy(before:find(HINT, 1, true))
+    assert.is_nil(before:find("# measured", 1, true))
+    assert.is_nil(tostring(s:show {cost = true, machine = "zen5"}):find(HINT, 1, true))
+    s:loop_times {threads = 2}
+    local after = tostring(s:show {cost = true})
+    assert.is_nil(after:find(HINT, 1, true))
+    assert.truthy(after:find "for i in 0..64:.-# measured +[%d.]+ %wm?s.- | predicted +[%d.]+ %%")
+    assert.is_nil(tostring(s:show {cost = true, machine = "zen5"}):find("measured", 1, true))
+    s:unroll("k", 2)
+    assert.truthy(tostring(s:show {cost = true}):find(HINT, 1, true)) -- another version
+    s:undo()
+    assert.equal(after, tostring(s:show {cost = true}))
+  end)
+
+  it("says for how many threads it is measured and predicted, and prefers the same number", function()
+    local s = product(64)
+    s:reorder("i", "k", "j")
+    s:parallel "i"
+    local function head(o) return tostring(s:show(o)):match "^# (measured on [^:]*): [^|]* | (predicted for [^:]*):" end
+    local r = s:loop_times {threads = 2}
+    assert.truthy(tostring(r):find("a call on 2 threads takes", 1, true))
+    assert.same({"measured on 2 threads", "predicted for 1 thread"}, {head {cost = true}})
+    assert.same({"measured on 2 threads", "predicted for 2 threads"}, {head {cost = true, threads = 2}})
+    assert.same({"measured on 1 thread", "predicted for 1 thread"}, {head {cost = true, measured = true}})
+    assert.same({"measured on 1 thread", "predicted for 1 thread"}, {head {cost = true}})
+    assert.same({"measured on 2 threads", "predicted for 2 threads"}, {head {cost = true, threads = 2}})
+    assert.truthy(tostring(product(32):loop_times {threads = 2}):find("a call on 1 thread takes", 1, true)) -- no loop is parallel
+  end)
+
+  it("is shown only for the sizes for which it was measured", function()
+    local N = nw.size "N"
+    local A = nw.placeholder({N}, "f32", "A")
+    local s = nw.schedule(nw.compute({N}, function(i) return A(i) * 2 end, "B"))
+    s:loop_times {threads = 1, sizes = {N = 1 << 16}}
+    local function shown(n) return tostring(s:show {cost = true, sizes = {N = n}}):find("# measured on", 1, true) ~= nil end
+    assert.same({true, false}, {shown(1 << 16), shown(1 << 12)})
+    s:loop_times(nw.zeros {1 << 12}, nw.zeros {1 << 12}, {threads = 1})
+    assert.is_true(shown(1 << 12))
   end)
 
   it("gives the counts of events that the system counts, and no other", function()
