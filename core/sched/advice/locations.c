@@ -1,5 +1,6 @@
 // Finds the possible locations of a stage. Also finds the cost of each location: the number of recomputed instances,
 // and the size of the storage.
+#include "ir/program/physical.h"
 #include "sched/advice/attempt.h"
 #include "sched/count.h"
 #include "sched/history.h"
@@ -22,6 +23,28 @@ static const nw_expr *widest(const nw_program *p, const nw_path *path, const nw_
   return e ? e : extent;
 }
 
+// Measures storage that has a layout, such as that of rolling_buffer, or aligned strides. Returns false if its size has
+// no bound.
+static bool measure_layout(const nw_program *p, const nw_buffer *b, const nw_path *path, const nw_stmt *alloc,
+                           nw_location *l) {
+  const char *loop[NW_MAX_DEPTH];
+  int n = 0;
+  int64_t count;
+  nw_ranges r;
+  nw_arena *scratch = nw_arena_new();
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_LOOP) loop[n++] = path->at[i]->loop.var->name;
+  nw_ranges_of(&r, p, path);
+  const nw_physical *place = nw_physical_alloc(scratch, p, &r, alloc, n, loop);
+  nw_ranges_free(&r);
+  if (place) {
+    l->size = nw_expr_show(place->elements);
+    if (nw_is_int(place->elements, &count)) l->bytes = (double)count * nw_dtype_bytes(b->dtype);
+  }
+  nw_arena_free(scratch);
+  return place != NULL;
+}
+
 static void measure_storage(const nw_program *p, const char *buffer, nw_location *l) {
   const nw_stmt *alloc = nw_find_alloc(p, buffer);
   const nw_buffer *b = nw_find_buffer(p, buffer);
@@ -29,6 +52,7 @@ static void measure_storage(const nw_program *p, const char *buffer, nw_location
   nw_str size = {0};
   l->bytes = -1;
   if (!alloc || !b || !nw_find(p, alloc->id, &path)) return;
+  if ((b->nlayout || b->nstrides) && measure_layout(p, b, &path, alloc, l)) return;
   l->bytes = nw_dtype_bytes(b->dtype);
   for (int d = 0; d < alloc->alloc.n; d++) {
     const nw_expr *e = widest(p, &path, alloc->alloc.extent[d]);
@@ -55,6 +79,7 @@ typedef struct places {
 static void measure(places *x, const nw_program *p, nw_location *l) {
   l->recompute = nw_count_recomputed(p, x->block).n;
   measure_storage(p, x->buffer, l);
+  nw_clear(x->s->ctx); // the size of a layout may have no bound
 }
 
 static void try_place(places *x, const nw_stmt *loop) {

@@ -164,17 +164,26 @@ static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   return shown;
 }
 
-// Called if no other step helps. Finds the latest version at which the refused step is legal, and suggests undoing the
-// steps after that version. The search ends at an earlier step that has the same text as the refused step.
-static void try_back(nw_step *st, nw_refusal *r) {
+// Finds the latest version at which the refused step is legal, and suggests undoing the steps after that version, as
+// the alternative with this index. The search ends at an earlier step that has the same text as the refused step.
+static void try_back(nw_step *st, nw_refusal *r, int at) {
   const nw_node *node = nw_sched_head(st->sched);
   for (int n = 1; n <= BACK && node->parent >= 0 && !st->ctx->interrupted; n++) {
     if (!strcmp(node->text, r->step)) return;
     node = nw_sched_node(st->sched, node->parent);
     if (!nw_attempt_at(st->sched, node->number, st->primitive, st->resolved, NW_TRY_BUDGET)) continue;
-    r->alternatives[0] = n > 1 ? nw_arena_printf(st->scratch, "s:undo(%d)", n) : "s:undo()";
+    r->alternatives[at] = n > 1 ? nw_arena_printf(st->scratch, "s:undo(%d)", n) : "s:undo()";
     return;
   }
+}
+
+// True if the step marks a loop whose iterations conflict in a temporary. Then an earlier step may have caused the
+// conflict: store_at lets all iterations of a loop share the storage of a stage.
+static bool shares_storage(const nw_step *st, const nw_refusal *r) {
+  bool carried = r->kind == NW_REFUSE_RAW || r->kind == NW_REFUSE_WAR || r->kind == NW_REFUSE_WAW;
+  if (!carried || !r->tensor || st->primitive->param[0].kind != NW_ARG_LOOP) return false;
+  const nw_buffer *b = nw_find_buffer(st->before, r->tensor);
+  return b && b->role == NW_TEMP;
 }
 
 // Tries candidates, and adds the legal candidates to the refusal. The diagnostic is removed during the trials, and then
@@ -185,7 +194,8 @@ static void find_ways(nw_step *st) {
   nw_clear(st->ctx);
   st->p = (nw_program *)st->before;
   if (st->primitive->suggest) st->primitive->suggest(st);
-  if (!try_sizes(st, &r, try_candidates(st, &r))) try_back(st, &r);
+  int shown = try_sizes(st, &r, try_candidates(st, &r));
+  if (!shown || (shown < SHOWN && shares_storage(st, &r))) try_back(st, &r, shown);
   nw_clear(st->ctx);
   nw_refuse(st->ctx, &r);
   if (hint) st->ctx->diag.hint = nw_diag_printf(st->ctx, "%s", hint);

@@ -50,9 +50,7 @@ end
 local function tell(s, ...)
   if is_heard() and not core.is_quiet() then
     local notes = s:notes()
-    if notes ~= "" then
-      note(notes)
-    end
+    if notes ~= "" then note(notes) end
   end
   return ...
 end
@@ -70,15 +68,27 @@ local stage_methods = {}
 steps.stage_meta.__index = stage_methods
 steps.stage_meta.__tostring = function(stage) return ("stage %s"):format(stage.name) end
 
+-- Returns the name of a loop without the numbers that distinguish it from the loops of other stages: i_o for i_1_o.
+local function unnumbered(name) return (name:gsub("_%d+%f[_\0]", "")) end
+
 local function loop_in_stage(stage, name)
   local loops = core.schedule_loops(stage.schedule, stage.name)
   for _, loop in ipairs(loops) do
     if loop.name == name then return loop end
   end
   for _, loop in ipairs(loops) do
-    if loop.name:gsub("_%d+$", "") == name then return loop end
+    if unnumbered(loop.name) == name then return loop end
   end
   return name
+end
+
+-- Returns an argument in which the names of loops are replaced by the loops of the stage. The argument may be a list.
+local function loops_in_stage(stage, value)
+  if type(value) == "string" then return loop_in_stage(stage, value) end
+  if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+  local out = {}
+  for key, item in pairs(value) do out[key] = math.type(key) and type(item) == "string" and loop_in_stage(stage, item) or item end
+  return out
 end
 
 -- Returns the method of stages for a primitive. s[P]:compute_at(s[C], loop), as in TVM, is the same step as s[P]:compute_at(loop).
@@ -92,11 +102,8 @@ local function forward(p)
       if consumer and p.params[2] and p.params[2].kind == "loop" then table.remove(args, 1) args.n = args.n - 1 end
       return stage.schedule[p.name](stage.schedule, stage.name, table.unpack(args, 1, args.n))
     end
-    for n = 1, args.n do
-      if type(args[n]) == "string" and p.params[1] and (p.params[1].kind == "loop" or p.params[1].item == "loop") then
-        args[n] = loop_in_stage(stage, args[n])
-      end
-    end
+    local of_loops = p.params[1] and (p.params[1].kind == "loop" or p.params[1].item == "loop")
+    for n = 1, of_loops and args.n or 0 do args[n] = loops_in_stage(stage, args[n]) end
     return stage.schedule[p.name](stage.schedule, table.unpack(args, 1, args.n))
   end
 end

@@ -43,6 +43,16 @@ local function add_loops(found, s, stage)
   for _, loop in ipairs(core.schedule_loops(s, stage)) do found[loop.name] = true end
 end
 
+-- The steps that move a stage, or its storage, into a loop of another stage.
+local MOVES = {compute_at = true, reverse_compute_at = true, store_at = true, hoist_storage = true}
+
+-- Adds the loops into which a stage can move. Loops that are only around this stage are left out.
+local function add_other_loops(found, s, stage)
+  for _, other in ipairs(core.schedule_stages(s)) do
+    if other ~= stage then add_loops(found, s, other) end
+  end
+end
+
 local function add_branches(found, s)
   for _, entry in ipairs(core.schedule_log(s)) do
     if entry.branch then found[entry.branch] = true end
@@ -50,9 +60,11 @@ local function add_branches(found, s)
 end
 
 -- These functions add the words for a type or for the name of a parameter. s: the schedule, or nil. stage: the name of the stage if
--- a method of a stage s[C] is called, otherwise nil.
+-- a method of a stage s[C] is called, otherwise nil. method: the name of the called function.
 local OF_TYPE = {
-  ["nw.loop"] = function(found, s, stage) if s then add_loops(found, s, stage) end end,
+  ["nw.loop"] = function(found, s, stage, method)
+    if s then (stage and MOVES[method] and add_other_loops or add_loops)(found, s, stage) end
+  end,
   ["nw.stage"] = function(found, s) if s then add(found, core.schedule_stages(s)) end end,
 }
 local function add_machines(found) add(found, package.loaded.nestwright.machines()) end
@@ -131,7 +143,7 @@ function arguments.words(call, before)
     if param then
       known, files = true, files or PATHS[param.name] == true
       for _, t in ipairs(alternatives(param.type)) do
-        if t.kind == "literal" then found[t.text] = true elseif OF_TYPE[t.name] then OF_TYPE[t.name](found, s, stage) end
+        if t.kind == "literal" then found[t.text] = true elseif OF_TYPE[t.name] then OF_TYPE[t.name](found, s, stage, call.name) end
       end
       if OF_NAME[param.name] then OF_NAME[param.name](found, s) end
     end

@@ -166,6 +166,23 @@ local function loops_of(places)
 end
 
 describe("s:locations()", function()
+  it("gives the size that rolling_buffer and aligned strides leave in memory", function()
+    local A = nw.placeholder({66, 64}, "f32", "A")
+    local P = nw.compute({66, 64}, function(y, x) return A(y, x) * 2 end, "P")
+    local s = nw.schedule(nw.compute({64, 64}, function(y, x) return P(y, x) + P(y + 1, x) + P(y + 2, x) end, "C"))
+    local function now()
+      for _, place in ipairs(s:locations(P)) do if place.current then return place.bytes, place.size end end
+    end
+    s:compute_at(P, s:loops "C"[1])
+    s:store_at(P)
+    assert.same({66 * 64 * 4.0, "66*64"}, {now()})
+    s:rolling_buffer(P)
+    assert.same({4 * 64 * 4.0, "256"}, {now()}) -- four rows
+    assert.truthy(s:locations(P):find "the root %(now%) +computed 1x, 1 KiB")
+    s:storage_align(P, 0, 64, 16)
+    assert.equal("320", (select(2, now())))
+  end)
+
   it("gives the recompute factor and the storage of each legal place, and the reason for every other place", function()
     local s, X = stencil(34)
     local j_o = select(2, s:tile("i_1", "j_1", 8, 16))

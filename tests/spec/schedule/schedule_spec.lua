@@ -92,6 +92,25 @@ describe("loops", function()
   end)
 end)
 
+describe("the loops of a stage", function()
+  it("are found by their names without the numbers that distinguish them from other loops, also after a split", function()
+    local A = nw.placeholder({64, 64}, "f32", "A")
+    local P = nw.compute({64, 64}, function(i, j) return A(i, j) * 2 end, "P")
+    local s = nw.schedule(nw.compute({64, 64}, function(i, j) return P(i, j) + 1 end, "C"))
+    s["C"]:split("i", 8)
+    assert.truthy(s:text():find("for i_1_o", 1, true))
+    s["C"]:split("j", 8)
+    s["C"]:reorder("i_o", "j_o", "i_i", "j_i")
+    s["C"]:reorder {"j_o", "i_o"}
+    s["C"]:vectorize "j_i"
+    local names = {}
+    for n, loop in ipairs(s:loops "C") do names[n] = loop.name end
+    assert.same({"j_1_o", "i_1_o", "i_1_i", "j_1_i"}, names)
+    s["P"]:split("i", 4)
+    assert.equal("i_o", s:loops("P")[1].name) -- its own loop, not that of C
+  end)
+end)
+
 describe("stages with the same name", function()
   it("have buffers with the same name, and are found by their tensors", function()
     local X = nw.compute({8}, function(i) return nw.f32(i) end, "X")
