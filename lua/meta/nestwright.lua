@@ -854,6 +854,22 @@ function accesses:differs(other) end
 ---@return table[]
 function accesses:iterations() end
 
+---@class nw.piece
+---@field inner nw.loop The loop over the iterations of a tile.
+---@field kernel table The kernel that tiles the piece.
+---@field outer nw.loop The loop over the tiles of the piece.
+---@field schedule nw.schedule The schedule that contains the piece.
+local piece = {}
+
+---The loop of this piece that has this name in the original nest.
+---@param name string
+---@return nw.loop
+function piece:loop(name) end
+
+---The loops of the nest that contains this piece, outermost first.
+---@return nw.loop[]
+function piece:loops() end
+
 ---@class nw.ranking
 local ranking = {}
 

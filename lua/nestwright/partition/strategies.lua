@@ -4,60 +4,17 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
+local pieces = require "nestwright.partition.pieces"
 local plans = later "nestwright.partition.plans"
 local returning = require "nestwright.language.returning"
 
 local strategies = {}
 
--- ---- pieces
-
-local piece = {}
-local piece_meta = {__name = "nestwright.piece", __index = piece}
-
--- The loops of a piece exist only in the version in which they were made.
-function piece_meta.__tostring(p)
-  local current, text = pcall(function()
-    return ("piece: %s iterations of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
-  end)
-  return current and text or ("piece: tiles of %d iterations, in another version"):format(p.kernel.rows)
-end
-
--- Returns the name that a loop had before a cut copied the loop, such as jo for i.tail/jo.
-local function plain(name) return name:match "[^/]*$" end
-
--- Returns the loop of a list with this name, or with this name and a number. (The names of loops of copied computations have
--- numbers.)
-local function called(loops, name)
-  for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
-  for _, loop in ipairs(loops) do if plain(loop.name):gsub("_%d+$", "") == name then return loop end end
-end
-
-local function stands_around(loops, loop)
-  for _, l in ipairs(loops) do if l.name == loop.name then return true end end
-  return false
-end
-
---- Returns the loops of the nest that contains this piece, outermost first.
-function piece:loops()
-  for _, stage in ipairs(self.schedule:stages()) do
-    local loops = stage:loops()
-    if stands_around(loops, self.inner) then return loops end
-  end
-  return {}
-end
-
---- Returns the loop of this piece that has this name in the original nest.
-function piece:loop(name)
-  local loop = called(self:loops(), name)
-  if loop then return loop end
-  errors.fail("invalid", nil, "partition: there is no loop %s around %s", name, self.inner.name)
-end
-
 -- ---- tiles
 
 -- True if a loop still exists. Loops are removed if facts about a size prove that they have no iterations.
 local function is_there(s, loop)
-  for _, stage in ipairs(s:stages()) do if stands_around(stage:loops(), loop) then return true end end
+  for _, stage in ipairs(s:stages()) do if pieces.stands_around(stage:loops(), loop) then return true end end
   return false
 end
 
@@ -71,7 +28,7 @@ end
 
 -- Adds the piece that has these loops, and schedules the piece by its kernel.
 local function settle(x, outer, inner, entry)
-  local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = entry.kernel}, piece_meta)
+  local p = pieces.new {schedule = x.schedule, outer = outer, inner = inner, kernel = entry.kernel}
   x.pieces[#x.pieces + 1] = entry
   local schedule = x.shared and entry.kernel.inside or entry.kernel.schedule
   if not is_there(x.schedule, inner) then return end
@@ -163,7 +120,7 @@ local function roots_of(x)
   for _, stage in ipairs(x.schedule:stages()) do
     local loops = stage:loops()
     local has = false
-    for _, p in ipairs(x.pieces) do has = has or stands_around(loops, p.inner) end
+    for _, p in ipairs(x.pieces) do has = has or pieces.stands_around(loops, p.inner) end
     if (has or #out > 0) and not seen[loops[1].name] then out[#out + 1], seen[loops[1].name] = loops[1], true end
     if has then last = #out end
   end

@@ -17,6 +17,7 @@ local TITLES = {
   {"target", "Methods and fields of a target"},
   {"accesses", "Methods of an access list of nw.accesses"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
   {"cost", "Functions of nw.cost"}, {"partition", "Functions of nw.partition"},
+  {"piece", "Methods and fields of a piece, which a kernel of s:partition_auto schedules"},
   {"ranking", "Methods of a ranking of s:partition_auto"}, {"ranked", "Fields of the rows of a ranking"},
   {"learner", "Methods of a learned model"},
   {"loopnest", "Methods of a nest"}, {"error", "Fields of an error"},
