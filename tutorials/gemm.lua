@@ -147,21 +147,8 @@ local function entry_of(x, name, s, threads)
   return entry
 end
 
--- Returns the share of the measured peak in per cent, with a remark if it is above 100 %. The largest measured peak is kept,
--- because other work makes a measured peak smaller.
-local peaks = {}
-local function share_of_peak(gflops, threads)
-  peaks[threads] = math.max(peaks[threads] or 0, (nw.peak_flops(threads)))
-  local share = 100 * gflops * 1e9 / peaks[threads]
-  return ("%.1f %% of the peak of %d thread%s%s"):format(share, threads, threads == 1 and "" or "s",
-    share > 102 and ", which was measured while other work ran" or "")
-end
-
-local function speed_of(x, name, t)
-  local gflops = t:gflops(2 * x.n ^ 3)
-  return ("-- %s: %.4g ms, %.1f GFLOP/s, %s%s"):format(name, 1e3 * t.median, gflops, share_of_peak(gflops, t.threads),
-    t.disturbed and "; other work disturbed this time" or "")
-end
+-- Returns a line about the speed of a step. t:share says so if the share is doubtful.
+local function speed_of(x, name, t) return ("-- %s: %.4g ms, %s"):format(name, 1e3 * t.median, t:share(2 * x.n ^ 3)) end
 
 -- Makes a step and measures it, together with the program before it and the other controls.
 local function take(x, s, at)
