@@ -47,20 +47,26 @@ local function functions_of(name)
   return found
 end
 
--- Returns the instructions of a loop without the jump at its end. The loop is the first of the function that ends with a jump back,
--- or the last if `last` is true.
-local function loop_of(file, name, last)
-  local list = assert(functions_of(file))[name]
-  assert(list, "there is no function " .. name)
-  local body
+-- Returns the loops of a function, shortest first: lists of their instructions without the jump at the end.
+local function loops_of(list)
+  local out = {}
   for n, i in ipairs(list) do
-    if i.to and i.to <= i.at and i.to >= list[1].at and (last or not body) then
-      body = {}
+    if i.to and i.to <= i.at and i.to >= list[1].at then
+      local body = {}
       for k = 1, n - 1 do if list[k].at >= i.to then body[#body + 1] = list[k] end end
+      out[#out + 1] = body
     end
   end
-  assert(body, name .. " has no loop")
-  return body
+  table.sort(out, function(a, b) return #a < #b end)
+  return out
+end
+
+-- Returns the shortest loop of a function, or the longest if `longest` is true.
+local function loop_of(file, name, longest)
+  local list = assert(functions_of(file))[name]
+  assert(list, "there is no function " .. name)
+  local loops = loops_of(list)
+  return assert(loops[longest and #loops or 1], name .. " has no loop")
 end
 
 local function has(name) return assert(functions_of(name)) end
@@ -292,7 +298,10 @@ describe("the loops of the calibration", function()
     assert.equal(1, #moves(loop_of(LEVELS, "store_columns"), "mov", true))
     assert.equal(0, #moves(loop_of(LEVELS, "store_columns"), "mov", false))
     for _, register in ipairs {"ymm", "zmm"} do
-      local list = moves(loop_of(LEVELS, "across_" .. register), "vmovups", false)
+      local list
+      for _, body in ipairs(loops_of(has(LEVELS)["across_" .. register])) do -- with a sanitizer, there are shorter loops
+        list = list or #all(body, "vmovups") > 0 and moves(body, "vmovups", false)
+      end
       assert.equal(9, #list)
       assert.equal(9, distinct(list, function(i) return i.args[1] end))
       for _, i in ipairs(list) do assert.is_true(offset(i.args[1]) % 64 + BYTES[register] > 64, i.text) end
@@ -336,7 +345,11 @@ describe("the loops of the calibration", function()
 
   checked("that call math functions make one call for each iteration", function()
     for _, name in ipairs {"calls", "chained_f32", "chained_f64"} do
-      assert.equal(1, #all(loop_of("calibrate/calibrate_math", name), "call"), name)
+      local calls = 0 -- through a pointer; a sanitizer adds other calls
+      for _, i in ipairs(all(loop_of("calibrate/calibrate_math", name), "call")) do
+        calls = calls + (i.args[1]:find("^%*") and 1 or 0)
+      end
+      assert.equal(1, calls, name)
     end
   end)
 end)
@@ -350,19 +363,11 @@ describe("the loops that measure the clock and the roofs", function()
     end)
   end
 
-  -- Returns the first loop of a file that has n instructions with this operation. The compiler may have put the loop into the
+  -- Returns a loop of a file that has n instructions with this operation. The compiler may have put the loop into the
   -- function that runs it.
   local function loop_with(file, n, op)
-    for name, list in pairs(has(file)) do
-      for _, i in ipairs(list) do
-        if i.to and i.to <= i.at then
-          for _, last in ipairs {false, true} do
-            local body = loop_of(file, name, last)
-            if #all(body, op) == n then return body end
-          end
-          break
-        end
-      end
+    for _, list in pairs(has(file)) do
+      for _, body in ipairs(loops_of(list)) do if #all(body, op) == n then return body end end
     end
     error(("%s has no loop with %d times %s"):format(file, n, op))
   end
