@@ -2,6 +2,7 @@
 --- the path. arg[2] is "a" or "b" for one of two contents. The script then prints "written", or "failed" and the reason. If arg[2]
 --- is "loop", the script writes the two contents in turn until it is killed.
 local BEGIN = [[
+package.loaded["nestwright.script"] = nil -- the remarks of steps are not written
 local nw = require "nestwright"
 local path, which = arg[1], arg[2]
 local function schedule(factor)
