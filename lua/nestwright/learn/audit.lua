@@ -260,7 +260,7 @@ function audit.install(nw)
       local o = settings(options)
       o.points, o.since = {}, core.now()
       o.counts = function(entry, n, most) return has_prediction(o, entry, n, most) end
-      return of_sample(sample.measure(nw, o), o)
+      return of_sample(core.quietly(sample.measure, nw, o), o)
     end)
 end
 

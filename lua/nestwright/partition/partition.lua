@@ -2,6 +2,7 @@
 --- of the size of a tile.
 local caches = require "nestwright.cost.caches"
 local choice = require "nestwright.partition.partition_choice"
+local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local lowered = require "nestwright.cost.lowered"
 local microkernels = later "nestwright.partition.microkernels"
@@ -16,7 +17,7 @@ local together = require "nestwright.partition.together"
 
 local function measure(options)
   local o, s, loop, kernels = choice.of_microkernels(options)
-  return microkernels.table_of(microkernels.measure("microkernels", s, loop, kernels, o))
+  return microkernels.table_of(core.quietly(microkernels.measure, "microkernels", s, loop, kernels, o))
 end
 
 -- ---- counting conditions, and a baseline

@@ -135,6 +135,23 @@ describe("the remarks of a script", function()
     assert.equal("begin\nbuilt\nend\n", (support.run(support.program .. " " .. file .. " 2>/dev/null")))
   end)
 
+  it("are not those of steps that a search or a measurement tries", function()
+    file = script_of [[
+local M = nw.size "M"
+local A, B, k = nw.placeholder({M, 8}, "f32", "A"), nw.placeholder({8, 8}, "f32", "B"), nw.reduce_axis(8, "k")
+local s = nw.schedule(nw.compute({M, 8}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+nw.microkernels {schedule = s, loop = "i", kernels = {{rows = 4, schedule = function(t, p) t:unroll(p.inner) end}}}
+local X, Y, r = nw.placeholder({16, 16}, "f32", "X"), nw.placeholder({16, 16}, "f32", "Y"), nw.reduce_axis(16, "r")
+nw.cost.audit {kernel = nw.compute({16, 16}, function(i, j) return nw.sum(X(i, r) * Y(r, j), r) end, "Z"), schedules = 4}
+print "end"]]
+    local state = support.temporary()
+    os.remove(state)
+    local out = support.run(("XDG_STATE_HOME=%s %s %s"):format(state, support.program, file))
+    assert.truthy(out:find "end\n$", out)
+    assert.is_nil(out:find("note:", 1, true), out)
+    os.execute("rm -rf " .. state)
+  end)
+
   it("are also those of option -e, and are not repeated before an error", function()
     file = support.temporary ".lua"
     local out = support.run(("%s -e '%s error \"no\"'"):format(support.program, UNROLL))
