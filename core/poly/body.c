@@ -59,12 +59,33 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
   return e;
 }
 
+static const nw_site *site_of(const nw_model *m, const nw_stmt *block) {
+  for (int i = 0; i < m->nsites; i++)
+    if (m->site[i]->block == block && !m->site[i]->init) return m->site[i];
+  return NULL;
+}
+
+// True if isl proves that two expressions have the same value in every instance of the old block.
+static bool alike(const compare *c, const nw_stmt *was, const nw_expr *a, const nw_expr *b) {
+  const nw_site *s = site_of(c->before, was);
+  const char *var[NW_MAX_DEPTH];
+  if (!s || s->nvars > NW_MAX_DEPTH || !nw_alike(c->before, 0, var, NULL, a, b)) return false;
+  for (int k = 0; k < s->nvars; k++) var[k] = s->var[k]->var->name;
+  isl_set *box = nw_declared(c->before->f, s, nw_all_vars(s));
+  bool same = nw_alike(c->before, s->nvars, var, box, a, b);
+  isl_set_free(box);
+  return same;
+}
+
 // True if two expressions have the same value in every instance of the old block. Instances that only the new program
 // has are not checked, since they compute elements of a temporary that the old program did not read.
 static bool same_expr(const compare *c, const nw_stmt *block, const nw_expr *was, const nw_expr *is,
                       const nw_stmt **rounded) {
   const nw_expr *a = form(old_forms(c), was, rounded), *b = form(new_forms(c), is, rounded);
-  return a == b || where_it_ran(c, block, a) == where_it_ran(c, block, b);
+  if (a == b) return true;
+  a = where_it_ran(c, block, a);
+  b = where_it_ran(c, block, b);
+  return a == b || alike(c, block, a, b);
 }
 
 static bool only_temporaries(const compare *c, const nw_stmt *block) {
@@ -110,8 +131,13 @@ static bool same_index(const compare *c, const nw_block_target *was, const nw_bl
   return was->n == is->n;
 }
 
+// True if both blocks store the value at the same element, or if in both programs the element tells the instance. The
+// reads of a value then name its instance, so they are right wherever the value is stored.
 static bool same_place(const compare *c, const nw_block_target *was, const nw_block_target *is) {
-  return dtype_of(c->before, was) == dtype_of(c->after, is) && same_index(c, was, is);
+  if (dtype_of(c->before, was) != dtype_of(c->after, is)) return false;
+  if (same_index(c, was, is) || !NW_RULE(c->after->p->ctx, value_instance)) return true;
+  nw_normal old = old_forms(c), new = new_forms(c);
+  return nw_told_by_element(&old, was->buffer) && nw_told_by_element(&new, is->buffer);
 }
 
 // ---- temporaries that are stored in another dtype
@@ -278,19 +304,28 @@ static nw_answer check_block(const compare *c, const nw_stmt *is) {
 static const nw_expr *output_form(nw_normal n, const nw_buffer *b) {
   const nw_expr *index[NW_MAX_DEPTH];
   const nw_stmt *rounded;
-  char name[16];
-  for (int d = 0; d < b->ndim; d++) {
-    snprintf(name, sizeof name, "_%d", d);
-    index[d] = nw_var(n.pool, name);
-  }
+  for (int d = 0; d < b->ndim; d++) index[d] = nw_var(n.pool, nw_dim_name(n.pool, d));
   return form(n, nw_load(n.pool, (nw_type){(uint8_t)b->dtype, 1}, b->name, b->ndim, index), &rounded);
+}
+
+// True if both forms have the same value at every element of the output.
+static bool same_at_elements(const compare *c, const nw_buffer *b, const nw_expr *was, const nw_expr *is) {
+  const char *var[NW_MAX_DEPTH];
+  if (was == is) return true;
+  if (b->ndim > NW_MAX_DEPTH || !nw_alike(c->after, 0, var, NULL, was, is)) return false;
+  for (int d = 0; d < b->ndim; d++) var[d] = nw_dim_name(c->pool, d);
+  isl_set *box = nw_shape_box(c->after->f, b->ndim, (const nw_expr *const *)b->shape);
+  bool same = nw_alike(c->after, b->ndim, var, box, was, is);
+  isl_set_free(box);
+  return same;
 }
 
 static nw_answer check_outputs(const compare *c) {
   if (!NW_RULE(c->after->p->ctx, output_source)) return NW_HOLDS;
   for (int i = 0; i < c->after->p->nbuffers; i++) {
     const nw_buffer *b = c->after->p->buffer[i];
-    if (b->role != NW_OUTPUT || output_form(old_forms(c), b) == output_form(new_forms(c), b)) continue;
+    if (b->role != NW_OUTPUT) continue;
+    if (same_at_elements(c, b, output_form(old_forms(c), b), output_form(new_forms(c), b))) continue;
     return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "output %s would no longer have the same values", b->name);
   }
   return NW_HOLDS;

@@ -376,7 +376,9 @@ nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 // ---- normal.c: the values that a block computes, in terms of the computation's own blocks
 
 // The judge compares the normal forms of the old program with those of the new program. In a normal form, a load of a
-// block's result is replaced by a name of the block's value, for example "C#0". A load is expanded instead if the other
+// block's result is replaced by a name of the block's value and the instance that computes it, for example "C#0[i, j]", so
+// that a step may store the value at another element. If no inverse of the block's index is found, the element is named
+// instead of the instance: "C@0[...]". A load is expanded instead if the other
 // program does not have the block. If only the old program has the block, the step inlined the block, and the load
 // becomes the body of the block. If only the new program has the block, the block is a copy that the step added, and
 // the load becomes the source of the copy, or a select between the source and a constant. So if every load gets the value that it names, two programs whose blocks
@@ -396,7 +398,14 @@ typedef struct nw_normal {
   const nw_stmt *rounded; // result: a block whose body was used without the rounding of its store, or NULL
 } nw_normal;
 const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer);
+// True if an element of the buffer tells the instance that writes it.
+bool nw_told_by_element(const nw_normal *n, const char *buffer);
+// values/instance.c: the instance of w that writes an element, in the order of the block's spatial variables
+int nw_instance_at(const nw_model *m, const nw_use *w, nw_pool *pool, const nw_expr *const *at, const nw_expr **out);
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
+
+// ---- values/alike.c: expressions that differ only in index arithmetic
+bool nw_alike(const nw_model *m, int n, const char *const *var, isl_set *box, const nw_expr *a, const nw_expr *b);
 
 // ---- partial.c: reductions that are computed in parts
 

@@ -39,19 +39,44 @@ bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index) 
   return vars == n;
 }
 
-static bool spread(const nw_stmt *b, const nw_block_target *t) {
-  return nw_index_is_vars(b, t->n, (const nw_expr *const *)t->index);
-}
-
-// Finds the sites that write a buffer, except for inits that are a part of their blocks. Returns the number of these
-// sites.
-static int writers(const nw_model *m, const char *buffer, const nw_site ***out) {
+// Finds the writes of a buffer, except for those of inits that are a part of their blocks. Returns the number of these
+// writes.
+static int writers(const nw_model *m, const char *buffer, const nw_use ***out) {
   nw_uses u = nw_uses_of(m, nw_find_buffer(m->p, buffer));
   int n = 0;
-  *out = NW_NEW_N(m->arena, const nw_site *, u.n + 1);
+  *out = NW_NEW_N(m->arena, const nw_use *, u.n + 1);
   for (int i = 0; i < u.n; i++)
-    if (!u.at[i]->site->init && u.at[i]->write && (!n || (*out)[n - 1] != u.at[i]->site)) (*out)[n++] = u.at[i]->site;
+    if (!u.at[i]->site->init && u.at[i]->write && (!n || (*out)[n - 1]->site != u.at[i]->site)) (*out)[n++] = u.at[i];
   return n;
+}
+
+static bool alike(const nw_use *a, const nw_use *b) {
+  if (strcmp(a->site->block->block.origin, b->site->block->block.origin) || a->n != b->n) return false;
+  for (int d = 0; d < a->n; d++)
+    if (a->index[d] != b->index[d]) return false;
+  return true;
+}
+
+// Writes the spatial variables of the instance that writes the element at `at` to `out`. Returns their number, or -1 if
+// the element does not tell the instance, because several stages write the buffer, or because no inverse is found.
+static int instance_at(const nw_normal *n, const nw_use *const *w, int nw, const nw_expr *const *at,
+                       const nw_expr **out) {
+  const nw_expr *other[NW_MAX_DEPTH];
+  int all = nw ? nw_instance_at(n->m, w[0], n->pool, at, out) : -1;
+  for (int i = 1; i < nw && all >= 0; i++) {
+    bool same = alike(w[0], w[i]) && nw_instance_at(n->m, w[i], n->pool, at, other) == all;
+    for (int k = 0; k < all && same; k++) same = other[k] == out[k];
+    if (!same) return -1;
+  }
+  return all;
+}
+
+bool nw_told_by_element(const nw_normal *n, const char *buffer) {
+  const nw_expr *at[NW_MAX_DEPTH], *out[NW_MAX_DEPTH];
+  const nw_use **w;
+  int nw = writers(n->m, buffer, &w), dims = nw_find_buffer(n->m->p, buffer)->ndim;
+  for (int d = 0; d < dims; d++) at[d] = nw_var(n->pool, nw_dim_name(n->pool, d));
+  return instance_at(n, w, nw, at, out) >= 0;
 }
 
 static bool has_origin(const nw_model *m, const char *origin) {
@@ -70,9 +95,9 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
   return true;
 }
 
-static const nw_stmt *first_value(const nw_site *const *w, int nw) {
+static const nw_stmt *first_value(const nw_use *const *w, int nw) {
   for (int i = 0; i < nw; i++)
-    if (!w[i]->block->block.init_part) return w[i]->block;
+    if (!w[i]->site->block->block.init_part) return w[i]->site->block;
   return NULL;
 }
 
@@ -84,41 +109,41 @@ static bool is_fill(const nw_stmt *block, const nw_stmt *stage) {
 
 // Loads of the buffer must be expanded if the other program has no block with the same origin. Returns a block whose
 // body gives the values of the whole buffer. Returns NULL if loads need no expansion or cannot be expanded.
-static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
-  if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
+static const nw_stmt *seen_through(const nw_normal *n, const nw_use *const *w, int nw, const char *buffer) {
+  if (!nw || !n->other || has_origin(n->other, w[0]->site->block->block.origin)) return NULL;
   const nw_stmt *b = first_value(w, nw);
   if (!b) return NULL;
   for (int i = 0; i < nw; i++) {
-    const nw_stmt *s = w[i]->block;
+    const nw_stmt *s = w[i]->site->block;
     if (is_fill(s, b)) continue;
     if (!stands_for(b, s, buffer) || (n->copies_only && !nw_is_copy(s) && !is_padded_copy(s))) return NULL;
   }
-  return spread(b, target_of(b, buffer)) ? b : NULL;
+  return nw_told_by_element(n, buffer) ? b : NULL;
 }
 
 const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer) {
-  const nw_site **w;
+  const nw_use **w;
   int nw = writers(n->m, buffer, &w);
   return seen_through(n, w, nw, buffer);
 }
 
-// Returns the value that the block stores in the element at `index`.
-static const nw_expr *body_at(nw_pool *pool, const nw_stmt *b, const char *buffer, const nw_expr *const *index) {
-  const nw_block_target *t = target_of(b, buffer);
+// Returns the value that the plain block stores in this instance.
+static const nw_expr *body_at(nw_pool *pool, const nw_stmt *b, const char *buffer, const nw_expr *const *instance) {
   const char *var[NW_MAX_DEPTH];
-  for (int d = 0; d < t->n; d++) var[d] = t->index[d]->name;
-  return nw_subst_n(pool, t->value, t->n, var, index);
+  for (int k = 0; k < b->block.nvars; k++) var[k] = b->block.var[k].var->name;
+  return nw_subst_n(pool, target_of(b, buffer)->value, b->block.nvars, var, instance);
 }
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-// Returns the name of a buffer's values: "C#0", or "S#0+S_init#0" for a buffer that two blocks fill.
-static const char *value_name(nw_pool *pool, const nw_site *const *w, int n, const char *buffer) {
+// Returns the name of a buffer's values: "C#0" if a value is told by its instance; otherwise "C@0", or "S@0+S_init@0" for
+// a buffer that two blocks fill.
+static const char *value_name(nw_pool *pool, const nw_use *const *w, int n, const char *buffer, bool by_instance) {
   char **part = nw_xcalloc((size_t)n, sizeof *part);
   for (int i = 0; i < n; i++) {
-    const nw_stmt *b = w[i]->block;
+    const nw_stmt *b = w[i]->site->block;
     nw_str s = {0};
-    nw_str_fmt(&s, "%s#%d", b->block.origin, (int)(target_of(b, buffer) - b->block.target));
+    nw_str_fmt(&s, "%s%c%d", b->block.origin, by_instance ? '#' : '@', (int)(target_of(b, buffer) - b->block.target));
     part[i] = nw_str_take(&s);
   }
   qsort(part, (size_t)n, sizeof *part, by_text);
@@ -140,16 +165,20 @@ static nw_dtype dtype_of_storage(const nw_normal *n, const nw_expr *load) {
 
 static const nw_expr *normal_load(void *env, const nw_expr *load) {
   nw_normal *n = env;
-  const nw_site **w;
+  const nw_use **w;
+  const nw_expr *instance[NW_MAX_DEPTH];
   int nw = writers(n->m, load->name, &w);
   if (!nw) return load;
   const nw_stmt *body = seen_through(n, w, nw, load->name);
+  int nvars = instance_at(n, w, nw, load->arg, instance);
   if (!body) {
     nw_type stored = {(uint8_t)dtype_of_storage(n, load), 1};
-    const nw_expr *value = nw_load(n->pool, stored, value_name(n->pool, w, nw, load->name), load->n, load->arg);
+    const char *name = value_name(n->pool, w, nw, load->name, nvars >= 0);
+    const nw_expr *value = nvars < 0 ? nw_load(n->pool, stored, name, load->n, load->arg)
+                                     : nw_load(n->pool, stored, name, nvars, instance);
     return nw_convert(n->pool, (nw_dtype)load->type.dtype, value);
   }
-  const nw_expr *value = body_at(n->pool, body, load->name, load->arg);
+  const nw_expr *value = body_at(n->pool, body, load->name, instance);
   if (!nw_is_rounded(value)) n->rounded = body;
   return nw_normal_form(n, value);
 }

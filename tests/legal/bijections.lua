@@ -20,20 +20,39 @@ return function(case, t)
     {"tiles of 2 x 4", {4, 8}, {2, 2, 2, 4}, function(a, b, i, j) return {a * 2 + i, b * 4 + j} end},
     {"a tile order is undone", {2, 2, 2, 4}, {4, 8}, function(y, x) return {y // 2, x // 4, y % 2, x % 4} end},
     {"transposed", {5, 6}, {6, 5}, function(i, j) return {j, i} end},
+    {"rows of 6 become rows of 9", {9, 6}, {6, 9}, function(i, j) return {(i * 9 + j) // 6, (i * 9 + j) % 6} end},
+    {"rows of 6 become planes", {6, 6}, {2, 2, 9}, function(a, i, j)
+      return {(a * 18 + i * 9 + j) // 6, (a * 18 + i * 9 + j) % 6}
+    end},
+    {"planes become rows of 9", {3, 4, 3}, {4, 9}, function(i, j)
+      local p = i * 9 + j
+      return {p // 12, p // 3 % 4, p % 3}
+    end},
     {"rows of 8 become rows of 4", {3, 8}, {6, 4}, function(i, j) return {(i * 4 + j) // 8, (i * 4 + j) % 8} end},
   }
 
-  local function stages(map)
+  -- With `terms`, P is a sum with this number of terms, and C is a copy of it.
+  local function stages(map, terms)
     local _, from, to, at = table.unpack(map)
-    local A = nw.placeholder(from, "i32", "A")
+    local given = {table.unpack(from)}
+    given[#given + 1] = terms
+    local A, k = nw.placeholder(given, "i32", "A"), terms and nw.reduce_axis(terms, "k")
     local names = {"a", "b", "c", "d"}
     local function body(f, n)
       return load("local f = ... return function(" .. table.concat(names, ", ", 1, n) .. ") return f("
         .. table.concat(names, ", ", 1, n) .. ") end")(f)
     end
-    local P = nw.compute(from, body(function(...) return A(...) * 2 + 1 end, #from), "P")
-    local C = nw.compute(to, body(function(...) return P(table.unpack(at(...))) * 3 end, #to), "C")
-    return nw.schedule(C), {C}, {filled("i32", from)}
+    local P = nw.compute(from, body(function(...)
+      if not terms then return A(...) * 2 + 1 end
+      local index = {...}
+      index[#index + 1] = k
+      return nw.sum(A(table.unpack(index)), k)
+    end, #from), "P")
+    local C = nw.compute(to, body(function(...)
+      local read = P(table.unpack(at(...)))
+      return terms and read or read * 3
+    end, #to), "C")
+    return nw.schedule(C), {C}, {filled("i32", given)}
   end
 
   for _, map in ipairs(MAPS) do
@@ -45,6 +64,34 @@ return function(case, t)
     case("reverse_compute_at, " .. map[1], function()
       local s, out, arguments = stages(map)
       t.accepted(s.reverse_compute_at, s, "C", s["P"]:loops()[1])
+      t.agree(s, out, arguments)
+    end)
+  end
+  -- The copy of a sum.
+  for _, map in ipairs(MAPS) do
+    case("reverse_compute_inline of the copy of a sum, " .. map[1], function()
+      local s, out, arguments = stages(map, 3)
+      t.accepted(s.reverse_compute_inline, s, "C")
+      t.same(s:text():find("%f[%w]P%["), nil)
+      assert(s:reparses())
+      t.agree(s, out, arguments)
+    end)
+    case("reverse_compute_inline of the copy of a sum whose init is a nest, " .. map[1], function()
+      local s, out, arguments = stages(map, 3)
+      s:decompose_reduction("P", s["P"]:loops()[1])
+      t.accepted(s.reverse_compute_inline, s, "C")
+      t.agree(s, out, arguments)
+    end)
+    case("reverse_compute_at of the copy of a sum, " .. map[1], function()
+      local s, out, arguments = stages(map, 3)
+      t.accepted(s.reverse_compute_at, s, "C", s["P"]:loops()[1])
+      t.agree(s, out, arguments)
+    end)
+  end
+  for _, terms in ipairs {0, 2} do
+    case("reverse_compute_inline of a copy of some elements, " .. (terms > 0 and "a sum" or "a map"), function()
+      local s, out, arguments = stages({"", {6, 8}, {40}, function(p) return {p // 8, p % 8} end}, terms > 0 and terms or nil)
+      t.accepted(s.reverse_compute_inline, s, "C")
       t.agree(s, out, arguments)
     end)
   end

@@ -4,8 +4,8 @@
 // For its element v, the stage reads the rows a*v + c of a producer, for one or several constants c. Let C be the
 // greatest of these constants, and let an iteration compute rows lo..hi of the producer. Then element v is ready in the
 // iteration with lo <= a*v + C <= hi.
+#include "ir/program/inverse.h"
 #include "sched/primitives/place.h"
-#include "sched/inverse.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
 #include "sched/tree.h"
@@ -160,7 +160,7 @@ static bool see_pair(void *env, const nw_expr *e) {
     }
     nw_ranges_push(&r, dim[d], lo, hi);
   }
-  if (any && nw_inverse(x->st, block, e, at, out)) {
+  if (any && nw_inverse(x->st->p, block, true, e->n, e->arg, at, out)) {
     x->pair = e;
     for (int k = 0; k < block->block.nvars; k++) {
       const nw_expr *v = nw_simplify(&r, out[k]), *lo = nw_lower_over(&r, v, e->n, dim),

@@ -3,8 +3,8 @@
 // The blocks of the producer take over the work of the consumer: they execute its instances and store its values. If
 // the producer is a reduction, the consumer must be a copy, because another function cannot be applied to the partial
 // results of the reduction.
+#include "ir/program/inverse.h"
 #include "sched/primitives/place.h"
-#include "sched/inverse.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
 #include "sched/tree.h"
@@ -76,7 +76,7 @@ static bool one_to_one(const merge *x) {
   const nw_expr **at = NW_NEW_N(x->st->scratch, const nw_expr *, x->load->n + 1);
   const nw_expr **out = NW_NEW_N(x->st->scratch, const nw_expr *, b->block.nvars + 1);
   for (int d = 0; d < x->load->n; d++) at[d] = nw_var(x->st->p->pool, nw_dim_name(x->st->p->pool, d));
-  return nw_inverse(x->st, b, x->load, at, out) ||
+  return nw_inverse(x->st->p, b, true, x->load->n, x->load->arg, at, out) ||
          nw_step_refuse(x->st, "each element must depend on only one element, and different elements on different ones",
                         NULL, "%s is not elementwise in %s", b->block.name, x->buffer);
 }
@@ -157,7 +157,7 @@ static void become(const merge *x, nw_stmt *b) {
     old[d] = index_of(b, d)->var->name;
     at[d] = index_of(b, d)->bind;
   }
-  nw_inverse(x->st, c, x->load, at, bind);
+  nw_inverse(p, c, true, dims, x->load->arg, at, bind);
   for (int k = 0; k < n; k++) {
     var[k] = c->block.var[k];
     var[k].bind = bind[k];
@@ -169,9 +169,28 @@ static void become(const merge *x, nw_stmt *b) {
   b->block.nvars = n;
   b->block.var = var;
   b->block.origin = c->block.origin;
-  const nw_expr *holds = nw_inverse_holds(x->st, c, x->load, at, bind);
+  const nw_expr *holds = nw_inverse_holds(p, c, dims, x->load->arg, at, bind);
   if (holds) nw_block_guard(p, b, holds);
   nw_guard_domain(x->st, b);
+}
+
+// Adds a guard that skips the elements of the producer that the copy does not read. v[k] is the value of variable k of
+// the copy that reads the element at `at`. Both are functions of the variables of block b.
+static void skip_unread(const merge *x, nw_stmt *b, const nw_expr *const *at, const nw_expr *const *v) {
+  nw_program *p = x->st->p;
+  const nw_stmt *c = x->block;
+  const nw_expr *term[NW_MAX_TERMS], *cond = nw_inverse_holds(p, c, x->load->n, x->load->arg, at, v);
+  nw_ranges r;
+  for (int k = 0; k < c->block.nvars; k++) {
+    const nw_block_var *var = &c->block.var[k];
+    cond = nw_and(p->pool, cond, nw_le(p->pool, var->lo, v[k]));
+    cond = nw_and(p->pool, cond, nw_lt(p->pool, v[k], nw_add(p->pool, var->lo, var->extent)));
+  }
+  nw_ranges_declared(&r, p, b);
+  int n = nw_conjuncts(cond, NW_MAX_TERMS, term);
+  for (int i = 0; i < n; i++)
+    if (!nw_prove(&r, nw_simplify(&r, term[i]))) nw_block_guard(p, b, nw_block_bound(p, b, term[i]));
+  nw_ranges_free(&r);
 }
 
 // Makes block b of the producer store to the buffer of the copy.
@@ -182,10 +201,11 @@ static void redirect(const merge *x, nw_stmt *b) {
   int n = x->block->block.nvars;
   const char **old = NW_NEW_N(x->st->scratch, const char *, n + 1);
   const nw_expr **new = NW_NEW_N(x->st->scratch, const nw_expr *, n + 1);
-  nw_inverse(x->st, x->block, x->load, t->index, new);
+  nw_inverse(p, x->block, true, x->load->n, x->load->arg, t->index, new);
   for (int k = 0; k < n; k++) old[k] = x->block->block.var[k].var->name;
   const nw_expr **index = NW_NEW_N(p->arena, const nw_expr *, to->n + 1);
   for (int d = 0; d < to->n; d++) index[d] = nw_subst_n(p->pool, to->index[d], n, old, new);
+  skip_unread(x, b, (const nw_expr *const *)t->index, new);
   t->buffer = to->buffer;
   t->n = to->n;
   t->index = index;

@@ -1,4 +1,4 @@
-// Solves the indices of a read for the variables of the block that reads.
+// Solves the indices of an access for variables of its block.
 //
 // An equation says that an expression has a known value. The expression is a sum of digits, each times a weight. A digit
 // is (x // q) % m, where x is a variable or another expression. If the weights show that different digits make
@@ -6,9 +6,8 @@
 // x. If x is a variable, it is solved; otherwise "x has this value" is a new equation.
 //
 // Weights, divisors and extents may be products of sizes that are at least 1. A number without factors is the constant.
-#include "sched/inverse.h"
+#include "ir/program/inverse.h"
 #include "ir/expr/factors.h"
-#include "sched/tree.h"
 
 enum { MOST = 32 }; // digits, and terms of a sum
 
@@ -18,10 +17,10 @@ typedef struct digit {
   bool limited; // false if no extent is known
   bool top; // true if no higher digit of `of` exists
   const nw_expr *value; // once it is known
+  bool whole; // the digit is all of `of`, which is not a sum of digits
 } digit;
 
 typedef struct solver {
-  nw_step *st;
   nw_pool *pool;
   const nw_stmt *block;
   nw_ranges ranges; // of the block's variables
@@ -84,7 +83,7 @@ static bool digit_of(const solver *x, const nw_expr *e, bool part, digit *d) {
   if (nw_uses_load(e, NULL) || !nw_const_lower(&x->ranges, e, &least) || least != 0) return false;
   if (nw_const_upper(&x->ranges, e, &most) && most < INT64_MAX)
     d->extent.number = most + 1, d->limited = true;
-  else if (v && nw_is_const(v->lo, 0))
+  else if (v)
     d->limited = positive(x, v->extent, &d->extent);
   return true;
 }
@@ -175,11 +174,12 @@ static const nw_expr *last_of(nw_pool *pool, const digit *d) {
 }
 
 // Solves e == value for the digits of e. A digit with a negative weight is counted from its end: w*d is w*(m-1) plus
-// -w*(m-1-d).
+// -w*(m-1-d). If e is not a sum of digits, it is kept as a whole.
 static bool solve(solver *x, const nw_expr *e, const nw_expr *value) {
   nw_pool *pool = x->pool;
   sum s = {.n = 0, .constant = nw_index(pool, 0)};
-  if (!add_terms(x, e, &one, false, &s) || !sort(&s)) return false;
+  if (!add_terms(x, e, &one, false, &s) || !sort(&s))
+    return keep(x, &(digit){.of = e, .divisor = one, .extent = one, .top = true, .whole = true}, value);
   const nw_expr *rest = nw_sub(pool, value, s.constant);
   for (int i = 0; i < s.n; i++)
     if (s.term[i].negative)
@@ -220,10 +220,70 @@ static const nw_expr *compose(solver *x, const nw_expr *of) {
   return all;
 }
 
+// True if all known digits of `low` are digits of low % m.
+static bool is_below(const solver *x, const nw_expr *low, const nw_factors *m) {
+  for (int i = 0; i < x->n; i++) {
+    const digit *d = &x->known[i];
+    nw_factors end = d->divisor, rest;
+    if (d->of != low) continue;
+    if (!d->limited || !nw_multiply_all(&end, &d->extent) || !nw_divide_factors(m, &end, &rest)) return false;
+  }
+  return true;
+}
+
+// Returns the expression y = r*m + low if high == r + low // m; otherwise NULL.
+static const nw_expr *lifted(const solver *x, const nw_expr *high, const nw_expr *low, const nw_factors *m) {
+  nw_pool *pool = x->pool;
+  const nw_expr *by = nw_factors_expr(pool, m), *quotient = nw_simplify(&x->ranges, nw_floordiv(pool, low, by));
+  const nw_expr *r = nw_sub(pool, high, quotient);
+  if (nw_replace(pool, r, quotient, nw_index(pool, 0)) != r) return NULL;
+  return nw_simplify(&x->ranges, nw_add(pool, nw_mul(pool, r, by), low));
+}
+
+// Replaces the digits of low, and those of high or only digit `at`, by digits of y.
+static bool put_lifted(solver *x, const nw_expr *high, int at, const nw_expr *low, const nw_factors *m,
+                       const nw_expr *y) {
+  for (int i = 0; i < x->n; i++) {
+    digit *d = &x->known[i];
+    bool above = at < 0 ? d->of == high : i == at;
+    if (!above && d->of != low) continue;
+    if (at >= 0 && above) d->divisor = one;
+    if (above && !nw_multiply_all(&d->divisor, m)) return false;
+    d->of = y;
+    d->whole = false;
+  }
+  return true;
+}
+
+// The simplifier takes quotients apart: (9*i + j) // 6 becomes i + (3*i + j) // 6. If high == r + low // m, the digits of
+// high are digits of y = r*m + low from m on, and the digits of low % m are the digits of y below m. Finds such a pair,
+// and replaces its digits by those of y. `high` is an expression with known digits, or such an expression without its
+// lowest digits.
+static bool lift(solver *x) {
+  for (int i = 0; i < x->n; i++) {
+    const nw_expr *low = x->known[i].of;
+    nw_factors m = x->known[i].divisor;
+    if (x->known[i].top || !nw_multiply_all(&m, &x->known[i].extent) || !is_below(x, low, &m)) continue;
+    for (int j = 0; j < x->n; j++) {
+      const digit *d = &x->known[j];
+      if (d->of == low) continue;
+      const nw_expr *y = lifted(x, d->of, low, &m);
+      if (y) return put_lifted(x, d->of, -1, low, &m, y);
+      if (is_number(&d->divisor, 1)) continue;
+      y = lifted(x, nw_simplify(&x->ranges, nw_floordiv(x->pool, d->of, nw_factors_expr(x->pool, &d->divisor))), low,
+                 &m);
+      if (y) return put_lifted(x, d->of, j, low, &m, y);
+    }
+  }
+  return false;
+}
+
 // Finds an expression whose digits are all known. If it is a variable, stores its value; otherwise solves the equation
-// that it has this value. Returns false if there is none, and if the equation cannot be solved.
+// that it has this value. If there is none, finds another expression whose digits are known. Returns false if that is not
+// possible either.
 static bool advance(solver *x) {
   for (int i = 0; i < x->n; i++) {
+    if (x->known[i].whole) continue;
     const nw_expr *of = x->known[i].of, *value = compose(x, of);
     int k;
     if (!value) continue;
@@ -232,41 +292,57 @@ static bool advance(solver *x) {
     x->out[k] = value;
     return true;
   }
-  return false;
+  return lift(x);
 }
 
-bool nw_inverse(nw_step *st, const nw_stmt *block, const nw_expr *load, const nw_expr *const *at, const nw_expr **out) {
-  solver x = {.st = st, .pool = st->p->pool, .block = block, .out = out};
+// A variable that begins at another number than 0 is counted from there, so that it can be a digit.
+static const nw_expr *from_zero(const solver *x, const nw_expr *e) {
+  for (int k = 0; k < x->block->block.nvars; k++) {
+    const nw_block_var *v = &x->block->block.var[k];
+    if (nw_is_const(v->extent, 1))
+      e = nw_subst(x->pool, e, v->var->name, v->lo);
+    else if (!nw_is_const(v->lo, 0))
+      e = nw_subst(x->pool, e, v->var->name, nw_add(x->pool, v->var, v->lo));
+  }
+  return e;
+}
+
+// ---- the solution
+
+static bool is_found(const solver *x, bool reduce) {
+  for (int k = 0; k < x->block->block.nvars; k++)
+    if (!x->out[k] && (reduce || x->block->block.var[k].kind != NW_REDUCE)) return false;
+  return true;
+}
+
+bool nw_inverse(const nw_program *p, const nw_stmt *block, bool reduce, int n, const nw_expr *const *index,
+                const nw_expr *const *at, const nw_expr **out) {
+  solver x = {.pool = p->pool, .block = block, .out = out};
   bool good = true;
-  nw_ranges_of(&x.ranges, st->p, NULL);
+  nw_ranges_of(&x.ranges, p, NULL);
   for (int k = 0; k < block->block.nvars; k++) {
     const nw_block_var *v = &block->block.var[k];
-    nw_ranges_push(&x.ranges, v->var->name, v->lo,
-                   nw_sub(x.pool, nw_add(x.pool, v->lo, v->extent), nw_index(x.pool, 1)));
-    out[k] = nw_is_const(v->extent, 1) ? v->lo : NULL;
+    nw_ranges_push(&x.ranges, v->var->name, nw_index(p->pool, 0), nw_sub(p->pool, v->extent, nw_index(p->pool, 1)));
+    out[k] = nw_is_const(v->extent, 1) ? nw_index(p->pool, 0) : NULL;
+    good = good && is_constant(&x, v->lo);
   }
-  for (int d = 0; d < load->n && good; d++) {
-    const nw_expr *e = load->arg[d];
-    for (int k = 0; k < block->block.nvars; k++)
-      if (out[k] && nw_is_const(block->block.var[k].extent, 1))
-        e = nw_subst(x.pool, e, block->block.var[k].var->name, out[k]);
-    good = solve(&x, nw_simplify(&x.ranges, e), at[d]);
-  }
-  while (good && x.n) good = advance(&x);
-  for (int k = 0; k < block->block.nvars; k++) good = good && out[k];
+  for (int d = 0; d < n && good; d++) good = solve(&x, nw_simplify(&x.ranges, from_zero(&x, index[d])), at[d]);
+  for (int i = 0; good && x.n; i++) good = i < MOST && advance(&x);
+  good = good && is_found(&x, reduce);
+  for (int k = 0; k < block->block.nvars && good; k++)
+    if (out[k]) out[k] = nw_add(p->pool, out[k], block->block.var[k].lo);
   nw_ranges_free(&x.ranges);
   return good;
 }
 
-const nw_expr *nw_inverse_holds(nw_step *st, const nw_stmt *block, const nw_expr *load, const nw_expr *const *at,
-                                const nw_expr *const *v) {
+const nw_expr *nw_inverse_holds(const nw_program *p, const nw_stmt *block, int n, const nw_expr *const *index,
+                                const nw_expr *const *at, const nw_expr *const *v) {
   const nw_expr *all = NULL;
-  int n = block->block.nvars;
-  const char **name = NW_NEW_N(st->scratch, const char *, n + 1);
-  for (int k = 0; k < n; k++) name[k] = block->block.var[k].var->name;
-  for (int d = 0; d < load->n; d++) {
-    const nw_expr *same = nw_eq(st->p->pool, nw_subst_n(st->p->pool, load->arg[d], n, name, v), at[d]);
-    if (!nw_is_const(same, 1)) all = nw_and(st->p->pool, all, same);
+  const char *name[NW_MAX_DEPTH];
+  for (int k = 0; k < block->block.nvars; k++) name[k] = block->block.var[k].var->name;
+  for (int d = 0; d < n; d++) {
+    const nw_expr *same = nw_eq(p->pool, nw_subst_n(p->pool, index[d], block->block.nvars, name, v), at[d]);
+    if (!nw_is_const(same, 1)) all = nw_and(p->pool, all, same);
   }
   return all;
 }
