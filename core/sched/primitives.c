@@ -448,14 +448,13 @@ static const nw_primitive rows[] = {
      "cannot write $0 through a $1 copy"},
     {"reindex",
      "Lets a stage read a tensor through a copy that has one dimension for each of the stage's variables in the read, "
-     "in "
-     "the order of the stage's axes. The copy may be larger than the tensor: A[y + r, x + s] is read as A_reindex[y, "
-     "x, "
-     "r, s] (im2col).",
+     "in the order of the stage's axes. The copy may be larger than the tensor: A[y + r, x + s] is read as "
+     "A_reindex[y, x, r, s] (im2col). For the result of the stage, which it names as the tensor, the stage writes a "
+     "temporary with one dimension for each variable in the index of the result, and a copy writes the result.",
      "s:reindex(C, A)",
      "stage",
-     {STAGE("stage", "the stage that reads the copy"),
-      STAGE("read", "the tensor that it reads"),
+     {STAGE("stage", "the stage that reads the copy, or that writes it"),
+      STAGE("operand", "the tensor that the stage reads, or the result of the stage"),
       {.name = "access",
        .kind = NW_ARG_INT,
        .optional = true,
@@ -470,7 +469,7 @@ static const nw_primitive rows[] = {
        .doc = "memory of the copy; global by default"},
       LAYOUT,
       NAME("name of the copy"),
-      AT("also moves the copy into this loop, like compute_at")},
+      AT("also moves the copy into this loop, like compute_at; for a result, a loop of its stage, like cache_write")},
      nw_apply_reindex,
      nw_suggest_reindex,
      "cannot reindex $1 for $0"},

@@ -264,12 +264,12 @@ function schedule:random_step(seed) end
 ---@return nw.schedule
 function schedule:redo(steps) end
 
----Lets a stage read a tensor through a copy that has one dimension for each of the stage's variables in the read, in the order of the stage's axes. The copy may be larger than the tensor: A[y + r, x + s] is read as A_reindex[y, x, r, s] (im2col). stage: the stage that reads the copy. read: the tensor that it reads. access: the read that uses the copy, counted from 1 from left to right as for cache_read; needed if the stage reads the tensor in several ways. scope: memory of the copy; global by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at. Example: s:reindex(C, A)
+---Lets a stage read a tensor through a copy that has one dimension for each of the stage's variables in the read, in the order of the stage's axes. The copy may be larger than the tensor: A[y + r, x + s] is read as A_reindex[y, x, r, s] (im2col). For the result of the stage, which it names as the tensor, the stage writes a temporary with one dimension for each variable in the index of the result, and a copy writes the result. stage: the stage that reads the copy, or that writes it. operand: the tensor that the stage reads, or the result of the stage. access: the read that uses the copy, counted from 1 from left to right as for cache_read; needed if the stage reads the tensor in several ways. scope: memory of the copy; global by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at; for a result, a loop of its stage, like cache_write. Example: s:reindex(C, A)
 ---@param stage nw.stage|nw.tensor|string
----@param read nw.stage|nw.tensor|string
+---@param operand nw.stage|nw.tensor|string
 ---@param options? {access?: integer, scope?: "global"|"local"|"shared"|"warp", layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
 ---@return nw.stage
-function schedule:reindex(stage, read, options) end
+function schedule:reindex(stage, operand, options) end
 
 ---Replaces a loop of one iteration by its body. loop: a loop that is proven to run exactly once. Example: s:remove_unit_loop "i"
 ---@param loop nw.loop|string

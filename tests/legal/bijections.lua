@@ -69,6 +69,9 @@ return function(case, t)
   end
   -- The copy of a sum.
   for _, map in ipairs(MAPS) do
+    local function dims(s, name) return s:text():match("temp " .. name .. ": i32%[([^%]]*)%]") end
+    local axes = {} -- the axes in the index of the result; an axis with one value is not in it
+    for _, extent in ipairs(map[2]) do if extent > 1 then axes[#axes + 1] = extent end end
     case("reverse_compute_inline of the copy of a sum, " .. map[1], function()
       local s, out, arguments = stages(map, 3)
       t.accepted(s.reverse_compute_inline, s, "C")
@@ -87,6 +90,32 @@ return function(case, t)
       t.accepted(s.reverse_compute_at, s, "C", s["P"]:loops()[1])
       t.agree(s, out, arguments)
     end)
+    case("reindex of a result, " .. map[1], function()
+      local s, out, arguments = stages(map, 3)
+      t.accepted(s.reverse_compute_inline, s, "C")
+      local copy = t.accepted(s.reindex, s, "C", "C")
+      t.same(copy.name, "C_reindex")
+      t.same(dims(s, "C_reindex"), table.concat(axes, ", "))
+      assert(s:reparses())
+      t.agree(s, out, arguments)
+      t.accepted(s.reverse_compute_inline, s, "C")
+      t.agree(s, out, arguments)
+    end)
+    case("reindex of a result in a loop, " .. map[1], function()
+      local s, out, arguments = stages(map, 3)
+      t.accepted(s.reverse_compute_inline, s, "C")
+      local n = #axes
+      local outer = s:split(s:loops "C"[1], 2)
+      local layout = n == 2 and function(i, j) return j, i end or nil
+      t.accepted(s.reindex, s, "C", "C", {at = outer, scope = "local", layout = layout, name = "tile"})
+      t.agree(s, out, arguments)
+    end)
+    case("reindex of the result of a map, " .. map[1], function()
+      local s, out, arguments = stages(map)
+      t.accepted(s.reindex, s, "P", "P")
+      t.accepted(s.reindex, s, "C", "C")
+      t.agree(s, out, arguments)
+    end)
   end
   for _, terms in ipairs {0, 2} do
     case("reverse_compute_inline of a copy of some elements, " .. (terms > 0 and "a sum" or "a map"), function()
@@ -95,6 +124,13 @@ return function(case, t)
       t.agree(s, out, arguments)
     end)
   end
+  case("reindex of a value and its index", function()
+    local A, k = nw.placeholder({5, 6}, "i32", "A"), nw.reduce_axis(6, "k")
+    local V, I = nw.compute({5}, function(i) return nw.argmin(A(4 - i, k), k) end, "V")
+    local s = nw.schedule(V, I)
+    t.accepted(s.reindex, s, s:stages()[1], "V")
+    t.agree(s, {V, I}, {filled("i32", {5, 6})})
+  end)
   for _, factor in ipairs {8, 16, 64} do
     case(("reverse_compute_at a split loop, factor %d"):format(factor), function()
       local s, out, arguments = stages {"", {128}, {8, 16}, function(i, j) return {i * 16 + j} end}

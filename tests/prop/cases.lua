@@ -69,8 +69,10 @@ end
 
 -- A stage that changes each element of a hidden stage and reads no other tensor.
 function WANTS.epilogue(case)
-  local hidden = {}
+  local hidden, temporary = {}, {}
   for _, stage in ipairs(case.stages) do
+    if stage.kind == "reshape" and temporary[stage.from[1]] then return true end
+    temporary[stage.name] = not stage.shown and not stage.scan and #stage.dtypes == 1
     if stage.kind == "map" and not stage.reverse and stage.from[1] == stage.from[2] and hidden[stage.from[1]] then return true end
     hidden[stage.name] = not stage.shown and not stage.over and not stage.scan and #stage.dtypes == 1
       and not types.is_half(stage.dtypes[1])

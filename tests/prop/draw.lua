@@ -362,8 +362,16 @@ function draw.cache_read(r, loops, _, stages, tensors, known)
 end
 
 -- In most cases draws a stage and a tensor that it reads, and the number of a read, because a stage often reads a tensor in several
--- ways.
+-- ways. In some cases draws a stage and its result.
 function draw.reindex(r, loops, _, stages, tensors, known)
+  if not given(r, known, "access", 0.7) and r:chance(0.4) then
+    local stage = r:pick(stages)
+    local theirs = known.loops(stage)
+    local options = storage(r, known, known.rank(stage), #theirs > 0 and theirs or loops) or {}
+    local scoped = given(r, known, "scope", 0.3) or (known.option or ""):find "^scope="
+    if scoped then options.scope = choice(r, known, "scope", SCOPES) end
+    return {stage, stage, next(options) and options or nil}
+  end
   local tensor = r:pick(tensors)
   local reader = r:chance(0.9) and known.reader(r, tensor) or r:pick(stages)
   local theirs = known.loops(reader)

@@ -21,7 +21,8 @@ local types = require "types"
 local gen, make = {}, tree.make
 
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
-  "pad", "scan", "scan", "transpose", "gather", "gather", "pair", "band"}
+  "pad", "scan", "scan", "transpose", "reshape", "gather", "gather", "pair",
+  "band"}
 
 -- Some requirements (see steps.wants) are met by a stage that reads only the previous stage. Maps each of these requirements to the
 -- kind of this stage.
@@ -36,6 +37,7 @@ local function draw_stage(r, have, case, before, want)
   if want == "plain" and r:chance(0.5) then kind = "map" end
   local from = have
   if follows and r:chance(0.7) then kind, from = follows, {before} end
+  if want == "epilogue" and before and r:chance(0.3) then kind, from = "reshape", {before} end
   local stage = kinds[kind](r, from, case)
   if not stage or sizes.volume(stage.dims) > 4096 then return nil end
   if stage.over and sizes.volume(stage.over) * sizes.volume(stage.dims) > 65536 then return nil end

@@ -76,6 +76,30 @@ function kinds.pair(r, have, case)
   return {from = {a, b}, dims = a.dims, bodies = list}
 end
 
+local function quotient(x, by) return {op = "//", x, number(by)} end
+local function remainder(x, by) return {op = "%", x, number(by)} end
+
+-- Draws a copy in another shape: the elements keep their order, but the rows have another length.
+function kinds.reshape(r, have)
+  local a = r:pick(have)
+  local volume = 1
+  for _, dim in ipairs(a.dims) do
+    if type(dim) ~= "number" then return nil end
+    volume = volume * dim
+  end
+  if #a.dims == 0 or #a.dims > 2 or volume < 1 or volume > 256 then return nil end
+  local lengths = {}
+  for n = 1, volume do if volume % n == 0 then lengths[#lengths + 1] = n end end
+  local length = r:pick(lengths)
+  local dims, at = {volume}, axis(1)
+  if #a.dims == 1 or r:chance(0.6) then
+    dims = {volume // length, length}
+    at = add(mul(axis(1), number(length)), axis(2))
+  end
+  local index = #a.dims == 1 and {at} or {quotient(at, a.dims[2]), remainder(at, a.dims[2])}
+  return {from = {a}, dims = dims, bodies = {read(a, index)}}
+end
+
 function kinds.transpose(r, have)
   local a = r:pick(have)
   if #a.dims < 2 then return nil end

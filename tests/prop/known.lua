@@ -148,7 +148,7 @@ function known.of(case, s, placed, option)
       end
       return #list > 0 and r:pick(list) or nil
     end,
-    epilogue = function(r) -- a map that is the only reader of a temporary
+    epilogue = function(r) -- a map or a copy in another shape that is the only reader of a temporary
       local list = {}
       for _, stage in ipairs(case.stages) do
         local from, readers = stage.from[1], 0
@@ -157,8 +157,8 @@ function known.of(case, s, placed, option)
             if name == from and (n == 1 or other.from[1] ~= name) then readers = readers + 1 end
           end
         end
-        if stage.kind == "map" and stage.from[2] == from and readers == 1 and alive[from] and alive[stage.name]
-          and is_temporary(from) and not reduces[from] then
+        local map = stage.kind == "map" and stage.from[2] == from and not reduces[from]
+        if (map or stage.kind == "reshape") and readers == 1 and alive[from] and alive[stage.name] and is_temporary(from) then
           list[#list + 1] = stage.name
         end
       end

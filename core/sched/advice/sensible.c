@@ -109,13 +109,13 @@ static nw_arg multiples(const nw_sensible *m) {
   return n ? (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item} : (nw_arg){0};
 }
 
-// Returns a tensor that the stage reads.
+// Returns a tensor that the stage reads, or its result if it reads none.
 static nw_arg some_read(const nw_sensible *m, const char *stage) {
   const nw_stmt *block = stage ? nw_stage_block(m->p, stage) : NULL;
   for (int i = 0; block && i < m->p->nbuffers; i++)
     if (nw_block_reads(block, m->p->buffer[i]->name))
       return (nw_arg){.kind = NW_ARG_STAGE, .name = m->p->buffer[i]->name};
-  return (nw_arg){0};
+  return block ? (nw_arg){.kind = NW_ARG_STAGE, .name = block->block.target[0].buffer} : (nw_arg){0};
 }
 
 static nw_arg turned_layout(const nw_sensible *m) {
@@ -238,7 +238,7 @@ bool nw_sensible_fill(nw_sensible *m, const nw_primitive *row, nw_arg *args) {
     const nw_param *param = &row->param[i];
     args[i] = (nw_arg){0};
     if (left_out(m, param)) continue;
-    if (!strcmp(param->name, "read"))
+    if (!strcmp(param->name, "operand"))
       args[i] = some_read(m, args[i - 1].name);
     else
       args[i] = param->kind == NW_ARG_VALUE ? some_tag(args[i - 1].name) : some_value(m, param, param->kind, nth, of);

@@ -187,8 +187,9 @@ void nw_suggest_reindex(void *step) {
       offer2(st, "reindex", stage_arg(stage), stage_arg(other));
   }
   offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
-  if (block && nw_block_writes(block, buffer_of(st, tensor)))
-    offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+  if (!block || !nw_block_writes(block, buffer_of(st, tensor))) return;
+  offer2(st, "reindex", stage_arg(stage), stage_arg(tensor));
+  offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
 }
 
 // Suggests other dimensions. Also suggests steps before the refused step: removing marks, so that threads do not share

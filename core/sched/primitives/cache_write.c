@@ -1,5 +1,6 @@
 // cache_write: makes a stage compute into a separate buffer, and adds a nest that copies the buffer to the old place.
-// This nest keeps the loops of the stage.
+// This nest keeps the loops of the stage. reindex does the same with the result of a stage; then the buffer has other
+// dimensions than the result.
 #include "sched/primitives/nest.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -63,6 +64,7 @@ static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
 
 // A stage can have several pieces, for example after a cut. Each piece gets its own part of the buffer.
 typedef struct pieces {
+  const nw_result_copy *how;
   int n;
   nw_stmt **at; // the block that the user named is first
   const nw_stmt *loop; // the loop that the step specifies, or NULL
@@ -78,6 +80,10 @@ static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const cha
   for (int i = 0; i < b->block.nvars; i++)
     if (b->block.var[i].kind != NW_REDUCE) var[n++] = b->block.var[i];
   nw_stmt *copy = nw_copy_block(st, name, g->buffer, x->cache[target], n, var, g->n, g->index);
+  if (x->how->n) {
+    nw_type type = {(uint8_t)x->cache[target]->dtype, 1};
+    copy->block.target[0].value = nw_load(st->p->pool, type, x->cache[target]->name, x->how->n, x->how->index);
+  }
   copy->block.origin = x->origin[target];
   copy->block.target[0].stream = g->stream;
   copy->block.where = where_of_copy(st, t);
@@ -122,14 +128,30 @@ static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stag
   }
 }
 
-static bool make_caches(nw_step *st, const nw_stmt *b, nw_scope scope, nw_buffer **cache) {
+static bool make_caches(nw_step *st, const nw_stmt *b, nw_scope scope, const nw_result_copy *how, nw_buffer **cache) {
   for (int i = 0; i < b->block.ntargets; i++) {
-    const nw_buffer *of = nw_find_buffer(st->p, b->block.target[i].buffer);
-    const char *suffix = nw_step_str(st, WRITE_SCOPE, "global");
-    cache[i] = nw_new_cache(st, of, scope, WRITE_NAME, suffix);
-    if (!cache[i] || !nw_set_layout(st, cache[i], &st->resolved[WRITE_LAYOUT])) return false;
+    nw_buffer like = *nw_find_buffer(st->p, b->block.target[i].buffer);
+    if (how->n) {
+      like.ndim = how->n;
+      like.shape = how->extent;
+    }
+    cache[i] = nw_new_cache(st, &like, scope, how->name, how->suffix);
+    if (!cache[i] || !nw_set_layout(st, cache[i], &st->resolved[how->layout])) return false;
   }
   return true;
+}
+
+// Makes the block store its results in the new buffers.
+static void redirect(nw_step *st, const pieces *x, nw_stmt *block) {
+  for (int i = 0; i < block->block.ntargets; i++) {
+    nw_block_target *g = &block->block.target[i];
+    g->buffer = x->cache[i]->name;
+    g->stream = false; // the copy blocks now make the streaming stores
+    if (!x->how->n) continue;
+    g->n = x->how->n;
+    g->index = NW_NEW_N(st->p->arena, const nw_expr *, g->n);
+    memcpy(g->index, x->how->index, (size_t)g->n * sizeof *g->index);
+  }
 }
 
 static bool can_cache(nw_step *st, const nw_stmt *block) {
@@ -158,8 +180,8 @@ static bool find_pieces(nw_step *st, nw_stmt *block, pieces *x) {
   x->at[x->n++] = block;
   for (int i = 0; i < b.n; i++)
     if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer)) x->at[x->n++] = b.at[i];
-  if (!nw_step_given(st, WRITE_AT)) return true;
-  x->loop = nw_step_loop(st, WRITE_AT, NULL);
+  if (!nw_step_given(st, x->how->at)) return true;
+  x->loop = nw_step_loop(st, x->how->at, NULL);
   return x->loop != NULL;
 }
 
@@ -232,10 +254,7 @@ static bool cache_piece(nw_step *st, const pieces *x, nw_stmt *block) {
   nw_lifted stage = {.block = block};
   loops_of_computation(st, &t, &stage);
   put_copies(st, &t, n, copy);
-  for (int i = 0; i < n; i++) {
-    block->block.target[i].buffer = x->cache[i]->name;
-    block->block.target[i].stream = false; // the copy blocks now make the streaming stores
-  }
+  redirect(st, x, block);
   block->block.name = block == x->at[0] ? x->cache[0]->name : nw_unique_block_name(st->p, x->cache[0]->name);
   return nw_place(st, &stage, loop);
 }
@@ -322,10 +341,7 @@ static bool cache_in_place(nw_step *st, const pieces *x, const takeover *t) {
   }
   nw_stmt *nest = copies_in_new_loops(st, t, end, n, copy);
   nw_kids_insert(st->p, t->path.at[end - 1], t->path.pos[end] + 1, nest);
-  for (int i = 0; i < n; i++) {
-    block->block.target[i].buffer = x->cache[i]->name;
-    block->block.target[i].stream = false;
-  }
+  redirect(st, x, block);
   block->block.name = x->cache[0]->name;
   block->step = st->p->step;
   while (at > 0 && t->path.at[at]->kind != NW_LOOP) at--;
@@ -338,12 +354,10 @@ static bool cache_in_place(nw_step *st, const pieces *x, const takeover *t) {
   return true;
 }
 
-bool nw_apply_cache_write(void *step) {
-  nw_step *st = step;
+bool nw_copy_result(nw_step *st, nw_stmt *block, const nw_result_copy *how) {
   nw_scope scope;
-  pieces x = {0};
-  nw_stmt *block = nw_step_block(st, WRITE_STAGE, NULL);
-  if (!block || !nw_scope_of(st, WRITE_SCOPE, &scope) || !can_cache(st, block)) return false;
+  pieces x = {.how = how};
+  if (!nw_scope_of(st, how->scope, &scope) || !can_cache(st, block)) return false;
   if (!find_pieces(st, block, &x)) return false;
   takeover t = takeover_of(st, block);
   t.in_place = is_scheduled(&x, &t);
@@ -351,7 +365,7 @@ bool nw_apply_cache_write(void *step) {
   int n = block->block.ntargets;
   x.cache = NW_NEW_N(st->scratch, nw_buffer *, n);
   x.origin = NW_NEW_N(st->scratch, const char *, n);
-  if (!make_caches(st, block, scope, x.cache)) return false;
+  if (!make_caches(st, block, scope, how, x.cache)) return false;
   for (int i = 0; i < n; i++)
     x.origin[i] = nw_unique_origin(st->p, nw_arena_printf(st->scratch, "%s_write", block->block.target[i].buffer));
   if (t.in_place && !cache_in_place(st, &x, &t)) return false;
@@ -359,4 +373,15 @@ bool nw_apply_cache_write(void *step) {
     if (!cache_piece(st, &x, x.at[i])) return false;
   nw_step_returns_stage(st, block->block.name);
   return true;
+}
+
+bool nw_apply_cache_write(void *step) {
+  nw_step *st = step;
+  nw_stmt *block = nw_step_block(st, WRITE_STAGE, NULL);
+  return block && nw_copy_result(st, block,
+                                 &(nw_result_copy){.scope = WRITE_SCOPE,
+                                                   .layout = WRITE_LAYOUT,
+                                                   .name = WRITE_NAME,
+                                                   .at = WRITE_AT,
+                                                   .suffix = nw_step_str(st, WRITE_SCOPE, "global")});
 }

@@ -4,13 +4,17 @@
 // If the stage reads the tensor only where a condition holds, and uses a constant elsewhere, as a padded convolution
 // does, the copy holds this constant. The stage then reads the copy without the condition. It keeps the condition if its
 // loops do not run all contributions, because the condition says that the missing ones are neutral.
+//
+// The result of a stage can be reindexed, too. The stage then writes a temporary that has one dimension for each
+// variable in the index of the result, and a copy writes the result (cache_write.c).
 #include "ir/expr/fold.h"
+#include "ir/program/inverse.h"
 #include "sched/primitives.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 
-enum { STAGE, READ, ACCESS, SCOPE, LAYOUT, NAME, AT };
+enum { STAGE, OPERAND, ACCESS, SCOPE, LAYOUT, NAME, AT };
 
 // ---- the expression that is copied
 
@@ -90,7 +94,8 @@ typedef struct dims {
   nw_block_var *var;
 } dims;
 
-static dims dims_of(nw_step *st, const nw_stmt *block, const nw_expr *value) {
+// Returns the dimensions for the variables that occur in one of the n expressions.
+static dims dims_of(nw_step *st, const nw_stmt *block, int n, const nw_expr *const *e) {
   nw_pool *pool = st->p->pool;
   int most = block->block.nvars + 1;
   dims d = {.old = NW_NEW_N(st->scratch, const char *, most),
@@ -100,7 +105,9 @@ static dims dims_of(nw_step *st, const nw_stmt *block, const nw_expr *value) {
             .var = NW_NEW_N(st->scratch, nw_block_var, most)};
   for (int i = 0; i < block->block.nvars; i++) {
     const nw_block_var *v = &block->block.var[i];
-    if (!nw_uses_var(value, v->var->name)) continue;
+    bool used = false;
+    for (int k = 0; k < n; k++) used |= nw_uses_var(e[k], v->var->name);
+    if (!used) continue;
     d.old[d.n] = v->var->name;
     d.from[d.n] = nw_add(pool, v->var, v->lo);
     d.index[d.n] = nw_sub(pool, v->var, v->lo);
@@ -149,21 +156,52 @@ static void read_copy(nw_step *st, nw_stmt *block, const nw_expr *value, const n
   block->step = st->p->step;
 }
 
+// ---- the result
+
+// True if an element of the result tells the iteration that writes it.
+static bool one_to_one(nw_step *st, const nw_stmt *block, const nw_block_target *g) {
+  const nw_expr **at = NW_NEW_N(st->scratch, const nw_expr *, g->n + 1);
+  const nw_expr **out = NW_NEW_N(st->scratch, const nw_expr *, block->block.nvars + 1);
+  for (int d = 0; d < g->n; d++) at[d] = nw_var(st->p->pool, nw_dim_name(st->p->pool, d));
+  return nw_inverse(st->p, block, false, g->n, (const nw_expr *const *)g->index, at, out);
+}
+
+static bool reindex_result(nw_step *st, nw_stmt *block) {
+  const nw_block_target *g = &block->block.target[0];
+  dims d = dims_of(st, block, g->n, (const nw_expr *const *)g->index);
+  if (nw_step_given(st, ACCESS))
+    return nw_step_refuse(st, "the option access is only for reads", NULL, "it is the result of %s", block->block.name);
+  if (!d.n)
+    return nw_step_refuse(st, "the copy would have no dimension; use cache_write", NULL, "%s writes only one element",
+                          block->block.name);
+  for (int t = 0; t < block->block.ntargets; t++)
+    if (!one_to_one(st, block, &block->block.target[t]))
+      return nw_step_refuse(st, "each element must tell the iteration that writes it, like C[i*8 + j] for j in 0..8",
+                            NULL, "the index of %s has no known inverse", block->block.target[t].buffer);
+  return nw_copy_result(st, block,
+                        &(nw_result_copy){.scope = SCOPE,
+                                          .layout = LAYOUT,
+                                          .name = NAME,
+                                          .at = AT,
+                                          .suffix = "reindex",
+                                          .n = d.n,
+                                          .index = d.index,
+                                          .extent = d.extent});
+}
+
 bool nw_apply_reindex(void *step) {
   nw_step *st = step;
   nw_scope scope = NW_GLOBAL;
   nw_path at;
   nw_stmt *block = nw_step_block(st, STAGE, NULL);
-  nw_buffer *from = block ? nw_tensor_arg(st, READ) : NULL;
+  nw_buffer *from = block ? nw_tensor_arg(st, OPERAND) : NULL;
+  if (from && nw_block_writes(block, from->name)) return reindex_result(st, block);
   nw_stmt *loop = from && nw_step_given(st, AT) ? nw_step_loop(st, AT, &at) : NULL;
   if (!from || (nw_step_given(st, AT) && !loop) || !nw_scope_of(st, SCOPE, &scope)) return false;
-  if (nw_block_writes(block, from->name))
-    return nw_step_refuse(st, "cache_write makes a copy of a result", NULL, "it is the result of %s",
-                          block->block.name);
   const nw_expr *load = chosen_read(st, block, from->name);
   if (!load) return false;
   const nw_expr *value = copied_value(block, load);
-  dims d = dims_of(st, block, value);
+  dims d = dims_of(st, block, 1, &value);
   if (!d.n)
     return nw_step_refuse(st, "the copy would have no dimension; use cache_read", NULL,
                           "%s reads only one element of it", block->block.name);

@@ -21,6 +21,15 @@ bool nw_lay_out_param(nw_step *st, nw_buffer *b, const nw_arg *pad);
 // Makes a block that computes to[index] = from[index] for all values of the variables `var`.
 nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
                        const nw_block_var *var, int n, const nw_expr *const *index);
+// Describes how a stage computes into a new buffer, from which its result is copied (cache_write.c).
+typedef struct nw_result_copy {
+  int scope, layout, name, at; // the numbers of the parameters of the step
+  const char *suffix; // of the name of the buffer, if the step gives no name
+  // The dimensions of the buffer, and the index with which the stage writes it. If n is 0, they are those of the result.
+  int n;
+  const nw_expr **index, **extent;
+} nw_result_copy;
+bool nw_copy_result(nw_step *st, nw_stmt *block, const nw_result_copy *how);
 // nw_reads_of returns the reads of a tensor in a block: its different loads (const nw_expr *), from left to right. A load
 // in an index comes before the load that it indexes. nw_list_reads writes them with their numbers, for a message.
 // nw_fail_unknown_read reports that there is no read with this number, and returns false.

@@ -195,7 +195,7 @@ local refusals = {
     .. 'X = nw.compute({16}, function(i) return nw.clamp(A(i), 0, 200) end, "X")\n'
     .. 'Y = nw.compute({16}, function(i) return X(i) + 1 end, "Y")\ns = nw.schedule(Y)\n', 's:set_dtype(X, "i8")'},
   {"reindex_accesses", STAGES, 's:reindex(Y, X)'},
-  {"reindex_result", STAGES, 's:reindex(Y, Y)'},
+  {"reindex_result", STAGES, 's:reindex(Y, Y, {access = 1})'},
   {"reindex_guarded", 'A = nw.placeholder({8}, "f32", "A")\n'
     .. 'Y = nw.compute({10}, function(i) return nw.select(nw.lt(i, 8), A(i) * 2, 0) end, "Y")\n'
     .. "s = nw.schedule(Y)\n", 's:reindex(Y, A)'},
