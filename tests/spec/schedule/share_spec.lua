@@ -177,7 +177,7 @@ describe("shared storage inside the loops of threads", function()
       local step = s:random_step(seed)
       local text = step and step.text or ""
       if text:find '"shared"' and (text:find 'at = "[ij]_i"' or text:find 'at = "k"') then
-        s[step.primitive](s, table.unpack(step.arguments))
+        s:apply(step.primitive, step.arguments)
         made = text
         break
       end
