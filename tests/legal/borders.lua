@@ -59,6 +59,37 @@ return function(case, t)
       local mine = s:loops "P"
       part(mine[#mine])
     end},
+    {"in a window that slides", function(s, part)
+      s:compute_at("P", s:loops "Y"[1])
+      local mine = s:loops "P"
+      if pcall(s.store_at, s, "P") then mine = s:loops "P" end
+      part(mine[#mine])
+    end},
+    {"in each piece of a cut", function(s, part)
+      local mine = s:loops "P"
+      s:cut(mine[1], 3)
+      local n = 0 -- the number of pieces that have a border and an interior
+      for _, piece in ipairs {"P.head", "P.rest"} do
+        if pcall(part, s:loops(piece)[1], piece) then n = n + 1 end
+      end
+      assert(n > 0, "no piece was split")
+    end},
+    {"in one piece of a cut", function(s, part)
+      s:cut(s:loops "P"[1], 5)
+      if not pcall(part, s:loops "P.head"[1], "P.head") then part(s:loops "P.rest"[1], "P.rest") end
+    end},
+    {"then with shifted and padded tails", function(s, part)
+      part(s:loops "P"[1])
+      t.accepted(s.split, s, s:loops "P_fill"[1], 3, {tail = "shift"})
+      local fill = s:loops "P_fill"
+      t.accepted(s.split, s, fill[#fill], 2, {tail = "pad"})
+    end},
+    {"on threads", function(s, part)
+      local mine = s:loops "P"
+      t.accepted(s.bind, s, mine[#mine], "threadIdx.x")
+      t.accepted(s.bind, s, s:loops "Y"[#mine], "threadIdx.x")
+      part(s:loops "P"[1])
+    end, grid = true},
     {"then inlined", function(s, part)
       part(s:loops "P"[1])
       t.accepted(s.compute_inline, s, "P")
@@ -80,9 +111,13 @@ return function(case, t)
         local P = nw.compute(to, one and function(i) return body(A, i) end or function(y, x) return body(A, y, x) end, "P")
         local Y = nw.compute(to, one and function(i) return P(i) * 2 + 1 end or function(y, x) return P(y, x) * 2 + 1 end, "Y")
         local s = nw.schedule(Y)
-        around[2](s, function(loop) t.accepted(s.decompose_padding, s, "P", loop) end)
+        around[2](s, function(loop, piece) t.accepted(s.decompose_padding, s, piece or "P", loop) end)
         assert(s:reparses())
-        t.agree(s, {Y}, {filled("i32", from)})
+        if not around.grid then return t.agree(s, {Y}, {filled("i32", from)}) end
+        local want = nw.evaluate(Y, {filled("i32", from)})[1]
+        for _, lowered in ipairs {false, true} do
+          t.same(t.list(nw.interpret(s, {filled("i32", from)}, {lowered = lowered})[1]), t.list(want))
+        end
       end)
     end
   end

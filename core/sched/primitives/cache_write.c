@@ -19,15 +19,20 @@ typedef struct takeover {
   bool in_place; // true if the computation keeps its loops, and the copy gets loops like those along the output
 } takeover;
 
+// Returns a reason with the name of the step, which is cache_write or reindex.
+static const char *with_step(nw_step *st, const char *why, const char *then) {
+  return nw_arena_printf(st->scratch, "%s%s%s", why, st->primitive->name, then);
+}
+
 static bool loops_are_clear(nw_step *st, const takeover *t) {
   for (int i = 1; i < t->path.n - 1; i++) {
     const nw_stmt *s = t->path.at[i];
     if (s->kind != NW_LOOP || !nw_loop_binds(t->block, s, true)) continue;
     const char *name = s->loop.var->name;
     if (i < t->top)
-      return nw_step_refuse(st,
-                            "the result is complete only after that loop; use cache_write before moving stages there",
-                            s, "other stages share its reduction loop %s", name);
+      return nw_step_refuse(
+          st, with_step(st, "the result is complete only after that loop; use ", " before moving stages there"), s,
+          "other stages share its reduction loop %s", name);
     if (nw_loop_binds(t->block, s, false))
       return nw_step_refuse(st, "a loop fused from a reduction loop and an output loop cannot stay with the copy", s,
                             "%s runs over both the reduction and the output", name);
@@ -156,7 +161,7 @@ static void redirect(nw_step *st, const pieces *x, nw_stmt *block) {
 
 static bool can_cache(nw_step *st, const nw_stmt *block) {
   if (block->block.init_part || (block->block.combiner != NW_PLAIN && !block->block.has_init))
-    return nw_step_refuse(st, "the two parts would have to move together; cache_write first", NULL,
+    return nw_step_refuse(st, with_step(st, "the two parts would have to move together; ", " first"), NULL,
                           "its init was split off");
   for (int i = 0; i < block->block.nvars; i++)
     if (block->block.var[i].kind == NW_ORDERED)
@@ -165,8 +170,8 @@ static bool can_cache(nw_step *st, const nw_stmt *block) {
   for (int i = 0; i < b.n; i++)
     if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer) && !nw_is_piece(b.at[i], block))
       return nw_step_refuse(
-          st, "each of them would need its own buffer; use cache_write before the step that made that block", NULL,
-          "%s writes it too", b.at[i]->block.name);
+          st, with_step(st, "each of them would need its own buffer; use ", " before the step that made that block"),
+          NULL, "%s writes it too", b.at[i]->block.name);
   if (nw_block_reads(block, block->block.target[0].buffer))
     return nw_step_refuse(st, "each step of a scan reads the previous one", NULL, "it is a scan");
   return true;
@@ -204,11 +209,11 @@ static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
   if (x->n == 1 || NW_MUTATED(pieces_share)) return true;
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
   if (at >= 0 && at < t->top)
-    return nw_step_refuse(st, "each piece needs its own part of the buffer; use cache_write before the cut", x->loop,
-                          "%s has other pieces inside as well", x->loop->loop.var->name);
+    return nw_step_refuse(st, with_step(st, "each piece needs its own part of the buffer; use ", " before the cut"),
+                          x->loop, "%s has other pieces inside as well", x->loop->loop.var->name);
   if (outermost_kept(t)) return true;
-  return nw_step_refuse(st, "each piece needs its own loop along the output; use cache_write before the cut", NULL,
-                        "%s shares all its loops along the output with other pieces", t->block->block.name);
+  return nw_step_refuse(st, with_step(st, "each piece needs its own loop along the output; use ", " before the cut"),
+                        NULL, "%s shares all its loops along the output with other pieces", t->block->block.name);
 }
 
 static bool can_take(nw_step *st, const pieces *x) {

@@ -22,16 +22,18 @@ typedef struct parting {
 
 // ---- conditions
 
-// True if the stage already runs only where the condition holds.
-static bool no_border(nw_step *st, const parting *x) {
+// Checks that the stage, or this piece of it, has a border and an interior.
+static bool has_both(nw_step *st, const parting *x) {
   const nw_expr *term[NW_MAX_TERMS];
   nw_ranges r;
   nw_ranges_of(&r, st->p, &x->path);
   int n = nw_conjuncts(x->block->block.where, NW_MAX_TERMS, term);
   for (int i = 0; i < n; i++) nw_ranges_fact(&r, term[i]);
-  bool none = nw_prove(&r, nw_simplify(&r, x->inside));
+  const nw_expr *inside = nw_simplify(&r, x->inside);
+  bool always = nw_prove(&r, inside), never = nw_disprove(&r, inside);
   nw_ranges_free(&r);
-  return none;
+  if (always) return nw_step_refuse(st, "there is nothing to fill", NULL, "it runs only where its condition holds");
+  return !never || nw_step_refuse(st, "it only stores the constant, like a fill", NULL, "its condition never holds");
 }
 
 static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
@@ -47,9 +49,7 @@ static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
     return nw_step_refuse(st, "the border must be known before the kernel runs", NULL, "its condition reads a tensor");
   if (x->from < 0)
     return nw_step_refuse(st, "the fill is placed before a loop around the stage", loop, "it is not inside that loop");
-  if (no_border(st, x))
-    return nw_step_refuse(st, "there is nothing to fill", NULL, "it runs only where its condition holds");
-  return true;
+  return has_both(st, x);
 }
 
 // ---- the fill

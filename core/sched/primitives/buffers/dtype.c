@@ -28,16 +28,22 @@ static void narrow_stores(const retyping *x, nw_stmt *block) {
   }
 }
 
-// The updates of a reduction read the old value of their element without a load, so each of them would be rounded.
+// The updates of a reduction read the old value of their element without a load, so each of them would be rounded. A fill
+// must store the constant of the stage's value, which would get a conversion around it.
 static bool no_updates(nw_step *st, const nw_buffer *b) {
   nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
-  for (int i = 0; i < all.n; i++)
-    if (nw_block_writes(all.at[i], b->name) && (all.at[i]->block.combiner != NW_PLAIN || all.at[i]->block.init_part))
+  const nw_stmt *fill = NULL;
+  for (int i = 0; i < all.n; i++) {
+    if (!nw_block_writes(all.at[i], b->name)) continue;
+    if (all.at[i]->block.init_part) fill = all.at[i];
+    if (all.at[i]->block.combiner != NW_PLAIN)
       return nw_step_refuse(st,
                             "each update would be rounded; use cache_write first, so that the updates keep their dtype "
                             "and only the result is stored in another one",
                             NULL, "it is the result of a reduction");
-  return true;
+  }
+  return !fill ||
+         nw_step_refuse(st, "use set_dtype before decompose_padding", NULL, "%s stores its border", fill->block.name);
 }
 
 bool nw_apply_set_dtype(void *step) {
