@@ -210,6 +210,7 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   nwi_forget(&x->loops);
   switch (s->kind) {
   case NW_SEQ:
+  case NW_UNIT:
   case NW_CALL: ok = compile_kids(x, s, c); break;
   case NW_LOOP: ok = compile_loop(x, s, c); break;
   case NW_BLOCK: ok = compile_block(x, s, c); break;

@@ -199,6 +199,7 @@ void nwi_execute(nwi_program *x, nwi_code *c) {
   if (c->launch) nwi_launch(x, true);
   switch (c->kind) {
   case NW_SEQ:
+  case NW_UNIT:
   case NW_CALL: run_kids(x, c); break;
   case NW_LOOP: run_loop(x, c); break;
   case NW_BLOCK: run_block(x, c); break;

@@ -125,6 +125,7 @@ static bool is_observed(const nw_interp_opts *o) {
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o) {
   if (!p || is_observed(o)) return p && interpret(c, p, NULL, sizes, params, o);
+  p = nw_without_units(p);
   nw_program *crossed = nw_has_crossing(p) ? nw_crossed(p, NULL) : NULL;
   nw_program *in_lanes = nw_lower_lanes(crossed ? crossed : p);
   bool ok = in_lanes && interpret(c, in_lanes, NULL, sizes, params, o);

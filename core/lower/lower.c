@@ -63,7 +63,7 @@ static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {
 
 // Runs the passes up to number `last` on a copy of p. Returns NULL, with a diagnostic, if a pass fails.
 static nw_program *run_passes(const nw_program *p, int last, kept loops) {
-  nw_program *q = nw_program_clone(p);
+  nw_program *q = nw_program_clone(nw_without_units(p));
   q->step = 0;
   for (int i = 0; i <= last; i++) {
     if (!runs(&passes[i], q, loops)) continue;

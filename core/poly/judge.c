@@ -223,6 +223,7 @@ static void forget(const nw_program *p) {
 enum { MANY_SITES = 64 };
 
 void nw_judge_forget(const nw_program *p) {
+  p = nw_without_units(p);
   const nw_model *m = p->model;
   if (m && m->nsites > MANY_SITES && !nw_family_abandoned(m->f)) forget(p);
 }
@@ -232,6 +233,8 @@ void nw_judge_forget(const nw_program *p) {
 static bool asked(const nw_program *before, const nw_program *after,
                   bool (*once)(const nw_program *before, const nw_program *after)) {
   nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;
+  before = nw_without_units(before);
+  after = nw_without_units(after);
   if (!s || !nw_proofs_begin(s, after)) return false;
   bool holds = once(before, after);
   if (nw_stopped(after->ctx) || !nw_proofs_from_nothing(s)) return holds;
@@ -299,6 +302,8 @@ static bool rewrite_once(const nw_program *before, const nw_program *after, cons
 
 bool nw_judge_rewrite(const nw_program *before, const nw_program *after, const nw_rewriting *w) {
   nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;
+  before = nw_without_units(before);
+  after = nw_without_units(after);
   if (!s || !nw_proofs_begin(s, after)) return false;
   bool holds = rewrite_once(before, after, w);
   if (nw_stopped(after->ctx) || !nw_proofs_from_nothing(s)) return holds;

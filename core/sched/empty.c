@@ -61,6 +61,8 @@ static void add_tree(nw_step *st, const char *piece, const nw_stmt *cut, const n
     add_loop(st, nw_arena_printf(st->scratch, "%s/%s", piece, nw_name_below(piece, s->loop.var->name)));
   const char *dot = strrchr(piece, '.');
   if (s->kind == NW_BLOCK && dot) add(st, 0, nw_arena_printf(st->scratch, "%s%s", s->block.name, dot));
+  if (s->kind == NW_UNIT)
+    add(st, 0, nw_arena_printf(st->scratch, dot ? "%2$s%1$s" : "%1$s/%2$s", dot ? dot : piece, s->unit.name));
   if (s->kind == NW_BLOCK && !dot) add(st, 0, nw_arena_printf(st->scratch, "%s/%s", piece, s->block.name));
   for (int i = 0; i < s->nkids; i++) add_tree(st, piece, cut, s->kid[i]);
 }
@@ -112,6 +114,13 @@ static void give_stage(nw_step *st, const char *suffix) {
   st->out.stage[st->out.n++] = nw_pool_name(st->sched->pool, name);
 }
 
+static void give_unit(nw_step *st) {
+  const char *name = st->resolved[1].name;
+  if (!name) name = nw_arena_printf(st->scratch, "%s_o", st->resolved[0].name);
+  add(st, 0, name);
+  st->out.stage[st->out.n++] = nw_pool_name(st->sched->pool, name);
+}
+
 // Adds the names of a piece `to` of the empty piece `from`. For example, i.tail/j gives the name i.tail.head/j.
 static void give_piece(nw_step *st, const char *from, const char *to) {
   size_t n = strlen(from);
@@ -156,6 +165,7 @@ void nw_empty_results(nw_step *st) {
   if (!strcmp(what, "create_fused_loop")) give_loop(st, "fused");
   if (!strcmp(what, "fuse"))
     give_loop(st, nw_arena_printf(st->scratch, "%s_%s", st->resolved[0].name, st->resolved[1].name));
+  if (!strcmp(what, "blockize")) give_unit(st);
   if (!strcmp(what, "reindex")) give_stage(st, "reindex");
   if (!strcmp(what, "cache_read") || !strcmp(what, "cache_write")) give_stage(st, st->resolved[1].name);
   if (!strcmp(what, "decompose_reduction")) give_stage(st, "init");

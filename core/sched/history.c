@@ -23,7 +23,7 @@ static nw_node *new_node(const nw_sched *s, nw_program *p, int parent) {
 // must not fail.
 static void add_node(nw_sched *s, nw_node *node) {
   nw_vec_push(&s->version, node);
-  nw_arena_keep(node->program->arena);
+  nw_program_keep(node->program);
   if (node->program->next_id > s->next_id) s->next_id = node->program->next_id;
 }
 

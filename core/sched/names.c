@@ -45,7 +45,7 @@ static void add_name(names_seen *x, const char *name) {
 
 static bool see_name(void *env, nw_stmt *s) {
   names_seen *x = env;
-  if (s->kind == x->kind) add_name(x, s->kind == NW_LOOP ? s->loop.var->name : s->block.name);
+  if (s->kind == x->kind) add_name(x, nw_tree_what(s));
   return true;
 }
 
@@ -57,7 +57,7 @@ static names_seen names_like(const nw_program *p, nw_stmt_kind kind, const char 
 }
 
 static void fail_unknown(nw_ctx *c, const nw_program *p, nw_stmt_kind kind, const char *want) {
-  const char *what = kind == NW_LOOP ? "loop" : "stage";
+  const char *what = kind == NW_LOOP ? "loop" : kind == NW_UNIT ? "unit" : "stage";
   names_seen x = names_like(p, kind, want);
   nw_str hint = {0};
   if (x.best) nw_str_fmt(&hint, "did you mean \"%s\"?", x.best);
@@ -140,10 +140,19 @@ static void fail_gone(nw_sched *s, int id) {
 
 // ---- public functions
 
+// Returns the outermost loop in the unit with this name. Returns NULL if there is no such unit, or if it holds several
+// statements.
+static const nw_stmt *loop_of_unit(const nw_program *p, const char *name) {
+  const nw_stmt *s = nw_find_unit(p, name);
+  while (s && s->kind != NW_LOOP) s = s->nkids == 1 ? s->kid[0] : NULL;
+  return s;
+}
+
 int nw_sched_loop(nw_sched *s, const char *name) {
   if (!s || !name) return 0;
   const nw_program *p = nw_sched_program(s);
   const nw_stmt *loop = nw_find_loop(p, name);
+  if (!loop) loop = loop_of_unit(p, name);
   if (loop) return loop->id;
   int id = nw_empty_loop(s, name);
   if (id) return id;
@@ -228,7 +237,7 @@ int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids) {
     nw_walk_from(p->root, list_stmt, &l);
     return l.n < max ? l.n : max;
   }
-  const nw_stmt *block = nw_stage_block(p, stage);
+  const nw_stmt *unit = nw_find_unit(p, stage), *block = unit ? unit : nw_stage_block(p, stage);
   nw_path path;
   if (!block || !nw_find(p, block->id, &path)) {
     fail_unknown(s->ctx, p, NW_BLOCK, stage);
@@ -263,5 +272,7 @@ nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   nw_walk_from(p->root, see_writer, &w);
   return w.found;
 }
+
+void nw_fail_unknown_unit(nw_ctx *c, const nw_program *p, const char *name) { fail_unknown(c, p, NW_UNIT, name); }
 
 void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name) { fail_unknown(c, p, NW_BLOCK, name); }

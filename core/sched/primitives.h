@@ -53,6 +53,8 @@ bool nw_apply_rfactor(void *step);
 bool nw_apply_pad_einsum(void *step);
 bool nw_apply_tensorize(void *step);
 bool nw_apply_atomic(void *step);
+bool nw_apply_blockize(void *step);
+bool nw_apply_unblockize(void *step);
 bool nw_apply_rewrite(void *step);
 
 // These functions suggest steps after a refusal.
@@ -104,6 +106,7 @@ void nw_suggest_rfactor(void *step);
 void nw_suggest_pad_einsum(void *step);
 void nw_suggest_tensorize(void *step);
 void nw_suggest_atomic(void *step);
+void nw_suggest_blockize(void *step);
 
 // Adds a note if rounding changes in a reader that computes the block's expression instead of loading its value
 // (inline.c).

@@ -107,7 +107,8 @@ typedef struct nw_candidate {
 nw_stmt *nw_step_loop(nw_step *st, int param, nw_path *path);
 nw_stmt *nw_step_loop_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
 nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path); // a stage, by block or buffer name
-nw_stmt *nw_step_stmt(nw_step *st, int param, nw_path *path); // a loop or a stage
+nw_stmt *nw_step_unit(nw_step *st, int param, nw_path *path);
+nw_stmt *nw_step_stmt(nw_step *st, int param, nw_path *path); // a loop, a stage or a unit
 nw_stmt *nw_step_stmt_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
 const nw_expr *nw_step_expr(const nw_step *st, int param);
 // True if an argument uses only sizes and loops around the statement at the end of the path. Otherwise reports an

@@ -2,9 +2,11 @@
 #include "sched/site.h"
 #include "sched/tree.h"
 
-bool nw_reads_any(const nw_stmt *s, const nw_stmt *block) {
-  for (int t = 0; t < block->block.ntargets; t++)
-    if (nw_tree_reads(s, block->block.target[t].buffer)) return true;
+bool nw_reads_any(const nw_stmt *s, const nw_stmt *what) {
+  for (int t = 0; what->kind == NW_BLOCK && t < what->block.ntargets; t++)
+    if (nw_tree_reads(s, what->block.target[t].buffer)) return true;
+  for (int i = 0; i < what->nkids; i++)
+    if (nw_reads_any(s, what->kid[i])) return true;
   return false;
 }
 
@@ -26,34 +28,34 @@ nw_spot nw_spot_at(nw_stmt *in, int n) {
   return (nw_spot){in, in->nkids};
 }
 
-bool nw_feeds(const nw_stmt *s, const nw_stmt *block) {
+bool nw_feeds(const nw_stmt *s, const nw_stmt *what) {
   if (s->kind == NW_BLOCK)
     for (int t = 0; t < s->block.ntargets; t++)
-      if (nw_block_reads(block, s->block.target[t].buffer)) return true;
+      if (nw_tree_reads(what, s->block.target[t].buffer)) return true;
   for (int i = 0; i < s->nkids; i++)
-    if (nw_feeds(s->kid[i], block)) return true;
+    if (nw_feeds(s->kid[i], what)) return true;
   return false;
 }
 
-int nw_spot_first(const nw_stmt *in, const nw_stmt *block) {
+int nw_spot_first(const nw_stmt *in, const nw_stmt *what) {
   int n = nw_spot_count(in);
   for (; n > 0; n--) {
     nw_spot s = nw_spot_at((nw_stmt *)in, n - 1);
-    if (nw_feeds(s.in->kid[s.pos], block)) break;
+    if (nw_feeds(s.in->kid[s.pos], what)) break;
   }
   return n;
 }
 
-int nw_spot_last(const nw_stmt *in, const nw_stmt *block) {
+int nw_spot_last(const nw_stmt *in, const nw_stmt *what) {
   int at = 0, n = nw_spot_count(in);
   for (; at < n; at++) {
     nw_spot s = nw_spot_at((nw_stmt *)in, at);
-    if (nw_reads_any(s.in->kid[s.pos], block)) break;
+    if (nw_reads_any(s.in->kid[s.pos], what)) break;
   }
   return at;
 }
 
-bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, int fallback, int *out) {
+bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *what, int fallback, int *out) {
   *out = fallback;
   if (!param || !nw_step_given(st, param)) return true;
   int64_t n = nw_step_int(st, param, 0), places = nw_spot_count(in) + 1;
@@ -62,7 +64,7 @@ bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, in
             "%s: index must be 1 to %lld, -1 or -2, not %lld", st->primitive->name, (long long)places, (long long)n);
     return false;
   }
-  *out = n > 0 ? (int)n - 1 : n == -1 ? nw_spot_last(in, block) : nw_spot_first(in, block);
+  *out = n > 0 ? (int)n - 1 : n == -1 ? nw_spot_last(in, what) : nw_spot_first(in, what);
   return true;
 }
 
@@ -95,15 +97,14 @@ static bool uses_any(const nw_stmt *s, int n, const char *const *buffer) {
   return false;
 }
 
-// Allocates n buffers around all statements inside `in` that use them.
-static void store_buffers(nw_step *st, nw_stmt *in, int n, const char *const *buffer, const nw_box *box) {
+void nw_store_buffers(nw_step *st, nw_stmt *in, int n, const char *const *buffer, const nw_box *box) {
   int first = -1, last = -1;
   for (int i = 0; i < in->nkids; i++) {
     if (!uses_any(in->kid[i], n, buffer)) continue;
     if (first < 0) first = i;
     last = i;
   }
-  if (first == last && in->kid[first]->kind == NW_ALLOC) return store_buffers(st, in->kid[first], n, buffer, box);
+  if (first == last && in->kid[first]->kind == NW_ALLOC) return nw_store_buffers(st, in->kid[first], n, buffer, box);
   int nkids = last - first + 1;
   nw_stmt **kid = NW_NEW_N(st->scratch, nw_stmt *, nkids), *around = NULL;
   for (int i = 0; i < nkids; i++) kid[i] = in->kid[first + i];
@@ -119,7 +120,7 @@ static const char **outputs(nw_step *st, const nw_stmt *block) {
 }
 
 void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box) {
-  store_buffers(st, in, block->block.ntargets, outputs(st, block), box);
+  nw_store_buffers(st, in, block->block.ntargets, outputs(st, block), box);
 }
 
 nw_kept nw_take_storage(nw_step *st, const nw_stmt *block) {
@@ -190,7 +191,7 @@ void nw_widen_storage(nw_step *st) {
     nw_splice_alloc(st->p, b->name);
     nw_box box;
     if (loop) box = nw_box_used(st, b, in, &x.common);
-    store_buffers(st, in, 1, &b->name, loop ? &box : NULL);
+    nw_store_buffers(st, in, 1, &b->name, loop ? &box : NULL);
     if (loop)
       nw_step_note(st, "%s is now allocated inside %s, because it is used there too", b->name, loop->loop.var->name);
     else

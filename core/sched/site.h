@@ -12,18 +12,20 @@ typedef struct nw_spot {
 int nw_spot_count(const nw_stmt *in);
 nw_spot nw_spot_at(nw_stmt *in, int n); // position n; if n is nw_spot_count(in), the end of `in`
 
-// The next two functions find positions inside `in` for a block that is not yet there. nw_spot_first returns the
-// earliest position after all statements that compute an input of the block. nw_spot_last returns the latest position
-// before all statements that read an output of the block.
-int nw_spot_first(const nw_stmt *in, const nw_stmt *block);
-int nw_spot_last(const nw_stmt *in, const nw_stmt *block);
+// The next two functions find positions inside `in` for a block or a nest that is not yet there. nw_spot_first returns
+// the earliest position after all statements that compute an input of it. nw_spot_last returns the latest position
+// before all statements that read an output of it.
+int nw_spot_first(const nw_stmt *in, const nw_stmt *what);
+int nw_spot_last(const nw_stmt *in, const nw_stmt *what);
 // Sets *out to the position that the option `param` specifies, or to `fallback` if the option is not given or `param`
 // is 0. Returns false, with an error, if the loop does not have the specified position.
-bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, int fallback, int *out);
+bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *what, int fallback, int *out);
 
-// True if s, or a statement inside s, writes a buffer that the block reads.
-bool nw_feeds(const nw_stmt *s, const nw_stmt *block);
-bool nw_reads_any(const nw_stmt *s, const nw_stmt *block); // true if s reads a buffer that the block writes
+// True if s, or a statement inside s, writes a buffer that the block or nest `what` reads.
+bool nw_feeds(const nw_stmt *s, const nw_stmt *what);
+bool nw_reads_any(const nw_stmt *s, const nw_stmt *what); // true if s reads a buffer that `what` writes
+// Allocates n buffers around all statements inside `in` that use them. If `box` is NULL, allocates the whole buffers.
+void nw_store_buffers(nw_step *st, nw_stmt *in, int n, const char *const *buffer, const nw_box *box);
 // Allocates the buffers of the block around all statements inside `in` that use them. If `box` is NULL, allocates the
 // whole buffers.
 void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box);

@@ -11,6 +11,7 @@
 #include "sched/share.h"
 #include "sched/site.h"
 #include "sched/primitives/tensorize.h"
+#include "sched/primitives/units/unit.h"
 #include "sched/tidy.h"
 #include "sched/tree.h"
 #include <stdio.h>
@@ -44,9 +45,17 @@ nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path) {
   return block;
 }
 
+nw_stmt *nw_step_unit(nw_step *st, int param, nw_path *path) {
+  const char *name = st->resolved[param].name;
+  nw_stmt *unit = nw_find_unit(st->p, name);
+  if (!unit) nw_fail_unknown_unit(st->ctx, st->p, name);
+  if (unit && path) nw_find(st->p, unit->id, path);
+  return unit;
+}
+
 nw_stmt *nw_step_stmt_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path) {
   if (a->i) return nw_step_loop_arg(st, a, what, path);
-  nw_stmt *block = nw_stage_block(st->p, a->name);
+  nw_stmt *unit = nw_find_unit(st->p, a->name), *block = unit ? unit : nw_stage_block(st->p, a->name);
   if (!block) nw_fail_unknown_stage(st->ctx, st->p, a->name);
   if (block && path) nw_find(st->p, block->id, path);
   return block;
@@ -231,7 +240,7 @@ static nw_program *edited(nw_step *st) {
     nw_hold_in_lanes(st);
     nw_tidy(st);
     if (st->sched->unsafe) nw_mark_unsafe(st->p);
-    if (shared && nw_calls_hold(st)) return st->p = nw_program_freeze(st->p);
+    if (shared && nw_units_hold(st) && nw_calls_hold(st)) return st->p = nw_program_freeze(st->p);
   }
   nw_program_release(st->p);
   return st->p = NULL;

@@ -84,6 +84,7 @@ const char *nw_tree_what(const nw_stmt *s) {
   case NW_GUARD: return "a condition";
   case NW_PREFETCH: return "a prefetch";
   case NW_CALL: return s->call.intrinsic;
+  case NW_UNIT: return s->unit.name;
   default: return "something else";
   }
 }

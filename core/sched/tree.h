@@ -22,6 +22,7 @@ const char *nw_tree_what(const nw_stmt *s);
 // Returns the block with this name, or else a block that writes the buffer with this name, or NULL. An init is returned
 // only if no other block fits.
 nw_stmt *nw_stage_block(const nw_program *p, const char *name);
+void nw_fail_unknown_unit(nw_ctx *c, const nw_program *p, const char *name);
 void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name);
 
 // Writes the loops on a path to `out`, outermost first, and returns their number.

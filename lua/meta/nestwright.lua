@@ -35,6 +35,12 @@ function schedule:atomic(stage) end
 ---@param tag "blockIdx.x"|"blockIdx.y"|"blockIdx.z"|"threadIdx.x"|"threadIdx.y"|"threadIdx.z"|"vthread"
 function schedule:bind(loop, tag) end
 
+---Makes a nest a unit (a block in TVM). compute_at and reverse_compute_at move a unit as a whole: the loops around it get new ranges, and the nest in it stays as it is, so that a stage is computed in whole tiles. Loops inside and outside of a unit are not mixed. Where a step takes a loop, the name of a unit stands for its outermost loop. A unit has no effect on what the program computes. loop: the outermost loop of the nest. name: the name of the unit; by default the name of its last stage with _o. Example: s:blockize "i_i"
+---@param loop nw.loop|string
+---@param name? string
+---@return unit
+function schedule:blockize(loop, name) end
+
 ---Gives the current version a name, with which s:checkout finds it.
 ---@param name string
 ---@return nw.schedule
@@ -69,7 +75,7 @@ function schedule:check() end
 ---@return nw.schedule
 function schedule:checkout(version) end
 
----Moves the computation of a stage into a loop: each iteration computes the part that it reads. Stages that are computed in the loops of the stage, for this stage only, move with it. A reader that was cut off from the loop gets a computation of its own. A piece of a stage that was cut, such as B.head, moves alone. stage: the stage to move. loop: a loop that encloses all readers of the stage. index: its position among the statements of the loop: 1 is the first, -1 as late as possible (before its first reader; the default), -2 as early as possible (after the last statement that it reads). Example: s:compute_at(P, "j_o")
+---Moves the computation of a stage into a loop: each iteration computes the part that it reads. Stages that are computed in the loops of the stage, for this stage only, move with it. A reader that was cut off from the loop gets a computation of its own. A piece of a stage that was cut, such as B.head, moves alone. stage: the stage to move, or a unit (s:blockize). loop: a loop that encloses all readers of the stage. index: its position among the statements of the loop: 1 is the first, -1 as late as possible (before its first reader; the default), -2 as early as possible (after the last statement that it reads). Example: s:compute_at(P, "j_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param options? {index?: integer}
@@ -79,7 +85,7 @@ function schedule:compute_at(stage, loop, options) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_inline(stage) end
 
----Computes the whole stage before its first reader. stage: the stage to move. Example: s:compute_root(P)
+---Computes the whole stage before its first reader. stage: the stage to move, or a unit (s:blockize). Example: s:compute_root(P)
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
@@ -307,7 +313,7 @@ function schedule:retarget(machine) end
 ---@param loop nw.loop|string
 function schedule:reverse(loop) end
 
----Moves a stage into a loop of the stage that it reads: each iteration computes the elements whose inputs are complete. stage: the stage to move. loop: a loop around the stage that it reads. index: its position among the statements of the loop: 1 is the first, -1 as late as possible, -2 as early as possible (after the last statement that it reads; the default). Example: s:reverse_compute_at(C, "i_o")
+---Moves a stage into a loop of the stage that it reads: each iteration computes the elements whose inputs are complete. stage: the stage to move, or a unit (s:blockize). loop: a loop around the stage that it reads. index: its position among the statements of the loop: 1 is the first, -1 as late as possible, -2 as early as possible (after the last statement that it reads; the default). Example: s:reverse_compute_at(C, "i_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param options? {index?: integer}
@@ -408,7 +414,7 @@ function schedule:store_at(stage, loop) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:stream_stores(stage) end
 
----Replaces a nest of loops by a call of an intrinsic. loop: the outermost loop of the nest. intrinsic: the result of nw.intrinsic or nw.xsmm.gemm, or its name. Example: s:tensorize("i_i", mm16)
+---Replaces a nest of loops by a call of an intrinsic. loop: the outermost loop of the nest, or the name of a unit. intrinsic: the result of nw.intrinsic or nw.xsmm.gemm, or its name. Example: s:tensorize("i_i", mm16)
 ---@param loop nw.loop|string
 ---@param intrinsic nw.intrinsic|string
 function schedule:tensorize(loop, intrinsic) end
@@ -466,6 +472,10 @@ function schedule:trim(loop) end
 ---@param arguments table
 ---@return boolean, string?
 function schedule:try(primitive, arguments) end
+
+---Removes a unit; its statements stay as they are. unit: the name of a unit that blockize has made. Example: s:unblockize "C_o"
+---@param unit nw.stage|nw.tensor|string
+function schedule:unblockize(unit) end
 
 ---Undoes one step, or the given number of steps.
 ---@param steps? integer

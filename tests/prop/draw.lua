@@ -234,13 +234,27 @@ end
 -- Sometimes returns the option `index`, the position among the statements of a loop. Otherwise returns nil.
 local function position(r, known) return given(r, known, "index", 0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
 
+-- In most cases draws an inner loop. The name may be invalid, or the name of a loop.
+function draw.blockize(r, loops, all, _, _, known)
+  local loop = r:chance(0.8) and loops[r:int(math.min(2, #loops), #loops)] or r:pick(all)
+  return {loop, given(r, known, "name", 0.3) and r:pick {"T", "T", "U", r:pick(all), "2 T"} or nil}
+end
+
+function draw.unblockize(r, loops, _, stages, _, known)
+  local all = known.units()
+  return {#all > 0 and r:chance(0.8) and r:pick(all) or r:pick(r:chance(0.5) and stages or loops)}
+end
+
+-- In most cases returns the unit around a stage, if there is one, because a part of a unit does not move.
+local function in_unit(r, known, stage) return r:chance(0.8) and known.unit_of(stage) or stage end
+
 -- In most cases draws a stage and a loop of its reader, because a random pair is nearly always refused.
 function draw.compute_at(r, loops, all, stages, _, known)
   local producer, reader = known.hidden_pair(r)
   if producer and r:chance(0.8) then
     local theirs = known.loops(reader)
     if #theirs > 0 then
-      return {producer, r:pick(theirs), position(r, known)}
+      return {in_unit(r, known, producer), r:pick(theirs), position(r, known)}
     end
   end
   return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r, known)}
@@ -277,7 +291,7 @@ function draw.reverse_compute_at(r, _, all, stages, _, known)
   local producer, reader = known.pair(r)
   if not producer then return {r:pick(stages), r:pick(all), position(r, known)} end
   local theirs = known.loops(producer)
-  return {reader, #theirs > 0 and r:chance(0.9) and r:pick(theirs) or r:pick(all), position(r, known)}
+  return {in_unit(r, known, reader), #theirs > 0 and r:chance(0.9) and r:pick(theirs) or r:pick(all), position(r, known)}
 end
 
 function draw.reverse_compute_inline(r, _, _, stages, _, known)
@@ -326,7 +340,7 @@ function draw.rewrite(r, _, _, stages, _, known)
 end
 
 function draw.compute_root(r, _, _, stages, _, known)
-  return {r:chance(0.9) and known.moved(r) or r:pick(stages)}
+  return {in_unit(r, known, r:chance(0.9) and known.moved(r) or r:pick(stages))}
 end
 
 -- Returns options for a copy: its layout, the loop in which it is made, and its name. Returns nil if no option is drawn.

@@ -1,5 +1,6 @@
 --- Describes a schedule for draw.lua: its loops, which stages read which other stages, and which stages were moved into loops.
 local cases = require "cases"
+local core = require "nestwright.core"
 local types = require "types"
 
 local known = {}
@@ -12,6 +13,21 @@ function known.names(list)
 end
 
 local names = known.names
+
+-- Returns the names of the units, and a table from the name of a stage to the outermost unit around it.
+local function units(s)
+  local list, of, around = {}, {}, nil
+  for _, row in ipairs(core.outline(s)) do
+    if around and row.depth <= around.depth then around = nil end
+    if row.kind == "unit" then
+      list[#list + 1] = row.name
+      around = around or row
+    elseif row.kind == "stage" and around then
+      of[row.name] = around.name
+    end
+  end
+  return list, of
+end
 
 -- Returns pairs of adjacent pieces of the same loop.
 local function pieces(all)
@@ -77,6 +93,8 @@ function known.of(case, s, placed, option)
       return #list > 0 and r:pick(list) or nil
     end,
     pieces = pieces,
+    units = function() return (units(s)) end,
+    unit_of = function(stage) return select(2, units(s))[stage] end,
     placed = placed,
     temporary_map = function(r)
       local list = {}

@@ -23,6 +23,7 @@ end
 local PREPARED = {}
 
 function PREPARED.compute_root(r, known) return not known.moved(r) and "compute_at" end
+function PREPARED.unblockize(_, known) return #known.units() == 0 and "blockize" end
 function PREPARED.unmark(r, known) return #known.marked() == 0 and r:pick {"unroll", "parallel", "vectorize"} end
 function PREPARED.fission(_, known, stages) return #known.shared(stages) == 0 and "merge" end
 function PREPARED.remove_unit_loop(r, known, stages)

@@ -484,6 +484,24 @@ programs.hoisted = {
   },
 }
 
+-- Tiles of P move as a whole into tiles of another size.
+programs.units = {
+  make = function()
+    local A = nw.placeholder({20, 18}, "f32", "A")
+    local P = nw.compute({20, 18}, function(y, x) return A(y, x) * 2 end, "P")
+    local C = nw.compute({18, 16}, function(y, x) return P(y, x) + P(y + 2, x + 2) end, "C")
+    return nw.schedule(C)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("y", "x", 4, 6) end,
+    function(s) s:blockize("y_i", "T") end,
+    function(s) s:tile("y_1", "x_1", 8, 8) end,
+    function(s) s:compute_at("T", "x_1_o") end,
+    function(s) s:parallel "y_1_o" end,
+  },
+}
+
 -- A tile of A is copied in bf16, while the sums are added in f32.
 programs.stored = {
   make = function() return support.gemm(64) end,

@@ -142,7 +142,8 @@ static void timed_loop(nwc *g, const nw_stmt *s) {
 
 void nwc_stmt(nwc *g, const nw_stmt *s) {
   switch (s->kind) {
-  case NW_SEQ: kids(g, s); break;
+  case NW_SEQ:
+  case NW_UNIT: kids(g, s); break;
   case NW_LOOP: timed_loop(g, s); break;
   case NW_GUARD: forgetful(g, s, guard); break;
   case NW_STORE: store(g, s); break;

@@ -46,10 +46,10 @@ NW_API bool nw_program_unsafe(const nw_program *p); // true if a step was not ch
 // If a rewrite of the program was tested, but not proved, returns the least number of values on which such a rewrite was
 // tested. Otherwise returns 0.
 NW_API int nw_program_tested(const nw_program *p);
-// A row of the outline of a scheduled program. The outline has a row for every loop, stage, guard, allocation, prefetch
-// and call. An outer statement comes before the statements inside it.
+// A row of the outline of a scheduled program. The outline has a row for every loop, stage, guard, allocation, prefetch,
+// call and unit. An outer statement comes before the statements inside it.
 typedef struct nw_outline_row {
-  // kind: "loop", "stage", "guard", "storage", "prefetch" or "call"; name: NULL if the statement has no name
+  // kind: "loop", "stage", "guard", "storage", "prefetch", "call" or "unit"; name: NULL if the statement has no name
   const char *kind, *name;
   const char *mark; // for a loop: "", "parallel", ...
   const char *axis; // for a stage: its last axis that is not a reduce axis, or NULL

@@ -112,11 +112,11 @@ static bool take_loop(unify *u, const nw_stmt *s) {
   return true;
 }
 
-// Descends through perfectly nested loops to the block.
+// Descends through perfectly nested loops to the block. A unit does not change the nest.
 static const nw_stmt *descend(unify *u, const nw_stmt *s) {
   if (s->kind == NW_CALL) s = s->nkids == 1 ? s->kid[0] : s;
-  while (s->kind == NW_LOOP) {
-    if (!take_loop(u, s)) return NULL;
+  while (s->kind == NW_LOOP || s->kind == NW_UNIT) {
+    if (s->kind == NW_LOOP && !take_loop(u, s)) return NULL;
     if (s->nkids != 1) return differs_in(u, s, "perfectly nested loops", "several statements"), NULL;
     s = s->kid[0];
   }

@@ -105,6 +105,7 @@ static void map_all(map *m, int n, const nw_expr **e) {
 static void map_own(map *m, nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ:
+  case NW_UNIT:
   case NW_BARRIER: break;
   case NW_LOOP:
     map_one(m, &s->loop.begin);
@@ -214,6 +215,13 @@ static const char *block_name_at(nw_program *p, const char *path, const char *ol
                                       : nw_arena_printf(p->arena, "%s/%s", path, old));
 }
 
+static const char *unit_name_at(nw_program *p, const char *path, const char *old) {
+  const char *part = stem(path) ? path + stem(path) : NULL;
+  if (!path) return nw_unique_unit_name(p, old);
+  return nw_unique_unit_name(p, part ? nw_arena_printf(p->arena, "%s%s", old, part)
+                                     : nw_arena_printf(p->arena, "%s/%s", path, old));
+}
+
 static void renew(nw_program *p, nw_stmt *s, const char *path, bool copy, renaming *r) {
   if (s->kind != NW_SEQ && (copy || s->kind == NW_LOOP)) s->id = p->next_id++;
   changed_now(p, s);
@@ -223,6 +231,7 @@ static void renew(nw_program *p, nw_stmt *s, const char *path, bool copy, renami
     renaming_add(r, old, s->loop.var);
   }
   if (s->kind == NW_BLOCK) s->block.name = block_name_at(p, path, s->block.name);
+  if (s->kind == NW_UNIT) s->unit.name = unit_name_at(p, path, s->unit.name);
   for (int i = 0; i < s->nkids; i++) renew(p, s->kid[i], path, copy, r);
 }
 

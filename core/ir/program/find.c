@@ -78,6 +78,7 @@ static const char *name_of(const nw_stmt *s) {
   case NW_LOOP: return s->loop.var->name;
   case NW_BLOCK: return s->block.name;
   case NW_ALLOC: return s->alloc.buffer;
+  case NW_UNIT: return s->unit.name;
   default: return NULL;
   }
 }
@@ -98,6 +99,8 @@ static nw_stmt *find_named(const nw_program *p, nw_stmt_kind kind, const char *n
 nw_stmt *nw_find_loop(const nw_program *p, const char *name) { return find_named(p, NW_LOOP, name); }
 
 nw_stmt *nw_find_block(const nw_program *p, const char *name) { return find_named(p, NW_BLOCK, name); }
+
+nw_stmt *nw_find_unit(const nw_program *p, const char *name) { return find_named(p, NW_UNIT, name); }
 
 // Returns the first allocation in execution order; a copied nest may allocate its buffer again.
 nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer) {

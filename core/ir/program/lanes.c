@@ -78,7 +78,7 @@ static bool updates_only(void *env, nw_stmt *s) {
 static void widen(nw_accumulation *x) {
   for (int i = x->vector - 1; i > 0; i--) {
     const nw_stmt *s = x->path.at[i];
-    if (s->kind == NW_SEQ) continue;
+    if (s->kind == NW_SEQ || s->kind == NW_UNIT) continue;
     if (s->kind == NW_ALLOC && !writes_of(x->block, s)) continue;
     if (s->kind != NW_LOOP) return;
     if (!reduces(x, i)) {

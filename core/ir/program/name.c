@@ -4,13 +4,13 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-// A name that was given to a loop or a block since the program was cloned.
+// A name that was given to a loop, a block or a unit since the program was cloned.
 struct nw_taken {
   struct nw_taken *next;
   const char *name;
   int space;
 };
-enum { LOOPS, BLOCKS, BUFFERS };
+enum { LOOPS, BLOCKS, BUFFERS, UNITS };
 
 // The set of the names `want`, `want_1`, ... that are in use. Bit i stands for `want_i`, and bit 0 for `want` itself.
 typedef struct used {
@@ -42,6 +42,7 @@ static bool use_stmt(void *env, nw_stmt *s) {
   used *u = env;
   if (u->space == LOOPS && s->kind == NW_LOOP) use(u, s->loop.var->name);
   if (u->space == BLOCKS && s->kind == NW_BLOCK) use(u, s->block.name);
+  if (s->kind == NW_UNIT) use(u, s->unit.name);
   return true;
 }
 
@@ -51,22 +52,21 @@ static bool count_stmt(void *env, nw_stmt *s) {
   return true;
 }
 
-static int count_names(const nw_program *p, int space) {
+static int count_names(const nw_program *p) {
   int n = p->nsizes + p->nbuffers + 2;
   for (const struct nw_taken *t = p->taken; t; t = t->next) n++;
-  if (space != BUFFERS) nw_walk_from(p->root, count_stmt, &n);
+  nw_walk_from(p->root, count_stmt, &n);
   return n;
 }
 
 static void use_program(used *u, const nw_program *p) {
   for (const struct nw_taken *t = p->taken; t; t = t->next)
-    if (t->space == u->space) use(u, t->name);
+    if (t->space == u->space || t->space == UNITS) use(u, t->name);
   if (u->space == LOOPS)
     for (int i = 0; i < p->nsizes; i++) use(u, p->size[i].name);
   if (u->space == BUFFERS)
     for (int i = 0; i < p->nbuffers; i++) use(u, p->buffer[i]->name);
-  else
-    nw_walk_from(p->root, use_stmt, u);
+  nw_walk_from(p->root, use_stmt, u);
 }
 
 static const char *hand_out(nw_program *p, int space, const char *name) {
@@ -79,7 +79,7 @@ static const char *hand_out(nw_program *p, int space, const char *name) {
 // Visits the existing names only once for each new name. If each possible suffix were compared with all names, choosing
 // n names with the same stem would take cubic time.
 static const char *unique(nw_program *p, const char *want, int space) {
-  used u = {.want = want, .len = strlen(want), .space = space, .cap = count_names(p, space)};
+  used u = {.want = want, .len = strlen(want), .space = space, .cap = count_names(p)};
   u.bit = nw_xcalloc((size_t)u.cap, 1);
   use_program(&u, p);
   int i = 0;
@@ -96,6 +96,13 @@ const char *nw_unique_block_name(nw_program *p, const char *want) { return uniqu
 
 // Further calls return the same name until nw_add_buffer adds a buffer with this name.
 const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
+
+// A step takes the name of a unit where it takes the name of a loop or a stage, so these names differ.
+const char *nw_unique_unit_name(nw_program *p, const char *want) {
+  const char *name = unique(p, want, UNITS);
+  while (nw_find_loop(p, name) || nw_find_block(p, name) || nw_find_buffer(p, name)) name = unique(p, want, UNITS);
+  return name;
+}
 
 // ---- origins of blocks
 

@@ -70,6 +70,7 @@ static bool row_of(const nw_stmt *s, nw_outline_row *r) {
   case NW_ALLOC: return r->kind = "storage", r->name = s->alloc.buffer, true;
   case NW_PREFETCH: return r->kind = "prefetch", r->name = s->prefetch.buffer, true;
   case NW_CALL: return r->kind = "call", r->name = s->call.intrinsic, true;
+  case NW_UNIT: return r->kind = "unit", r->name = s->unit.name, true;
   default: return false;
   }
 }

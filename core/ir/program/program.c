@@ -148,6 +148,44 @@ void nw_mark_tested(nw_program *p, int values) {
   nw_walk(p, mark_tested, p);
 }
 
+// ---- units
+
+static bool is_no_unit(void *env, nw_stmt *s) {
+  (void)env;
+  return s->kind != NW_UNIT;
+}
+
+// Replaces each unit inside s by the statements in it.
+static void dissolve_units(nw_program *p, nw_stmt *s) {
+  for (int i = 0; i < s->nkids; i++) {
+    nw_stmt *kid = s->kid[i];
+    if (kid->kind == NW_UNIT) {
+      nw_kids_remove(p, s, i);
+      for (int k = 0; k < kid->nkids; k++) nw_kids_insert(p, s, i + k, kid->kid[k]);
+      i--;
+    } else {
+      dissolve_units(p, kid);
+    }
+  }
+}
+
+// Makes p->bare. Returns false if it cannot be made.
+static bool make_bare(nw_program *p) {
+  if (nw_walk_from(p->root, is_no_unit, NULL)) return true;
+  nw_program *bare = nw_program_clone(p);
+  bare->step = p->step;
+  dissolve_units(bare, bare->root);
+  p->bare = nw_program_freeze(bare);
+  return p->bare;
+}
+
+const nw_program *nw_without_units(const nw_program *p) { return p && p->bare ? p->bare : p; }
+
+void nw_program_keep(const nw_program *p) {
+  nw_arena_keep(p->arena);
+  if (p->bare) nw_arena_keep(p->bare->arena);
+}
+
 // ---- freezing and reference counting
 
 // A broken invariant is a bug in this library, never the user's fault. The session and all earlier versions remain
@@ -160,6 +198,10 @@ nw_program *nw_program_freeze(nw_program *p) {
     nw_fail(p->ctx, NW_EINTERNAL,
             "Nothing was changed. Please report this with the output of s:trace(), which has the whole program.",
             "a bug in Nestwright: an invalid program was made: %s", flaw.text);
+    nw_program_release(p);
+    return NULL;
+  }
+  if (!make_bare(p)) {
     nw_program_release(p);
     return NULL;
   }
@@ -180,6 +222,7 @@ void nw_program_release(nw_program *p) {
   if (p->model_free) p->model_free(p->model);
   if (p->whole_free) p->whole_free(p->whole);
   if (p->lowered_free) p->lowered_free(p->lowered);
+  nw_program_release(p->bare);
   nw_pool *pool = p->pool;
   nw_target_release(p->target);
   nw_arena_free(p->arena);

@@ -138,6 +138,7 @@ typedef enum nw_stmt_kind {
   NW_ALLOC,
   NW_PREFETCH,
   NW_CALL,
+  NW_UNIT, // scheduled only
   // lowered only: the threads of a GPU block wait here for each other. No thread continues before all of them have
   // arrived.
   NW_BARRIER,
@@ -166,7 +167,7 @@ struct nw_stmt {
   int step; // number of the step that made or last changed it; 0 for the naive program
   bool unsafe; // an unsafe step made or changed it
   bool tested; // a rewrite that was tested, but not proved, made or changed it
-  int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC, NW_CALL: the statements inside, in order
+  int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC, NW_CALL, NW_UNIT: the statements inside, in order
   nw_stmt **kid;
   int ntags; // for NW_LOOP, NW_BLOCK, and the NW_STOREs that a block becomes; in the order of the table of keys
   nw_tag *tag;
@@ -230,6 +231,10 @@ struct nw_stmt {
       int ntiles; // lowered only: the arguments, in the order of the intrinsic's parameters
       nw_tile *tile;
     } call;
+    // A nest that steps move as a whole and do not take apart (unit.c). It has no effect on what the program computes.
+    struct {
+      const char *name; // unique in the program
+    } unit;
   };
 };
 
@@ -268,6 +273,9 @@ struct nw_program {
   void (*lowered_free)(void *lowered);
   // names given since this program was cloned; statements that are not yet in the tree thus get different names
   struct nw_taken *taken;
+  // The same program without its units, made when it is frozen; NULL if it has no units. The judge, the interpreter and
+  // lowering use it, so that a unit has no effect on the meaning of the program.
+  struct nw_program *bare;
 };
 
 // ---- construction
@@ -281,6 +289,8 @@ void nw_mark_unsafe(nw_program *p); // the step that made p is unsafe: marks p a
 void nw_mark_tested(nw_program *p, int values); // the step that made p was tested on this number of values, not proved
 // Freezes p and returns it with one reference. If p is invalid, frees it and returns NULL with NW_EINTERNAL.
 nw_program *nw_program_freeze(nw_program *p);
+const nw_program *nw_without_units(const nw_program *p); // p->bare, or p if it has no units
+void nw_program_keep(const nw_program *p); // keeps the memory of p if the current call is abandoned (nw_arena_keep)
 // Returns a new allocation, not yet in a tree, that stores the whole logical box of a temporary.
 nw_stmt *nw_new_alloc(nw_program *p, const nw_buffer *b);
 
@@ -299,6 +309,7 @@ const char *nw_name_below(const char *path, const char *old); // the name that `
 const char *nw_unique_loop_name(nw_program *p, const char *want); // the first unused name of want, want_1, want_2, ...
 const char *nw_unique_block_name(nw_program *p, const char *want);
 const char *nw_unique_buffer_name(nw_program *p, const char *want);
+const char *nw_unique_unit_name(nw_program *p, const char *want); // no loop, block or buffer has this name either
 const char *nw_unique_origin(nw_program *p, const char *want); // the first unused origin of a block
 void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid);
 void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid);
@@ -317,6 +328,7 @@ typedef struct nw_path {
 bool nw_find(const nw_program *p, int id, nw_path *out);
 nw_stmt *nw_find_loop(const nw_program *p, const char *name);
 nw_stmt *nw_find_block(const nw_program *p, const char *name);
+nw_stmt *nw_find_unit(const nw_program *p, const char *name);
 NW_API nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
 nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer); // the first allocation; it may be outside the tree
 

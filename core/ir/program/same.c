@@ -79,6 +79,7 @@ bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
            same_exprs(a->alloc.n, a->alloc.min, b->alloc.min) &&
            same_exprs(a->alloc.n, a->alloc.extent, b->alloc.extent);
   case NW_CALL: return same_call(a, b);
+  case NW_UNIT: return same_text(a->unit.name, b->unit.name);
   }
   return false;
 }

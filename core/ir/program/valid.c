@@ -43,7 +43,7 @@ typedef struct check {
   const nw_program *p;
   nw_flaw *out;
   nw_path path;
-  names loops, blocks, buffers;
+  names loops, blocks, buffers, units;
 } check;
 
 static bool flaw(check *c, int at, const char *fmt, ...) NW_PRINTF(3, 4);
@@ -329,6 +329,12 @@ static bool check_call(check *c, const nw_stmt *s) {
   return true;
 }
 
+static bool check_unit(check *c, const nw_stmt *s) {
+  if (!s->unit.name || !nw_name_ok(s->unit.name)) return flaw(c, s->id, "a unit without a valid name");
+  if (!names_add(&c->units, s->unit.name)) return flaw(c, s->id, "there are two units named %s", s->unit.name);
+  return s->nkids ? true : flaw(c, s->id, "the unit %s is empty", s->unit.name);
+}
+
 static bool check_tags(check *c, const nw_stmt *s) {
   for (int i = 0; i < s->ntags; i++) {
     const nw_tag_row *row = s->tag[i].row;
@@ -349,6 +355,7 @@ static bool check_own(check *c, const nw_stmt *s) {
   case NW_PREFETCH: return check_prefetch(c, s);
   case NW_BARRIER: return true;
   case NW_CALL: return check_call(c, s);
+  case NW_UNIT: return check_unit(c, s);
   }
   return false;
 }
@@ -376,5 +383,6 @@ bool nw_program_flaw(const nw_program *p, nw_flaw *out) {
   free(c.loops.at);
   free(c.blocks.at);
   free(c.buffers.at);
+  free(c.units.at);
   return !ok;
 }

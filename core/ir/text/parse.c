@@ -182,6 +182,14 @@ static nw_stmt *call(nw_parser *ps, int depth) {
   return s->call.intrinsic && tiles(ps, s) && body(ps, s, indent, depth) ? s : NULL;
 }
 
+static nw_stmt *unit(nw_parser *ps, int depth) {
+  nw_stmt *s = nw_parse_stmt(ps, NW_UNIT);
+  int indent = ps->tok.indent;
+  nw_next(ps);
+  s->unit.name = nw_expect_name(ps, "the name of a unit");
+  return s->unit.name && body(ps, s, indent, depth) ? s : NULL;
+}
+
 static bool store_index(nw_parser *ps, nw_stmt *s) {
   if (!nw_expect(ps, "[", "after the buffer") || !(s->store.index = nw_parse_typed(ps, NW_INDEX, "index")))
     return false;
@@ -218,6 +226,7 @@ static nw_stmt *judged_statement(nw_parser *ps, int depth) {
     if (nw_at(ps, "call")) return call(ps, depth);
     if (nw_at(ps, "block") || nw_at(ps, "init") || (nw_at(ps, "atomic") && nw_follows(ps, "block")))
       return nw_parse_block(ps);
+    if (nw_at(ps, "unit")) return unit(ps, depth);
     if (nw_at(ps, "seq")) return sequence(ps, depth);
     if (nw_at(ps, "barrier")) return barrier(ps);
     if (nw_loop_kind_parse(word, &mark)) return nw_next(ps), loop(ps, mark, depth);

@@ -227,6 +227,13 @@ static void call(printer *pr, const nw_stmt *s) {
   text(pr, s->call.ntiles ? "):" : ":");
 }
 
+static void unit(printer *pr, const nw_stmt *s) {
+  open_stmt(pr, s);
+  word(pr, "unit ");
+  nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->unit.name);
+  text(pr, ":");
+}
+
 // ---- blocks and allocations: the full form
 
 static void element(printer *pr, const nw_block_target *t) {
@@ -388,13 +395,14 @@ static void head(printer *pr, const nw_stmt *s) {
   case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
   case NW_BARRIER: open_line(pr, s), word(pr, "barrier"); break;
   case NW_CALL: call(pr, s); break;
+  case NW_UNIT: unit(pr, s); break;
   }
 }
 
 static bool indents(const printer *pr, const nw_stmt *s) {
   if (s->kind == NW_SEQ) return pr->o->full && pr->path.n > 1;
   if (s->kind == NW_ALLOC) return pr->o->full && !in_list(pr, s);
-  return s->kind == NW_LOOP || s->kind == NW_GUARD || s->kind == NW_CALL;
+  return s->kind == NW_LOOP || s->kind == NW_GUARD || s->kind == NW_CALL || s->kind == NW_UNIT;
 }
 
 static void statement(printer *pr, nw_stmt *s, int pos);
@@ -542,6 +550,10 @@ char *nw_node_text(const nw_program *p, const nw_stmt *s) {
   case NW_CALL:
     word(&pr, "call ");
     quoted(&pr, s->call.intrinsic);
+    break;
+  case NW_UNIT:
+    word(&pr, "unit ");
+    nw_lines_put(&l, NW_PIECE_NAME, "%s", s->unit.name);
     break;
   default: break;
   }

@@ -4,6 +4,7 @@
 #include "sched/args.h"
 #include "sched/advice/attempt.h"
 #include "sched/history.h"
+#include "sched/primitives/units/unit.h"
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -193,6 +194,7 @@ static void find_ways(nw_step *st) {
   const char *hint = keep(st->scratch, st->ctx->diag.hint);
   nw_clear(st->ctx);
   st->p = (nw_program *)st->before;
+  nw_suggest_units(st);
   if (st->primitive->suggest) st->primitive->suggest(st);
   int shown = try_sizes(st, &r, try_candidates(st, &r));
   if (!shown || (shown < SHOWN && shares_storage(st, &r))) try_back(st, &r, shown);

@@ -35,7 +35,7 @@ void nw_refused_keep(nw_step *st) {
   if (!refusal && d && d->hint) r->hint = nw_arena_strdup(r->arena, d->hint);
   r->before = nw_program_retain((nw_program *)st->before);
   r->after = st->denied ? nw_program_retain(st->denied) : NULL;
-  if (r->after) nw_arena_keep(r->after->arena);
+  if (r->after) nw_program_keep(r->after);
   nw_refused_forget(st->sched);
   st->sched->refused = r;
 }

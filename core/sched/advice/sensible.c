@@ -4,6 +4,7 @@
 #include "ir/program/tags.h"
 #include "sched/args.h"
 #include "sched/history.h"
+#include "sched/primitives/units/unit.h"
 #include "sched/tree.h"
 
 // ---- values
@@ -116,6 +117,16 @@ static nw_arg some_read(const nw_sensible *m, const char *stage) {
     if (nw_block_reads(block, m->p->buffer[i]->name))
       return (nw_arg){.kind = NW_ARG_STAGE, .name = m->p->buffer[i]->name};
   return block ? (nw_arg){.kind = NW_ARG_STAGE, .name = block->block.target[0].buffer} : (nw_arg){0};
+}
+
+// Returns the outermost unit around the stage, or around the loop if `stage` is NULL.
+static nw_arg some_unit(const nw_sensible *m, const char *stage) {
+  nw_path path;
+  const nw_stmt *block = stage ? nw_stage_block(m->p, stage) : m->loop;
+  if (!block || !nw_find(m->p, block->id, &path)) return (nw_arg){0};
+  for (int i = 0; i < path.n; i++)
+    if (path.at[i]->kind == NW_UNIT) return (nw_arg){.kind = NW_ARG_STAGE, .name = path.at[i]->unit.name};
+  return (nw_arg){0};
 }
 
 static nw_arg turned_layout(const nw_sensible *m) {
@@ -240,8 +251,12 @@ bool nw_sensible_fill(nw_sensible *m, const nw_primitive *row, nw_arg *args) {
     if (left_out(m, param)) continue;
     if (!strcmp(param->name, "operand"))
       args[i] = some_read(m, args[i - 1].name);
+    else if (!strcmp(param->name, "unit"))
+      args[i] = some_unit(m, NULL);
     else
       args[i] = param->kind == NW_ARG_VALUE ? some_tag(args[i - 1].name) : some_value(m, param, param->kind, nth, of);
+    nw_arg unit = param->kind == NW_ARG_STAGE && nw_moves_units(row) ? some_unit(m, args[i].name) : (nw_arg){0};
+    if (unit.name) args[i] = unit; // a stage in a unit does not move alone
     nth += param->kind == NW_ARG_LOOP || param->kind == NW_ARG_STMT;
     if (args[i].kind != NW_ARG_NONE || param->optional) continue;
     if (!m->missing) m->missing = param;

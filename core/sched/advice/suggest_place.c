@@ -4,7 +4,13 @@
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
 
+// Returns the buffer that the stage writes, or the last stage of the unit.
 static const char *buffer_of(nw_step *st, const char *stage) {
+  const nw_stmt *unit = stage ? nw_find_unit(st->before, stage) : NULL;
+  if (unit) {
+    nw_blocks b = nw_blocks_below(st->scratch, unit);
+    if (b.n) return b.at[b.n - 1]->block.target[0].buffer;
+  }
   const nw_stmt *block = stage ? nw_stage_block(st->before, stage) : NULL;
   return block ? block->block.target[0].buffer : stage;
 }

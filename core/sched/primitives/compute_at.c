@@ -2,6 +2,7 @@
 #include "sched/count.h"
 #include "sched/primitives.h"
 #include "sched/primitives/place.h"
+#include "sched/primitives/units/unit.h"
 #include "sched/site.h"
 #include "sched/tree.h"
 
@@ -202,6 +203,11 @@ static bool move_piece(nw_step *st, nw_stmt *block, const nw_path *own, const nw
 bool nw_apply_compute_at(void *step) {
   nw_step *st = step;
   nw_path own, at;
+  nw_stmt *unit = nw_find_unit(st->p, st->resolved[0].name);
+  if (unit) {
+    nw_stmt *to = nw_step_loop(st, 1, NULL);
+    return to && nw_move_unit(st, unit, to, 2, false);
+  }
   nw_stmt *block = nw_step_block(st, 0, &own);
   nw_stmt *loop = block ? nw_step_loop(st, 1, &at) : NULL;
   if (!loop || !nw_can_move_whole(st, block)) return false;
@@ -222,6 +228,8 @@ bool nw_apply_compute_at(void *step) {
 bool nw_apply_compute_root(void *step) {
   nw_step *st = step;
   nw_path own;
+  nw_stmt *unit = nw_find_unit(st->p, st->resolved[0].name);
+  if (unit) return nw_move_unit(st, unit, NULL, 0, false);
   nw_stmt *block = nw_step_block(st, 0, &own);
   if (!block || !nw_can_move_whole(st, block)) return false;
   if (!nw_loop_around(&own))

@@ -2,6 +2,7 @@
 // second nest runs the statements after this statement.
 #include "sched/box.h"
 #include "sched/primitives.h"
+#include "sched/primitives/units/unit.h"
 #include "sched/tree.h"
 
 typedef struct fission {
@@ -179,6 +180,10 @@ bool nw_apply_fission(void *step) {
   if (x.loop < 0 || point == loop)
     return nw_step_refuse(st, "a loop can be split only after a statement inside it", loop, "%s is not inside %s",
                           nw_tree_what(point), loop->loop.var->name);
+  const nw_stmt *unit = nw_unit_around(&x.path, x.loop);
+  if (unit)
+    return nw_step_refuse(st, "the loop is outside of the unit, and the statement is in it", loop,
+                          "it would take the unit %s apart", unit->unit.name);
   lift_storage(&x);
   choose_names(&x);
   cut_behind(&x, x.loop, &second);

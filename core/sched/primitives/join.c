@@ -109,6 +109,11 @@ static const char *plain(nw_step *st, const char *piece, const char *name) {
   return !strncmp(name, piece, n) && name[n] == '/' ? nw_arena_printf(st->scratch, "%s", name + n + 1) : name;
 }
 
+// True if the name ends like that of the piece: C.head in i.head.
+static bool has_suffix(nw_step *st, const char *name, const char *piece) {
+  return strcmp(stem(st, name), name) && strchr(piece, '.') && !strcmp(strrchr(name, '.'), strrchr(piece, '.'));
+}
+
 static void rename_joined(nw_step *st, nw_stmt *s, const nw_stmt *top, const char *piece) {
   if (s->kind == NW_LOOP) {
     const char *old = s->loop.var->name, *want = s == top ? stem(st, piece) : plain(st, piece, old);
@@ -118,9 +123,10 @@ static void rename_joined(nw_step *st, nw_stmt *s, const nw_stmt *top, const cha
       s->loop.var = var;
     }
   }
-  if (s->kind == NW_BLOCK && strcmp(stem(st, s->block.name), s->block.name) && strchr(piece, '.') &&
-      !strcmp(strrchr(s->block.name, '.'), strrchr(piece, '.')))
+  if (s->kind == NW_BLOCK && has_suffix(st, s->block.name, piece))
     s->block.name = nw_unique_block_name(st->p, stem(st, s->block.name));
+  if (s->kind == NW_UNIT && has_suffix(st, s->unit.name, piece))
+    s->unit.name = nw_unique_unit_name(st->p, stem(st, s->unit.name));
   for (int i = 0; i < s->nkids; i++) rename_joined(st, s->kid[i], top, piece);
 }
 

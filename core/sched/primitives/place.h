@@ -45,6 +45,9 @@ nw_stmt *nw_loop_around(const nw_path *path);
 bool nw_can_move_whole(nw_step *st, const nw_stmt *block);
 bool nw_is_among(const nw_stmt *s, int n, nw_stmt *const *list);
 bool nw_is_scan(const nw_stmt *block);
+// Finds the part of dimension d that one iteration of the last loop of the path writes, if it varies with the loops of
+// the path. Otherwise, or if the part is not known, returns false.
+bool nw_made_at(nw_step *st, const nw_path *at, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi);
 int nw_allocations_of(const nw_stmt *s, const char *buffer); // number of allocations of the buffer inside s
 // Returns the number of blocks that write the buffer. If `pieces` is true, the pieces of one stage count as one block.
 int nw_writers_of(nw_step *st, const nw_stmt *block, const char *buffer, bool pieces);

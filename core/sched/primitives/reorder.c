@@ -20,6 +20,11 @@ const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *n
 // Refuses the step, and names the statement that makes the nest imperfect, for example: "P is computed also inside i".
 bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way) {
   nw_blocks b = nw_blocks_below(st->scratch, way);
+  if (way->kind == NW_UNIT) {
+    const char *apart = nw_arena_printf(st->scratch, "%s is inside the unit %s, and %s is outside of it",
+                                        inner->loop.var->name, way->unit.name, outer->loop.var->name);
+    return nw_step_refuse(st, apart, outer, "it would take the unit %s apart", way->unit.name);
+  }
   bool named = way->kind == NW_ALLOC || way->kind == NW_GUARD || !b.n;
   const char *what = named ? nw_tree_what(way) : b.at[0]->block.name;
   const char *does = way->kind == NW_ALLOC ? "is allocated" : way->kind == NW_GUARD ? "is" : "is computed";

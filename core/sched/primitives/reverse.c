@@ -7,6 +7,7 @@
 #include "ir/program/inverse.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
+#include "sched/primitives/units/unit.h"
 #include "sched/site.h"
 #include "sched/tree.h"
 
@@ -33,8 +34,8 @@ static const nw_block_target *target_of(const nw_stmt *block, const char *buffer
 
 // Finds the part of dimension d that the blocks below the loop write in one iteration. Returns false if this part is
 // not known.
-static bool made(const reverse *x, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi) {
-  nw_blocks b = nw_blocks_below(x->st->scratch, x->loop);
+static bool made(nw_step *st, const nw_path *at, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi) {
+  nw_blocks b = nw_blocks_below(st->scratch, at->at[at->n - 1]);
   *lo = *hi = NULL;
   for (int i = 0; i < b.n; i++) {
     nw_path path;
@@ -43,11 +44,11 @@ static bool made(const reverse *x, const char *buffer, int d, const nw_expr **lo
     int n = 0;
     if (!nw_block_writes(b.at[i], buffer)) continue;
     if (*lo) return false;
-    nw_find(x->st->p, b.at[i]->id, &path);
-    for (int k = x->at.n; k < path.n; k++)
+    nw_find(st->p, b.at[i]->id, &path);
+    for (int k = at->n; k < path.n; k++)
       if (path.at[k]->kind == NW_LOOP) over[n++] = path.at[k]->loop.var->name;
-    nw_ranges_of(&r, x->st->p, &path);
-    const nw_expr *e = nw_simplify(&r, nw_block_bound(x->st->p, b.at[i], target_of(b.at[i], buffer)->index[d]));
+    nw_ranges_of(&r, st->p, &path);
+    const nw_expr *e = nw_simplify(&r, nw_block_bound(st->p, b.at[i], target_of(b.at[i], buffer)->index[d]));
     *lo = nw_lower_over(&r, e, n, over);
     *hi = nw_upper_over(&r, e, n, over);
     nw_ranges_free(&r);
@@ -56,11 +57,17 @@ static bool made(const reverse *x, const char *buffer, int d, const nw_expr **lo
   return *lo != NULL;
 }
 
-static bool moves(const reverse *x, const nw_expr *e) {
-  for (int i = 0; i < x->at.n; i++)
-    if (x->at.at[i]->kind == NW_LOOP && nw_uses_var(e, x->at.at[i]->loop.var->name)) return true;
+static bool moves_in(const nw_path *at, const nw_expr *e) {
+  for (int i = 0; i < at->n; i++)
+    if (at->at[i]->kind == NW_LOOP && nw_uses_var(e, at->at[i]->loop.var->name)) return true;
   return false;
 }
+
+bool nw_made_at(nw_step *st, const nw_path *at, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi) {
+  return made(st, at, buffer, d, lo, hi) && (moves_in(at, *lo) || moves_in(at, *hi));
+}
+
+static bool moves(const reverse *x, const nw_expr *e) { return moves_in(&x->at, e); }
 
 // ---- when an instance is ready
 
@@ -111,7 +118,7 @@ static bool see_load(void *env, const nw_expr *e) {
   reverse *x = env;
   const nw_expr *lo, *hi;
   for (int d = 0; e->op == NW_OP_LOAD && d < e->n; d++)
-    if (nw_uses_var(e->arg[d], x->var->var->name) && made(x, e->name, d, &lo, &hi) && (moves(x, lo) || moves(x, hi)))
+    if (nw_uses_var(e->arg[d], x->var->var->name) && nw_made_at(x->st, &x->at, e->name, d, &lo, &hi))
       see_index(x, e->arg[d], lo, hi);
   return true;
 }
@@ -151,7 +158,7 @@ static bool see_pair(void *env, const nw_expr *e) {
     const nw_expr *lo, *hi;
     dim[d] = nw_dim_name(pool, d);
     at[d] = nw_var(pool, dim[d]);
-    if (made(x, e->name, d, &lo, &hi) && (moves(x, lo) || moves(x, hi))) {
+    if (nw_made_at(x->st, &x->at, e->name, d, &lo, &hi)) {
       x->made_lo[d] = lo, x->made_hi[d] = hi;
       any = true;
     } else {
@@ -249,6 +256,11 @@ bool nw_apply_reverse_compute_at(void *step) {
   reverse x = {.st = st};
   nw_path own;
   int at;
+  nw_stmt *unit = nw_find_unit(st->p, st->resolved[REVERSE_STAGE].name);
+  if (unit) {
+    x.loop = nw_step_loop(st, REVERSE_LOOP, NULL);
+    return x.loop && nw_move_unit(st, unit, x.loop, REVERSE_INDEX, true);
+  }
   x.block = nw_step_block(st, REVERSE_STAGE, &own);
   x.loop = x.block ? nw_step_loop(st, REVERSE_LOOP, &x.at) : NULL;
   if (!x.loop || !can_follow(&x, &own)) return false;

@@ -14,11 +14,14 @@ local primitives = core.primitives()
 
 -- ---- steps
 
--- Converts the results of a primitive: names of stages, which the core returns, become stage objects.
-local function dress(s, ...)
+-- Converts the results of a primitive: names of stages and units, which the core returns, become stage objects.
+local function dress(s, p, ...)
   local results = table.pack(...)
   for n = 1, results.n do
-    if type(results[n]) == "string" then results[n] = steps.stage(s, results[n]) end
+    if type(results[n]) == "string" then
+      results[n] = steps.stage(s, results[n])
+      if p.returns == "unit" then results[n].kind = "unit" end
+    end
   end
   return table.unpack(results, 1, results.n)
 end
@@ -58,7 +61,7 @@ end
 local function step_method(p)
   return function(s, ...)
     local args = steps.arguments(p, ...)
-    return tell(s, dress(s, core.classes.schedule.__methods.apply(s, p.name, args)))
+    return tell(s, dress(s, p, core.classes.schedule.__methods.apply(s, p.name, args)))
   end
 end
 
@@ -66,7 +69,7 @@ end
 
 local stage_methods = {}
 steps.stage_meta.__index = stage_methods
-steps.stage_meta.__tostring = function(stage) return ("stage %s"):format(stage.name) end
+steps.stage_meta.__tostring = function(stage) return ("%s %s"):format(stage.kind or "stage", stage.name) end
 
 -- Returns the name of a loop without the numbers that distinguish it from the loops of other stages: i_o for i_1_o.
 local function unnumbered(name) return (name:gsub("_%d+%f[_\0]", "")) end

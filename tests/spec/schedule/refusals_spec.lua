@@ -93,6 +93,8 @@ Y = nw.compute({8, 64}, function(i, j) return X(i, j) + X(i, j + 1) end, "Y")
 s = nw.schedule(Y)
 ]]
 
+local UNIT = STAGES .. 's:split("i", 8)\nT = s:blockize("i_i", "T")\n'
+
 -- {name, the lines before the refused line, the refused line}
 local refusals = {
   {"parallel_reduction", GEMM .. 's:split("k", 32)\n', 's:parallel "k_o"'},
@@ -204,6 +206,15 @@ local refusals = {
     .. 'P = nw.compute({10}, function(i) return nw.select(nw.lt(i, 8), A(nw.min(i, 7)), 0) end, "P")\n'
     .. 'Y = nw.compute({10}, function(i) return P(i) * 2 end, "Y")\ns = nw.schedule(Y)\n'
     .. 's:decompose_padding(P, "i")\n', 's:reorder_stmts("i_fill", "i")'},
+  {"unit_reorder", UNIT, 's:reorder("i_i", "i_o")'},
+  {"unit_stage", UNIT, 's:compute_at(X, s:loops(Y)[1])'},
+  {"unit_twice", UNIT, 's:blockize "i_i"'},
+  {"unit_unknown", UNIT, 's:unblockize "X"'},
+  {"unit_own_loop", UNIT, 's:compute_at(T, "i_o")'},
+  {"unit_nothing_reads", UNIT .. 's:blockize(s:loops(Y)[1], "U")\n', 's:compute_at("U", "i_o")'},
+  {"unit_depends", UNIT .. 's:cache_read(A, "local", {X}, {at = "i_o"})\n', 's:compute_at(T, s:loops(Y)[1])'},
+  {"unit_init", REDUCED .. 's:split("i", 8)\ns:decompose_reduction(R, "k")\ns:blockize("k", "T")\n',
+    's:compute_at("T", s:loops(Z)[1])'},
   {"inline_scan", HEAT, 's:compute_inline(S)'},
   {"inline_reduction", REDUCED, 's:compute_inline(R)'},
   {"local_symbolic", REDUCED, 's:set_scope(R, "local")'},

@@ -61,6 +61,18 @@ static const char *const texts[] = {
     "        C[i] += A[i, k]\n"
     "call \"copy:2\" (A[4; 1, 4], C[0; 1], C[0]):\n"
     "  C[0] = A[4]\n",
+    "program units\n"
+    "output C: f32[8]\n"
+    "for i_o in 0..2:\n"
+    "  if i_o < 2:\n"
+    "    unit C_o:\n"
+    "      for i_i in 0..4:\n"
+    "        unit C_o.i:\n"
+    "          block C of C (i = 4*i_o + i_i in 0..8):\n"
+    "            C[i] = 1.0\n",
+    "program a_buffer_named_like_a_word\n"
+    "output unit: f32[8]\n"
+    "unit[0] = 1.0\n",
     "program scan\n"
     "input X: i8[9]\n"
     "output S: i8[4, 9]\n"
@@ -177,6 +189,9 @@ static const struct {
     {P "C[i] = 1.0\n", "3:1: an index uses i, which is not an enclosing loop or a size"},
     {P "C[0] = 1\n", "3:1: a value is i64 with 1 lanes, but must be f32 with 1"},
     {P "for i in 0..4:\n  for i in 0..4:\n    pass\n", "4:1: there are two loops or sizes named i"},
+    {P "unit T:\n  C[0] = 1.0\nunit T:\n  C[1] = 1.0\n", "5:1: there are two units named T"},
+    {P "unit T:\n  pass\n", "3:1: the unit T is empty"},
+    {P "unit:\n  C[0] = 1.0\n", "3:5: expected the name of a unit, found ':'"},
     {P "block C of C (i = 0 in 0..4):\n  C[i] ?= 1.0\n",
      "4:8: expected an assignment: =, +=, *=, min=, max=, argmin=, argmax=, found '?'"},
     {P "block C of C (i = 0 in 0..4):\n  init C[0] = 0.0\n  C[i] += 1.0\n",
