@@ -256,6 +256,7 @@ typedef struct nw_system {
 } nw_system;
 typedef struct nw_whole {
   nw_program *p; // holds a reference; NULL if nothing was merged or expanded
+  const nw_program *other; // the argument of nw_model_cut; NULL after nw_model_judged
   int nsystems;
   nw_system system[NW_MOST_SYSTEMS];
   int n;
@@ -286,6 +287,8 @@ void nw_model_drop(const nw_program *p); // frees the model of p, which is made 
 nw_model *nw_model_of(const nw_program *p, nw_family *known); // cached in the program; NULL and a diagnostic on failure
 // the model of the program that the judge examines instead of p
 nw_model *nw_model_judged(const nw_program *p, nw_family *known);
+// The same model, but the bindings of p and of `other` also cut numbers into digits (whole/systems.c).
+nw_model *nw_model_cut(const nw_program *p, nw_family *known, const nw_program *other);
 void nw_model_free(void *model);
 isl_map *nw_use_map(const nw_model *m, nw_use *a); // borrowed; execution -> (loops around the allocation, index)
 // nw_use_space makes a space of the loops around an access in which its index and its conditions can be expressed.

@@ -275,16 +275,39 @@ static bool same_digits(const nw_model *before, const nw_model *after) {
                          "an index contains a product of sizes, about which nothing could be proved") == NW_HOLDS;
 }
 
-static bool judge_once(const nw_program *before, const nw_program *after) {
-  const nw_model *old = nw_model_judged(before, NULL);
-  const nw_model *new = old ? nw_model_judged(after, old->f) : NULL;
+static bool judge_models(const nw_model *old, const nw_model *new) {
+  const nw_program *before = old ? old->seen : NULL, *after = new ? new->seen : NULL;
   if (!new) return false;
   if (!same_params(before, after))
     return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
   return same_digits(old, new) && judge(old, new) == NW_HOLDS;
 }
 
-bool nw_judge(const nw_program *before, const nw_program *after) { return before && asked(before, after, judge_once); }
+static bool judge_once(const nw_program *before, const nw_program *after) {
+  const nw_model *old = nw_model_judged(before, NULL);
+  return judge_models(old, old ? nw_model_judged(after, old->f) : NULL);
+}
+
+static bool judge_in_digits(const nw_program *before, const nw_program *after) {
+  const nw_model *old = nw_model_cut(before, NULL, after);
+  return judge_models(old, old ? nw_model_cut(after, old->f, before) : NULL);
+}
+
+// A loop that was split by a size, with other stages inside its outer part, cannot be judged as one loop. If the number
+// of its iterations is a product of sizes, it can be judged in the digits into which the split cuts this number. Usually
+// one loop is simpler, and steps that split it have no digits in the program before the step, so this is tried last.
+// The models are freed, so that the next question does not depend on this one.
+bool nw_judge(const nw_program *before, const nw_program *after) {
+  if (!before) return false;
+  if (asked(before, after, judge_once)) return true;
+  const nw_diag *d = after ? nw_error(after->ctx) : NULL;
+  if (!d || d->code != NW_EUNDECIDED || nw_stopped(after->ctx) || !nw_binds_weights(after)) return false;
+  nw_clear(after->ctx);
+  bool holds = asked(before, after, judge_in_digits);
+  forget(before);
+  forget(after);
+  return holds;
+}
 
 static bool rewrite_once(const nw_program *before, const nw_program *after, const nw_rewriting *w) {
   const nw_model *new = nw_model_judged(after, NULL);

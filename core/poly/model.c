@@ -374,8 +374,10 @@ nw_model *nw_model_of(const nw_program *p, nw_family *known) {
   return m;
 }
 
-nw_model *nw_model_judged(const nw_program *p, nw_family *known) {
-  const nw_whole *w = nw_whole_of(p, known);
+nw_model *nw_model_judged(const nw_program *p, nw_family *known) { return nw_model_cut(p, known, NULL); }
+
+nw_model *nw_model_cut(const nw_program *p, nw_family *known, const nw_program *other) {
+  const nw_whole *w = nw_whole_of(p, known, other);
   nw_model *m = w ? nw_model_of(w->p ? w->p : p, known) : NULL;
   if (!m || !w->p) return m;
   m->seen = p;

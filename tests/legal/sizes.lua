@@ -189,6 +189,75 @@ return function(case, t)
       end
     end
   end
+  -- B and C have n*m elements, and C is split by m. Each row: a name, and steps for the schedule, the loop of B, and the outer and
+  -- inner part of the loop of C.
+  local function halves(s, stage) local of = loops(s, stage) return of[#of] end
+  local OUTER = {
+    {"computed there", function() end},
+    {"in parallel", function(s, o) s:parallel(o) end},
+    {"and C in vectors", function(s) s:vectorize((select(2, s:split(halves(s, "C"), 8)))) end},
+    {"and B in vectors", function(s) s:vectorize((select(2, s:split(halves(s, "B"), 8)))) end},
+    {"then at the inner part", function(s, _, i) s:compute_at("B", i) end},
+    {"then at the root", function(s) s:compute_root "B" end},
+    {"then inlined", function(s) s:compute_inline "B" end},
+    {"with a copy of B", function(s, o) s:cache_read("B", "global", {"C"}, {at = o}) end},
+    {"with a copy of A", function(s, o) s:cache_read("A", "global", {"B"}, {at = o}) end},
+    {"with a copy of the result", function(s, o) s:cache_write("C", "global") s:compute_at("C_global", o) end},
+    {"by loops that are merged", function(s, o) s:compute_root "B" s:merge((s:split(loops(s, "B")[1], m)), o) end},
+    {"by the producer's loop", function(s)
+      s:compute_root "B"
+      s:reverse_compute_at("C", (s:split(loops(s, "B")[1], m)))
+    end},
+  }
+  for _, steps in ipairs(OUTER) do
+    case("a producer at the outer part of a split by a size, " .. steps[1], function()
+      local A = nw.placeholder({n * m}, "i32", "A")
+      local B = nw.compute({n * m}, function(x) return A(x) * 3 + 1 end, "B")
+      local s, out = stages(B, nw.compute({n * m}, function(x) return B(x) * 5 + all_sizes() end, "C"))
+      t.accepted(function()
+        local o, i = s:split(loops(s, "C")[1], m)
+        s:compute_at("B", o)
+        steps[2](s, o, i)
+      end)
+      agree(s, out, function(N, M, K, P, Q, R) return {{N * M}, {P, Q, R, N, M, K}} end)
+    end)
+  end
+  case("rows of sums at the outer part of a split by a size", function()
+    local A, l = nw.placeholder({n * m, k}, "i32", "A"), nw.reduce_axis({0, k}, "l")
+    local B = nw.compute({n * m}, function(x) return nw.sum(A(x, l), l) end, "B")
+    local s, out = stages(B, nw.compute({n * m}, function(x) return B(x) * 5 + all_sizes() end, "C"))
+    t.accepted(function() s:compute_at("B", (s:split(loops(s, "C")[1], m))) end)
+    agree(s, out, function(N, M, K, P, Q, R) return {{N * M, K}, {P, Q, R, N, M, K}} end)
+  end)
+  case("terms of a sum at the outer part of a split by a size", function()
+    local A, l = nw.placeholder({n * m}, "i32", "A"), nw.reduce_axis({0, n * m}, "l")
+    local B = nw.compute({n * m}, function(x) return A(x) * 3 + 1 end, "B")
+    local s, out = stages(B, nw.compute({1}, function(_) return nw.sum(B(l) + all_sizes(), l) end, "C"))
+    t.accepted(function()
+      s:compute_at("B", (s:split(loops(s, "C")[2], m)))
+      s:parallel(halves(s, "B"))
+    end)
+    agree(s, out, function(N, M, K, P, Q, R) return {{N * M}, {P, Q, R, N, M, K}} end)
+  end)
+  case("a producer at the outer part of a split by a size, but read backwards", function()
+    local A = nw.placeholder({n * m}, "i32", "A")
+    local B = nw.compute({n * m}, function(x) return A(x) * 3 + 1 end, "B")
+    local s, out = stages(B, nw.compute({n * m}, function(x) return B(n * m - 1 - x) * 5 + all_sizes() end, "C"))
+    local o, i = s:split(loops(s, "C")[1], m)
+    t.refused("cannot compute B at", s.compute_at, s, "B", o)
+    t.accepted(function() s:compute_at("B", i) end)
+    agree(s, out, function(N, M, K, P, Q, R) return {{N * M}, {P, Q, R, N, M, K}} end)
+  end)
+  case("a sum over the parts of a split by a size, which must not run in parallel", function()
+    local A, l = nw.placeholder({n * m}, "i32", "A"), nw.reduce_axis({0, n * m}, "l")
+    local B = nw.compute({n * m}, function(x) return A(x) * 3 + 1 end, "B")
+    local s, out = stages(B, nw.compute({1}, function(_) return nw.sum(B(l) + all_sizes(), l) end, "C"))
+    local o, i = s:split(loops(s, "C")[2], m)
+    s:compute_at("B", o)
+    t.refused("cannot run .* in parallel", s.parallel, s, o)
+    t.refused("cannot run .* in parallel", s.parallel, s, i)
+    agree(s, out, function(N, M, K, P, Q, R) return {{N * M}, {P, Q, R, N, M, K}} end)
+  end)
   case("split by a size in a trace that is replayed", function()
     local s, out, shapes = matrix()
     s:tile("i", "j", p, q)

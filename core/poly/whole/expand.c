@@ -301,19 +301,19 @@ static bool settle(void *env, nw_stmt *s) {
   return true;
 }
 
-static void expand(nw_expanding *x) {
-  if (!nw_find_systems(x)) return;
+static void expand(nw_expanding *x, const nw_program *other) {
+  if (!nw_find_systems(x, other)) return;
   nw_walk_from(x->p->root, settle, x);
   nw_walk(x->p, expand_block, x);
   if (!x->failed) nw_walk(x->p, expand_boxes, x);
   for (int i = 0; i < x->p->nbuffers && !x->failed; i++) x->failed = !expand_shape(x, x->p->buffer[i]);
 }
 
-nw_program *nw_expanded(const nw_program *p, int *n, nw_system *out, bool *lost) {
+nw_program *nw_expanded(const nw_program *p, const nw_program *other, int *n, nw_system *out, bool *lost) {
   if (!nw_has_numbers(p) || p->unsafe) return NULL;
   nw_expanding x = {.p = nw_program_clone(p)};
   x.p->step = p->step;
-  expand(&x);
+  expand(&x, other);
   if (x.failed) {
     nw_program_release(x.p);
     return NULL;

@@ -16,8 +16,9 @@ typedef struct nw_looking {
   const nw_stmt *block; // the block whose expressions are visited
 } nw_looking;
 
-// Finds the systems that have several digits. Returns false if some number cannot be cut into digits.
-bool nw_find_systems(nw_expanding *x);
+// Finds the systems that have several digits. Returns false if some number cannot be cut into digits. If `other` is not
+// NULL, the bindings of both programs also cut numbers.
+bool nw_find_systems(nw_expanding *x, const nw_program *other);
 // Returns the position of the system whose numbers are 0..whole, or -1.
 int nw_system_at(const nw_expanding *x, const nw_expr *whole);
 // Returns the position of the system of the block's variable e, or -1.

@@ -90,9 +90,29 @@ static bool find_cuts(void *env, nw_stmt *s) {
   return true;
 }
 
+// Cuts the variables of a block by the weights of their bindings. The binding i_o*n + i_i of a variable in 0..n*m cuts it
+// into the digits m and n.
+static bool cut_by_bindings(void *env, nw_stmt *s) {
+  nw_expanding *x = env;
+  for (int i = 0; s->kind == NW_BLOCK && i < s->block.nvars; i++) {
+    int system = nw_system_of_var(x, s, s->block.var[i].var);
+    if (system >= 0) cut_by_index(x, system, s->block.var[i].bind);
+  }
+  return true;
+}
+
+// A product of two negative extents is positive, but a digit has no values if its extent is negative.
+static bool has_values(const nw_ranges *r, const nw_system *s) {
+  for (int k = 0; k < s->n && !NW_MUTATED(digits_negative); k++)
+    if (!nw_prove(r, nw_le(r->pool, nw_index(r->pool, 0), s->digit[k]))) return false;
+  return true;
+}
+
 // Keeps the systems that have several digits.
 static void make_digits(nw_expanding *x) {
   int n = 0;
+  nw_ranges r;
+  nw_ranges_of(&r, x->p, NULL);
   for (int i = 0; i < x->n; i++) {
     nw_system s = x->system[i];
     const nw_expr *weight = nw_index(x->p->pool, 1);
@@ -101,15 +121,20 @@ static void make_digits(nw_expanding *x) {
       s.weight[k] = weight;
       weight = nw_mul(x->p->pool, s.digit[k], weight);
     }
+    if (s.n > 1 && !has_values(&r, &s)) x->failed = true;
     if (s.n > 1) x->system[n++] = s;
   }
+  nw_ranges_free(&r);
   x->n = n;
 }
-bool nw_find_systems(nw_expanding *x) {
+
+bool nw_find_systems(nw_expanding *x, const nw_program *other) {
   for (int i = 0; i < x->p->nbuffers; i++)
     for (int d = 0; d < x->p->buffer[i]->ndim; d++) add_system(x, x->p->buffer[i]->shape[d]);
   nw_walk_from(x->p->root, find_extents, x);
   nw_walk_from(x->p->root, find_cuts, x);
+  if (other) nw_walk_from(x->p->root, cut_by_bindings, x);
+  if (other) nw_walk_from(other->root, cut_by_bindings, x);
   if (!x->failed) make_digits(x);
   return !x->failed;
 }
@@ -136,6 +161,15 @@ bool nw_has_numbers(const nw_program *p) {
       if (is_product(p->buffer[i]->shape[d])) return true;
   return !nw_walk_from(p->root, divides_nothing, NULL);
 }
+static bool binds_numbers(void *env, nw_stmt *s) {
+  nw_weighted sum;
+  for (int i = 0; s->kind == NW_BLOCK && i < s->block.nvars; i++)
+    if (nw_weighted_of(env, s->block.var[i].bind, &sum) && sum.symbolic) return false;
+  return true;
+}
+
+bool nw_binds_weights(const nw_program *p) { return !nw_walk_from(p->root, binds_numbers, (void *)p); }
+
 // ---- from digits back to numbers
 
 static const nw_system *system_of(const nw_whole *w, const nw_expr *whole) {

@@ -84,6 +84,24 @@ static void shift_all(making *x) {
   }
 }
 
+// If parts of t were made by earlier merges, replaces them by the parts of these merges.
+static void flatten(nw_whole *w, nw_together *t) {
+  nw_together flat = {.id = t->id, .apart = t->apart};
+  for (int k = 0; k < t->n; k++) {
+    nw_together *made = NULL;
+    for (int i = 0; i < w->n; i++)
+      if (w->loop[i].id == t->part_id[k]) made = &w->loop[i];
+    if (!made) {
+      flat.part_id[flat.n++] = t->part_id[k];
+      continue;
+    }
+    for (int i = 0; i < made->n; i++) flat.part_id[flat.n++] = made->part_id[i];
+    flat.apart |= made->apart;
+    *made = (nw_together){.id = 0};
+  }
+  *t = flat;
+}
+
 // Merges the outermost set of nested loops that can be merged. Returns false if no loops can be merged.
 static bool merge_one(making *x) {
   bool done = false;
@@ -94,6 +112,7 @@ static bool merge_one(making *x) {
     nw_program *next = nw_merged(x->p, (int)(intptr_t)x->id.at[i], x->f, t, &x->lost);
     if (!next) continue;
     done = true;
+    flatten(x->w, t);
     x->w->n++;
     take(x, next);
   }
@@ -124,10 +143,11 @@ void nw_whole_drop(const nw_program *p) {
   own->whole_free = NULL;
 }
 
-static nw_whole *make_whole(const nw_program *p, nw_family *f) {
+static nw_whole *make_whole(const nw_program *p, nw_family *f, const nw_program *other) {
   making x = {.w = nw_xcalloc(1, sizeof *x.w), .p = nw_program_retain(p), .f = f};
+  x.w->other = other;
   x.w->loop = nw_xcalloc(MOST_MERGED, sizeof *x.w->loop);
-  nw_program *digits = nw_expanded(p, &x.w->nsystems, x.w->system, &x.lost);
+  nw_program *digits = nw_expanded(p, other, &x.w->nsystems, x.w->system, &x.lost);
   if (digits) take(&x, digits);
   shift_all(&x);
   while (!x.lost && x.w->n < MOST_MERGED && merge_one(&x)) {}
@@ -140,16 +160,17 @@ static nw_whole *make_whole(const nw_program *p, nw_family *f) {
   return NULL;
 }
 
-const nw_whole *nw_whole_of(const nw_program *p, nw_family *known) {
+const nw_whole *nw_whole_of(const nw_program *p, nw_family *known, const nw_program *other) {
   static const nw_whole same = {0};
   nw_proofs *s = nw_proofs_of(p->ctx);
   nw_whole *w = p->whole;
+  if (w && w->other != other) nw_whole_drop(p), w = NULL;
   if (w) return nw_price_charge(s, &w->price), w;
   if ((!is_candidate(p) && !nw_has_numbers(p)) || nw_find_bound(p->root)) return &same;
   nw_price price = {0};
   nw_price_begin(s, &price);
   nw_family *f = nw_family_for(p, known);
-  w = make_whole(p, f);
+  w = make_whole(p, f, other);
   nw_family_release(f);
   if (!w) {
     if (!nw_error(p->ctx)) nw_proofs_lost(s);

@@ -4,8 +4,8 @@
 #include "poly/internal.h"
 
 // Returns the program that the judge examines instead of p: p itself if nothing can be merged. Returns NULL with a
-// diagnostic if isl exceeded its budget. The result is cached in the program.
-const nw_whole *nw_whole_of(const nw_program *p, nw_family *known);
+// diagnostic if isl exceeded its budget. The result is cached in the program. other: see nw_model_cut.
+const nw_whole *nw_whole_of(const nw_program *p, nw_family *known, const nw_program *other);
 void nw_whole_drop(const nw_program *p);
 
 // ---- sums.c: sums of loops that are multiplied by products of sizes
@@ -60,9 +60,10 @@ int nw_digit_extents(nw_pool *pool, const nw_dividing *found, const nw_expr *end
 
 // True if an extent of a buffer is a product of sizes, or if a block divides by a size.
 bool nw_has_numbers(const nw_program *p);
+bool nw_binds_weights(const nw_program *p); // true if a binding is a sum of loops whose weights contain sizes
 // Returns p with digits in place of numbers whose range is a product of sizes. Stores the systems of digits. Returns
-// NULL if there are none, or if some number cannot be written in its digits.
-nw_program *nw_expanded(const nw_program *p, int *n, nw_system *out, bool *lost);
+// NULL if there are none, or if some number cannot be written in its digits. other: see nw_model_cut.
+nw_program *nw_expanded(const nw_program *p, const nw_program *other, int *n, nw_system *out, bool *lost);
 
 // ---- count.c, weights.c: loops whose iterations are numbered by an expression
 typedef struct nw_merging {
