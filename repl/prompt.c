@@ -189,6 +189,7 @@ int nwr_interactive(nwh *h) {
   signal(SIGPIPE, SIG_IGN);
   set_up_readline();
   nwh_catch_interrupts(h, on_idle_interrupt);
+  nwh_in_script(h, false);
   greet();
   for (int number = 1;;) {
     char *chunk = read_chunk(h);

@@ -196,10 +196,7 @@ lua_State *nwh_lua(nwh *h) { return h->L; }
 void nwh_in_script(nwh *h, bool runs) {
   lua_State *L = h->L;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (runs)
-    lua_pushboolean(L, true);
-  else
-    lua_pushnil(L);
+  lua_pushboolean(L, runs);
   lua_setfield(L, -2, "nestwright.script");
   lua_pop(L, 1);
 }

@@ -19,7 +19,8 @@ typedef enum nwh_status {
 nwh *nwh_open(void); // opens a state with Nestwright's libraries and search paths; NULL if memory is lacking
 void nwh_close(nwh *h);
 lua_State *nwh_lua(nwh *h);
-// States whether a script is running. The remarks of a script's steps are written to standard error when they arise.
+// States whether a script or the prompt is running. The remarks of a script's steps are written to standard error when
+// they arise.
 void nwh_in_script(nwh *h, bool runs);
 // Pops the error on top of the stack and returns its text for the user; heap.
 char *nwh_error_text(nwh *h, bool colour);

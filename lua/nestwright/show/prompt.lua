@@ -226,12 +226,12 @@ end
 
 -- Shows the remarks when long work begins, because they may say why it takes long. Otherwise, they are shown at the end.
 local function tell_early()
-  if #pending == 0 or remarks.at_once() then return end
+  if #pending == 0 then return end
   io.stdout:write(prompt.notes(), "\n")
   io.stdout:flush()
 end
-core.before_progress(tell_early)
-display.before_progress = tell_early
+core.before_progress(function() if remarks.at_prompt() then tell_early() end end)
+display.before_progress = tell_early -- in a notebook
 
 function prompt.complete(text) return require "nestwright.show.complete".complete(text) end
 function prompt.inspect(text, detail) return require "nestwright.show.complete".inspect(text, detail) end

@@ -10,6 +10,9 @@ function remarks.marked(text) return (text:gsub("\n+$", ""):gsub("\n\n+", "\n"):
 --- True while a script or the code of option -e runs (repl/script.c).
 function remarks.at_once() return package.loaded["nestwright.script"] == true end
 
+--- True while the prompt runs (repl/prompt.c).
+function remarks.at_prompt() return package.loaded["nestwright.script"] == false end
+
 --- Writes a remark to standard error if it was not written before.
 function remarks.write(text)
   if said[text] then return end
