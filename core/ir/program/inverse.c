@@ -251,11 +251,12 @@ static bool put_lifted(solver *x, const nw_expr *high, int at, const nw_expr *lo
     if (above && !nw_multiply_all(&d->divisor, m)) return false;
     d->of = y;
     d->whole = false;
+    d->top = d->top && above;
   }
   return true;
 }
 
-// The simplifier takes quotients apart: (9*i + j) // 6 becomes i + (3*i + j) // 6. If high == r + low // m, the digits of
+// The simplifier takes quotients apart (docs/values.md): (9*i + j) // 6 becomes i + (3*i + j) // 6. If high == r + low // m, the digits of
 // high are digits of y = r*m + low from m on, and the digits of low % m are the digits of y below m. Finds such a pair,
 // and replaces its digits by those of y. `high` is an expression with known digits, or such an expression without its
 // lowest digits.

@@ -4,7 +4,7 @@
 // which stores c. The copy is the stage itself, with its whole value, so every element that it writes is right. An
 // element that it does not write must be filled, and its condition must fail. The fill of an element must come before its
 // copy, so that the copy is not overwritten. The check that reads come after all writes is the same as for other stages
-// (buffer.c).
+// (buffer.c). See docs/values.md.
 #include "ir/expr/fold.h"
 #include "poly/internal.h"
 
