@@ -3,7 +3,8 @@
 //
 // If the stage reads the tensor only where a condition holds, and uses a constant elsewhere, as a padded convolution
 // does, the copy holds this constant. The stage then reads the copy without the condition. It keeps the condition if its
-// loops do not run all contributions, because the condition says that the missing ones are neutral.
+// loops do not run all contributions, because the condition says that the missing ones are neutral, and if a fill stores
+// its border (decompose_padding).
 //
 // The result of a stage can be reindexed, too. The stage then writes a temporary that has one dimension for each
 // variable in the index of the result, and a copy writes the result (cache_write.c).
@@ -145,8 +146,18 @@ static bool is_trimmed(const nw_program *p, const nw_stmt *block) {
   return false;
 }
 
+// True if a separate block stores the constant of the stage. The condition then says which elements this block completes.
+static bool is_filled(nw_step *st, const nw_stmt *block) {
+  nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < all.n; i++)
+    if (all.at[i]->block.init_part && block->block.combiner == NW_PLAIN &&
+        !strcmp(all.at[i]->block.origin, block->block.origin))
+      return true;
+  return false;
+}
+
 static void read_copy(nw_step *st, nw_stmt *block, const nw_expr *value, const nw_expr *copy) {
-  if (value->op == NW_OP_SELECT && is_trimmed(st->p, block))
+  if (value->op == NW_OP_SELECT && (is_trimmed(st->p, block) || is_filled(st, block)))
     copy = nw_select(st->p->pool, value->arg[0], copy, value->arg[2]);
   for (int t = 0; t < block->block.ntargets; t++) {
     nw_block_target *g = &block->block.target[t];
