@@ -94,7 +94,6 @@ static int loop_at(const place *p, int loop) {
 // Returns the map execution -> location in memory. A location is given by the iterations of the bound loops around the
 // allocation, and by the index from the start of the stored part.
 static isl_map *touched(const nw_model *m, nw_use *a, int host) {
-  if (!a->alloc || a->depth <= host) return isl_map_copy(nw_use_map(m, a));
   nw_space v;
   nw_use_space(m->p, a, &v);
   const nw_expr *at[NW_MAX_DEPTH];
@@ -217,16 +216,17 @@ static isl_map *indexed(const duo *d, const nw_site *s, place *at) {
   return isl_map_copy(at->indexed);
 }
 
-// Returns the pairs of executions that access the same location. If the buffer has a layout, its elements have
-// different locations within one iteration of the loops around the allocation. In another iteration of these loops, a
-// location may hold any element.
+// Returns the pairs of executions that access the same location. Within one iteration of the loops around the
+// allocation, the layout of the buffer gives the location of an element. In another iteration of these loops, a location
+// of a buffer with a layout may hold any element.
 static isl_map *meet_in_place(const duo *d, int host) {
+  if (!d->a->alloc || d->a->depth <= host) return nw_collide(d->m, d->a, d->b);
   isl_map *pairs = isl_map_apply_range(touched(d->m, d->a, host), isl_map_reverse(touched(d->m, d->b, host)));
   const nw_site *s = d->a->site;
-  if (!d->a->alloc || d->a->depth <= host || !d->a->buffer->nlayout) return pairs;
+  if (!d->a->buffer->nlayout) return pairs;
   isl_map *other = unlike(pairs, (range){s->dim[host], s->dim[host], s->dim[d->a->depth] - s->dim[host]});
   isl_map_free(pairs);
-  return isl_map_union(other, nw_meet(d->m, d->a, d->b));
+  return isl_map_union(other, nw_collide(d->m, d->a, d->b));
 }
 
 // Returns the pairs of executions in one launch that access the same location or, if `logical` is true, the same
@@ -475,7 +475,7 @@ static int fact_of(const duo *d) {
   nw_key_add(&k, (uintptr_t)d->pa->host);
   nw_key_add(&k, d->a->site->seq < d->b->site->seq);
   nw_key_add(&k, d->a->buffer->scope);
-  nw_key_add(&k, d->a->buffer->nlayout > 0);
+  nw_key_add(&k, d->a->buffer->nlayout ? (uintptr_t)nw_layout_fact(d->m, 'I', d->a->buffer) : 0);
   key_site(&k, d->a->site, d->pa);
   key_site(&k, d->b->site, d->pb);
   for (int i = 0; d->a->alloc && i < d->a->alloc->alloc.n; i++) nw_key_ptr(&k, d->a->alloc->alloc.min[i]);
@@ -516,20 +516,6 @@ static nw_answer check_sites(check *c, int i, int j, bool updates) {
   return answer;
 }
 
-// Refuses buffers whose elements share storage. This may be correct in the order of a single thread, but elements of
-// different threads may conflict.
-static nw_answer check_places(const check *c, int i) {
-  const nw_site *s = c->m->site[i];
-  for (int k = 0; k < s->nuses && c->at[i].launch >= 0; k++) {
-    nw_answer own = nw_own_places(c->m, s->use[k].buffer);
-    if (own == NW_FAILS && NW_RULE(c->m->p->ctx, storage_fold))
-      return nw_tell(c->m, NW_REFUSE_UNDECIDED, NULL, NULL, "elements of %s share storage, and GPU threads use them",
-                     s->use[k].buffer->name);
-    if (own == NW_ABORTED) return own;
-  }
-  return NW_HOLDS;
-}
-
 // Checks conflicts between two updates of one reduction first, since they are the most informative for users.
 static nw_answer check_all(check c, const nw_program *before) {
   nw_answer answer = NW_HOLDS;
@@ -537,7 +523,6 @@ static nw_answer check_all(check c, const nw_program *before) {
   if (!nw_find_bound(m->p->root)) return answer;
   c.at = NW_NEW_N(m->arena, place, m->nsites + 1);
   for (int i = 0; i < m->nsites; i++) place_site(m, before, m->site[i], &c.at[i]);
-  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++) answer = check_places(&c, i);
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
       for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) answer = check_sites(&c, i, j, pass == 0);

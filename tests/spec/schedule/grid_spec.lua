@@ -75,6 +75,31 @@ describe("a product in tiles on a grid", function()
     holds(s, {C})
   end)
 
+  it("has one barrier for each tile if the operands are copied ahead", function()
+    for ahead = 1, 3 do
+      for _, n in ipairs {8, 16, 13} do
+        local s, C, A, B = support.gemm(n)
+        s:tile("i", "j", 4, 4)
+        s:split("k", 4)
+        s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")
+        for _, operand in ipairs {A, B} do
+          s:double_buffer(s:cache_read(operand, "shared", {C}, {at = "k_o"}), ahead)
+        end
+        s:bind("i_o", "blockIdx.y")
+        s:bind("j_o", "blockIdx.x")
+        for _, stage in ipairs(s:stages()) do
+          local loops = s:loops(stage)
+          local at = stage.name == "C" and 4 or #loops - 1
+          s:bind(loops[at], "threadIdx.y")
+          s:bind(loops[at + 1], "threadIdx.x")
+        end
+        if n == 16 and ahead == 1 then assert.truthy(tostring(s:show "lowered"):find "for k_o in 0..3:\n *barrier\n") end
+        if n == 16 and ahead == 1 then assert.equal(2, barriers(s)) end -- the second one is for the last iteration
+        holds(s, {C})
+      end
+    end
+  end)
+
   it("gives right results if the tiles do not divide the matrix", function()
     for _, n in ipairs {1, 3, 5, 9} do
       local s, C = tiled(n, 4)

@@ -29,6 +29,15 @@ static const char *const bases[] = {
     "      block X of X (i = 40*o + a in 0..80) where 40*o + a < 80:\n        X[i] = A[i]*3\n"
     "    for p in 0..40:\n      block Y of Y (j = 40*o + p in 0..80):\n        Y[j] = X[j] + X[min(j + 1, 79)]\n",
 
+    // the part of the next iteration is stored in the other half of X
+    "program ring\ninput A: i32[2, 12]\noutput Y: i32[2, 12]\ntemp X: i32[2, 12] shared layout [_0, _1 % 8] in [2, 8]\n"
+    "for o in 0..2:\n  alloc X[o..o + 1, 0..12]:\n    for p in 0..4:\n"
+    "      block X.pre of X (i = o in 0..2, j = p in 0..12):\n        X[i, j] = A[i, j]*3\n"
+    "    for r in 0..3:\n      for a in 0..4:\n"
+    "        block X of X (i = o in 0..2, j = 4*r + a + 4 in 0..12) where r <= 1:\n          X[i, j] = A[i, j]*3\n"
+    "      for c in 0..4:\n        block Y of Y (i = o in 0..2, j = 4*r + c in 0..12):\n"
+    "          Y[i, j] = X[i, 4*(j//4) + 3 - j % 4] + 1\n",
+
     "program stages\ninput A: i32[9]\noutput Y: i32[7]\ntemp X: i32[9]\ntemp P: i32[9]\n"
     "alloc X[0..9]:\n  alloc P[0..9]:\n    for i in 0..9:\n      block X of X (i = i in 0..9):\n        X[i] = A[i]*3\n"
     "    for p in 0..9:\n      block P of P (i = p in 0..9):\n        P[i] = X[i]\n"
