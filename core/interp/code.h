@@ -23,6 +23,11 @@ typedef struct nwi_buffer {
   struct nwi_owner owner; // for a buffer that is allocated in a launch: the thread that entered the allocation last
   bool local; // true if each thread of a GPU block has its own copy
   bool warp; // true if each warp of a GPU block has its own copy
+  // For each element: whether an asynchronous copy into it is in flight (`arriving`), and the number of copies in flight
+  // that read it (`lent`). NULL before the first such copy (async.c).
+  uint8_t *arriving;
+  uint32_t *lent;
+  int64_t flights; // number of elements that copies in flight write or read; an element counts once for each copy
   int64_t *home; // location of each element, if the buffer has a layout; otherwise NULL
 } nwi_buffer;
 
@@ -97,6 +102,8 @@ typedef struct nwi_program {
   nwi_code *at[NW_MAX_DEPTH]; // loops around the current statement, for messages
   int depth;
   nwi_code *lone; // the block whose lone init is running
+  struct nwi_flight *flight; // the asynchronous stores in flight
+  struct nwi_flight *leaving; // the asynchronous store that is being started; NULL otherwise
   nwi_code *block; // the current block
   bool init; // true while the init of `block` runs
 } nwi_program;
@@ -112,6 +119,7 @@ void nwi_fold(nwi_program *x, const nwi_code *c); // finds which elements of an 
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index);
+void nwi_tell_store(nwi_program *x, nwi_target *t); // reports a store of a lowered program to the observer
 void nwi_execute(nwi_program *x, nwi_code *c);
 void nwi_where(const nwi_program *x, nw_str *out); // appends the loop indices, such as " at i = 1, j = 2"
 
@@ -125,3 +133,15 @@ void nwi_launch(nwi_program *x, bool begins);
 void nwi_barrier(nwi_program *x);
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b); // called when execution enters the allocation
 void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write);
+
+// ---- asynchronous copies (async.c)
+void nwi_depart(nwi_program *x, nwi_code *store); // starts an asynchronous store
+void nwi_lend(nwi_program *x, nwi_buffer *b,
+              int64_t at); // called when the store that is being started reads an element
+// True if the element may be accessed. Otherwise a copy in flight uses it, and the run fails.
+bool nwi_landed(nwi_program *x, const nwi_buffer *b, int64_t at, bool write);
+void nwi_commit(nwi_program *x);
+void nwi_await(nwi_program *x, int64_t groups);
+void nwi_storage_ends(nwi_program *x, const nwi_buffer *b); // fails if a copy that uses the buffer is in flight
+void nwi_launch_ends(nwi_program *x); // fails if a copy of the current launch, or of the host, is in flight
+void nwi_flights_free(nwi_program *x);

@@ -221,7 +221,9 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   case NW_STORE: ok = compile_store(x, s, c); break;
   case NW_ALLOC: ok = compile_alloc(x, s, c); break;
   case NW_PREFETCH: break; // a prefetch does not change values
-  case NW_BARRIER: break;
+  case NW_BARRIER:
+  case NW_COMMIT:
+  case NW_WAIT: break;
   }
   if (c->launch) x->grid.launch = 0;
   return ok ? c : NULL;

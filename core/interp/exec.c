@@ -82,6 +82,7 @@ static void run_alloc(nwi_program *x, nwi_code *c) {
   nwi_grid_alloc(x, b);
   nwi_fold(x, c);
   run_kids(x, c);
+  nwi_storage_ends(x, b);
 }
 
 static void run_store(nwi_program *x, nwi_code *c) {
@@ -89,6 +90,7 @@ static void run_store(nwi_program *x, nwi_code *c) {
   nwi_target *t = c->target;
   nwi_turn(r);
   if (nwi_stop(r)) return;
+  if (c->stmt->store.async) return nwi_depart(x, c);
   if (c->stmt->store.atomic) x->grid.atomic = t->buffer;
   const nwi_cell *mask = t->mask ? nwi_get(r, t->mask) : NULL;
   const nwi_cell *index = nwi_get(r, t->index[0]), *value = nwi_get(r, t->value);
@@ -208,6 +210,10 @@ void nwi_execute(nwi_program *x, nwi_code *c) {
   case NW_ALLOC: run_alloc(x, c); break;
   case NW_PREFETCH: break;
   case NW_BARRIER: nwi_barrier(x); break;
+  case NW_COMMIT: nwi_commit(x); break;
+  case NW_WAIT: nwi_await(x, c->stmt->wait.groups); break;
   }
-  if (c->launch) nwi_launch(x, false);
+  if (!c->launch) return;
+  nwi_launch_ends(x);
+  nwi_launch(x, false);
 }

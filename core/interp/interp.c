@@ -90,9 +90,12 @@ static void release(nwi_program *x) {
     if (x->buffer[i].own) nw_let_go(x->buffer[i].data);
     nw_let_go(x->buffer[i].written);
     nw_let_go(x->buffer[i].shadow);
+    nw_let_go(x->buffer[i].arriving);
+    nw_let_go(x->buffer[i].lent);
     nw_let_go(x->buffer[i].home);
   }
   nw_let_go(x->grid.wait);
+  nwi_flights_free(x);
   nwi_scope_free(&x->loops);
   nw_arena_free(x->arena);
   nw_pool_release(x->pool);
@@ -107,6 +110,7 @@ static bool interpret(nw_ctx *c, const nw_program *p, const nw_exec *exec, const
   bool ok = prepare(&x, sizes, params);
   if (ok) {
     nwi_execute(&x, x.root);
+    nwi_launch_ends(&x);
     ok = !x.run.failed;
   }
   release(&x);

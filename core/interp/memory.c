@@ -11,7 +11,9 @@ nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
   if (count > b->cap) {
     nw_let_go(b->data), nw_let_go(b->written), nw_let_go(b->shadow);
+    nw_let_go(b->arriving), nw_let_go(b->lent);
     b->data = NULL, b->written = NULL, b->shadow = NULL, b->cap = 0;
+    b->arriving = NULL, b->lent = NULL;
     b->data = nw_ask(x->run.ctx, b->name, (uint64_t)count, (uint64_t)nw_dtype_bytes(b->dtype));
     b->written = b->data ? nw_ask(x->run.ctx, b->name, (uint64_t)count, 1) : NULL;
     if (!b->written) return !(x->run.failed = true);
@@ -134,7 +136,7 @@ static void trace(nwi_program *x, const nwi_buffer *b, int64_t at, int lanes, bo
 static bool readable(nwi_program *x, nwi_buffer *b, int64_t at) {
   if (at < 0 || at >= b->count) return trap_index(x, b, 1, &at, "read"), false;
   nwi_touch(x, b, home(b, at), false);
-  if (x->run.failed) return false;
+  if (x->run.failed || !nwi_landed(x, b, at, false)) return false;
   if (b->written && !b->written[home(b, at)]) return trap_unwritten(x, b, at), false;
   return true;
 }
@@ -177,6 +179,7 @@ static void load_linear(nwi_run *r, nwi_node *n) {
     n->v[l].i = 0;
     if (mask && !mask[l].i) continue;
     if (!readable(x, b, at[l].i)) return;
+    if (x->leaving) nwi_lend(x, b, at[l].i);
     nwi_read(b->dtype, b->data, at[l].i, &n->v[l]);
   }
   trace_lanes(x, b, at, mask, n->lanes, false);
@@ -209,8 +212,14 @@ void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_c
     if (!index && tell_write(x, b, at->i, value)) return;
     int64_t room = index ? at[l].i : home(b, at[l].i);
     nwi_touch(x, b, room, true);
+    if (!nwi_landed(x, b, room, true)) return;
     nwi_write(b->dtype, b->data, room, &value[l]);
     b->written[room] = 1;
   }
   if (index) trace_lanes(x, b, at, mask, lanes, true);
+}
+
+void nwi_tell_store(nwi_program *x, nwi_target *t) {
+  const nwi_cell *mask = t->mask ? nwi_get(&x->run, t->mask) : NULL;
+  trace_lanes(x, t->buffer, nwi_get(&x->run, t->index[0]), mask, t->value->lanes, true);
 }

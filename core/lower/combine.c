@@ -59,6 +59,7 @@ void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_ta
     nw_stmt *s = store(p, block, t[i].buffer, t[i].index, value);
     s->store.stream = t[i].stream;
     s->store.atomic = block->block.atomic;
+    s->store.async = block->block.async;
     nw_vec_push(out, s);
   }
 }

@@ -29,7 +29,9 @@ static bool has_barrier(const nw_stmt *s) {
 static bool goes_in(const spread *x, const nw_stmt *s) {
   const char *var = x->loop->loop.var->name;
   switch (s->kind) {
-  case NW_BARRIER: return true;
+  case NW_BARRIER:
+  case NW_COMMIT:
+  case NW_WAIT: return true;
   case NW_SEQ:
   case NW_ALLOC: return x->all || has_barrier(s);
   case NW_GUARD: return (x->all || has_barrier(s)) && !nw_uses_var(s->guard.cond, var);

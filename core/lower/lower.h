@@ -43,6 +43,8 @@ typedef struct nw_storage {
 //   inactive lanes and reports their errors.
 // * f16 and bf16 appear only in loads, stores, casts and constants, for example in CAST(f32, LOAD) and
 //   STORE(CAST(f16, x)).
+// * A STORE with `async` may read its source and write its element later: at the latest when a WAIT has ended that waits
+//   for the group in which a COMMIT has put it. A COMMIT or WAIT outside of thread loops is executed by every thread.
 // * Loops are serial, parallel, or bound to blockIdx and threadIdx; a barrier is never inside a thread loop. ALLOC is
 //   an array with indices from 0. It has a constant extent and is on the stack. In a GPU launch, each block or each
 //   thread has its own array.

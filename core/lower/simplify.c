@@ -113,7 +113,9 @@ static void simplify_into(simple *s, nw_stmt *at, nw_vec *out) {
     nw_stmt_exprs(at, simplified, s);
     nw_vec_push(out, at);
     break;
-  case NW_BARRIER: nw_vec_push(out, at); break;
+  case NW_BARRIER:
+  case NW_COMMIT:
+  case NW_WAIT: nw_vec_push(out, at); break;
   case NW_CALL: simplify_call(s, at, out); break;
   default: splice(s, at, out); break;
   }

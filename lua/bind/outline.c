@@ -108,7 +108,7 @@ static int f_pack(lua_State *L) {
 // ---- nests
 
 static void push_row(lua_State *L, const nw_outline_row *r) {
-  lua_createtable(L, 0, 10);
+  lua_createtable(L, 0, 12);
   nwl_set_text(L, "kind", r->kind);
   nwl_set_text(L, "name", r->name);
   nwl_set_text(L, "mark", r->mark);
@@ -123,6 +123,8 @@ static void push_row(lua_State *L, const nw_outline_row *r) {
   lua_setfield(L, -2, "tested");
   lua_pushboolean(L, r->stream);
   lua_setfield(L, -2, "stream");
+  lua_pushboolean(L, r->async);
+  lua_setfield(L, -2, "async");
 }
 
 static int f_outline(lua_State *L) {

@@ -199,6 +199,8 @@ void nwt_stmt(nwt *g, const nw_stmt *s) {
   case NW_CALL: call(g, s); break;
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: prefetch(g, s); break;
+  case NW_COMMIT: // a CPU copies at once
+  case NW_WAIT: break;
   default: nwt_fail(g, "a statement of this kind cannot be written in C");
   }
 }

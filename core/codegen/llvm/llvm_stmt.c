@@ -150,6 +150,8 @@ void nwc_stmt(nwc *g, const nw_stmt *s) {
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: forgetful(g, s, nwc_prefetch); break;
   case NW_BARRIER: nwc_fail(g, "a CPU has no barriers"); break;
+  case NW_COMMIT: // a CPU copies at once
+  case NW_WAIT: break;
   case NW_CALL: forgetful(g, s, nwc_call); break;
   case NW_BLOCK: nwc_fail(g, "block %s was not lowered", s->block.name); break;
   }

@@ -59,6 +59,7 @@ typedef struct nw_outline_row {
   bool unsafe; // true if a step that was not judged made or changed the statement
   bool tested; // true if a rewrite that was tested, but not proved, made or changed the statement
   bool stream; // for a stage: true if its stores are non-temporal
+  bool async; // for a stage: true if it is an asynchronous copy
   char *text; // text for users: "i_o in 0..32  parallel"
 } nw_outline_row;
 NW_API int nw_program_outline(const nw_program *p, nw_outline_row **out);

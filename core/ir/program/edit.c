@@ -106,7 +106,9 @@ static void map_own(map *m, nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ:
   case NW_UNIT:
-  case NW_BARRIER: break;
+  case NW_BARRIER:
+  case NW_COMMIT:
+  case NW_WAIT: break;
   case NW_LOOP:
     map_one(m, &s->loop.begin);
     map_one(m, &s->loop.extent);

@@ -45,7 +45,8 @@ bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env)
 }
 
 bool nw_is_leaf(const nw_stmt *s) {
-  return s->kind == NW_BLOCK || s->kind == NW_STORE || s->kind == NW_PREFETCH || s->kind == NW_BARRIER;
+  return s->kind == NW_BLOCK || s->kind == NW_STORE || s->kind == NW_PREFETCH || s->kind == NW_BARRIER ||
+         s->kind == NW_COMMIT || s->kind == NW_WAIT;
 }
 
 // ---- finding

@@ -57,8 +57,12 @@ static bool streams(const nw_stmt *block) {
 
 static bool row_of(const nw_stmt *s, nw_outline_row *r) {
   int64_t begin;
-  *r = (nw_outline_row){
-      .id = s->id, .extent = -1, .unsafe = s->unsafe, .tested = s->tested, .stream = s->kind == NW_BLOCK && streams(s)};
+  *r = (nw_outline_row){.id = s->id,
+                        .extent = -1,
+                        .unsafe = s->unsafe,
+                        .tested = s->tested,
+                        .stream = s->kind == NW_BLOCK && streams(s),
+                        .async = s->kind == NW_BLOCK && s->block.async};
   switch (s->kind) {
   case NW_LOOP:
     r->kind = "loop", r->name = s->loop.var->name, r->mark = nw_loop_kind_name(s->loop.mark);

@@ -142,6 +142,10 @@ typedef enum nw_stmt_kind {
   // lowered only: the threads of a GPU block wait here for each other. No thread continues before all of them have
   // arrived.
   NW_BARRIER,
+  // lowered only: the asynchronous copies that a thread has started since its last commit become one group
+  NW_COMMIT,
+  // lowered only: a thread waits until at most `wait.groups` of its groups are in flight; groups arrive in their order
+  NW_WAIT,
 } nw_stmt_kind;
 
 // An argument of a lowered call: where its tile begins in a buffer, and the distance between neighbouring elements
@@ -189,6 +193,8 @@ struct nw_stmt {
       bool init_part; // true if this block is the separate init of its origin's reduction
       nw_combiner combiner;
       bool atomic; // for a reduction: several threads may update the same element
+      // for a copy: its stores may arrive later, at the latest when a wait for their group has ended
+      bool async;
       // true if the init is a part of this block (the block owns its init): it runs at the first reduce instance of
       // each element
       bool has_init;
@@ -208,6 +214,7 @@ struct nw_stmt {
       const nw_expr *mask; // vector of bool, or NULL
       bool stream; // non-temporal
       bool atomic; // the read of the element in `value` and the store are one atomic operation
+      bool async; // an asynchronous copy: the element may be read from its source, and may arrive, later
     } store;
     struct {
       const char *buffer; // allocated while this statement runs; its contents are undefined at the start
@@ -224,6 +231,9 @@ struct nw_stmt {
       int n;
       const nw_expr **min, **extent;
     } prefetch;
+    struct { // lowered only
+      int groups;
+    } wait;
     // A call of an intrinsic. The nest inside defines the result of the call. The judge, proofs and interpreters use
     // only the nest. Generated code calls the intrinsic, which was verified to do the same.
     struct {
@@ -337,7 +347,7 @@ bool nw_block_writes(const nw_stmt *block, const char *buffer);
 // True if the binding of a variable of the block uses the loop. Only reduce variables count if `reduce` is true, and
 // only other variables if it is false.
 bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce);
-bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: it has no children
+bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch, barrier, commit or wait: it has no children
 
 // ---- loops bound to blocks and threads (grid.c)
 #define NW_GRID_DIMS 6 // blockIdx.x .. threadIdx.z

@@ -40,7 +40,7 @@ static bool same_target(const nw_block_target *a, const nw_block_target *b) {
 static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   if (!same_text(a->block.name, b->block.name) || !same_text(a->block.origin, b->block.origin)) return false;
   if (a->block.init_part != b->block.init_part || a->block.combiner != b->block.combiner) return false;
-  if (a->block.atomic != b->block.atomic) return false;
+  if (a->block.atomic != b->block.atomic || a->block.async != b->block.async) return false;
   if (a->block.has_init != b->block.has_init || !same_expr(a->block.where, b->block.where)) return false;
   if (a->block.nvars != b->block.nvars || a->block.ntargets != b->block.ntargets) return false;
   for (int i = 0; i < a->block.nvars; i++)
@@ -65,14 +65,16 @@ bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
   if (a->kind != b->kind || a->unsafe != b->unsafe || a->tested != b->tested) return false;
   switch (a->kind) {
   case NW_SEQ:
-  case NW_BARRIER: return true;
+  case NW_BARRIER:
+  case NW_COMMIT: return true;
+  case NW_WAIT: return a->wait.groups == b->wait.groups;
   case NW_LOOP: return same_loop(a, b);
   case NW_BLOCK: return same_block(a, b);
   case NW_GUARD: return same_expr(a->guard.cond, b->guard.cond);
   case NW_STORE:
     return same_text(a->store.buffer, b->store.buffer) && same_expr(a->store.index, b->store.index) &&
            same_expr(a->store.value, b->store.value) && same_expr(a->store.mask, b->store.mask) &&
-           a->store.stream == b->store.stream && a->store.atomic == b->store.atomic;
+           a->store.stream == b->store.stream && a->store.atomic == b->store.atomic && a->store.async == b->store.async;
   case NW_ALLOC:
   case NW_PREFETCH:
     return same_text(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&

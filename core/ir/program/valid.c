@@ -270,6 +270,8 @@ static bool check_block(check *c, const nw_stmt *s) {
     return flaw(c, s->id, "block %s has an init but is not a reduction", s->block.name);
   if (s->block.atomic && s->block.combiner == NW_PLAIN)
     return flaw(c, s->id, "block %s is atomic but is not a reduction", s->block.name);
+  if (s->block.async && s->block.combiner != NW_PLAIN)
+    return flaw(c, s->id, "block %s is asynchronous but is a reduction", s->block.name);
   if (!check_vars(c, s)) return false;
   if (s->block.where && !check_typed(&around, "a where", s->block.where, NW_BOOL, 1)) return false;
   for (int i = 0; i < s->block.ntargets; i++)
@@ -353,7 +355,9 @@ static bool check_own(check *c, const nw_stmt *s) {
   case NW_STORE: return check_store(c, s);
   case NW_ALLOC: return check_alloc(c, s);
   case NW_PREFETCH: return check_prefetch(c, s);
-  case NW_BARRIER: return true;
+  case NW_BARRIER:
+  case NW_COMMIT: return true;
+  case NW_WAIT: return s->wait.groups >= 0 || flaw(c, s->id, "a wait for %d groups", s->wait.groups);
   case NW_CALL: return check_call(c, s);
   case NW_UNIT: return check_unit(c, s);
   }

@@ -201,15 +201,29 @@ static nw_stmt *store(nw_parser *ps) {
   nw_stmt *s = nw_parse_stmt(ps, NW_STORE);
   s->store.stream = nw_accept_word(ps, "stream");
   s->store.atomic = nw_accept_word(ps, "atomic");
+  s->store.async = nw_accept_word(ps, "async");
   s->store.buffer = nw_expect_name(ps, "a statement");
   if (!s->store.buffer || !store_index(ps, s)) return NULL;
   s->store.value = nw_parse_expr(ps);
   return s->store.value && nw_parse_tags(ps, s) && nw_end_line(ps) ? s : NULL;
 }
 
-static nw_stmt *barrier(nw_parser *ps) {
-  nw_stmt *s = nw_parse_stmt(ps, NW_BARRIER);
+static nw_stmt *word_alone(nw_parser *ps, nw_stmt_kind kind) {
+  nw_stmt *s = nw_parse_stmt(ps, kind);
   nw_next(ps);
+  return nw_end_line(ps) ? s : NULL;
+}
+
+static nw_stmt *wait(nw_parser *ps) {
+  nw_stmt *s = nw_parse_stmt(ps, NW_WAIT);
+  int64_t n;
+  nw_next(ps);
+  nw_token at = ps->tok;
+  const nw_expr *groups = nw_parse_typed(ps, NW_INDEX, "number of groups");
+  if (!groups) return NULL;
+  if (!nw_is_int(groups, &n) || n < 0 || n > INT32_MAX)
+    return nw_parse_fail(ps, &at, "the number of groups of a wait must be a constant of at least 0");
+  s->wait.groups = (int)n;
   return nw_end_line(ps) ? s : NULL;
 }
 
@@ -224,11 +238,13 @@ static nw_stmt *judged_statement(nw_parser *ps, int depth) {
     if (nw_at(ps, "alloc")) return alloc(ps, depth);
     if (nw_at(ps, "prefetch")) return prefetch(ps);
     if (nw_at(ps, "call")) return call(ps, depth);
-    if (nw_at(ps, "block") || nw_at(ps, "init") || (nw_at(ps, "atomic") && nw_follows(ps, "block")))
-      return nw_parse_block(ps);
+    bool marked = (nw_at(ps, "atomic") || nw_at(ps, "async")) && nw_follows(ps, "block");
+    if (nw_at(ps, "block") || nw_at(ps, "init") || marked) return nw_parse_block(ps);
     if (nw_at(ps, "unit")) return unit(ps, depth);
     if (nw_at(ps, "seq")) return sequence(ps, depth);
-    if (nw_at(ps, "barrier")) return barrier(ps);
+    if (nw_at(ps, "barrier")) return word_alone(ps, NW_BARRIER);
+    if (nw_at(ps, "commit")) return word_alone(ps, NW_COMMIT);
+    if (nw_at(ps, "wait")) return wait(ps);
     if (nw_loop_kind_parse(word, &mark)) return nw_next(ps), loop(ps, mark, depth);
   }
   return store(ps);

@@ -32,6 +32,7 @@ static bool block_vars(nw_parser *ps, nw_stmt *s) {
 static bool block_head(nw_parser *ps, nw_stmt *s) {
   s->block.init_part = nw_accept(ps, "init");
   s->block.atomic = nw_accept(ps, "atomic");
+  s->block.async = nw_accept(ps, "async");
   if (!nw_expect(ps, "block", "at the head of a block")) return false;
   if (!(s->block.name = nw_expect_name(ps, "the name of a block")) || !nw_expect(ps, "of", "before the block's origin"))
     return false;

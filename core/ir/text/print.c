@@ -192,6 +192,7 @@ static void store(printer *pr, const nw_stmt *s) {
   open_stmt(pr, s);
   if (s->store.stream) word(pr, "stream ");
   if (s->store.atomic) word(pr, "atomic ");
+  if (s->store.async) word(pr, "async ");
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->store.buffer);
   expr(pr, s->store.index);
   if (s->store.mask) {
@@ -252,7 +253,10 @@ static void full_var(printer *pr, const nw_block_var *v) {
 
 static void full_block_head(printer *pr, const nw_stmt *s) {
   open_stmt(pr, s);
-  word(pr, s->block.init_part ? "init block " : s->block.atomic ? "atomic block " : "block ");
+  if (s->block.init_part) word(pr, "init ");
+  if (s->block.atomic) word(pr, "atomic ");
+  if (s->block.async) word(pr, "async ");
+  word(pr, "block ");
   nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->block.name);
   word(pr, " of ");
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s (", s->block.origin);
@@ -328,6 +332,12 @@ static void prefetch(printer *pr, const nw_stmt *s) {
   text(pr, "]");
 }
 
+static void wait(printer *pr, const nw_stmt *s) {
+  open_line(pr, s);
+  word(pr, "wait ");
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%d", s->wait.groups);
+}
+
 // ---- the short form
 
 static void short_line(printer *pr, const nw_stmt *s, const char *keyword, const char *body, const char *comment) {
@@ -394,6 +404,8 @@ static void head(printer *pr, const nw_stmt *s) {
   case NW_PREFETCH: prefetch(pr, s); break;
   case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
   case NW_BARRIER: open_line(pr, s), word(pr, "barrier"); break;
+  case NW_COMMIT: open_line(pr, s), word(pr, "commit"); break;
+  case NW_WAIT: wait(pr, s); break;
   case NW_CALL: call(pr, s); break;
   case NW_UNIT: unit(pr, s); break;
   }

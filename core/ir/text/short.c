@@ -159,6 +159,7 @@ static void target_line(nw_str *out, const place *at, int i) {
   const nw_block_target *t = &at->s->block.target[i];
   if (t->stream) nw_str_add(out, "stream ");
   if (at->s->block.atomic) nw_str_add(out, "atomic ");
+  if (at->s->block.async) nw_str_add(out, "async ");
   element(out, at, t);
   nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
   bound(out, at, t->value);
