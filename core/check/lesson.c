@@ -174,8 +174,9 @@ static void put_one(nw_str *b, const nw_replay_case *x) {
 
 static void put_evidence(nw_str *b, const nw_replay_case *x) {
   bool pair = x->w && x->w->source.block;
-  if (x->how && !x->w && x->told) nw_str_fmt(b, "  it would be a %s\n", x->told);
-  if (!x->how || !x->w) return;
+  bool told = x->how && x->told && (!x->w || !x->w->loop);
+  if (told) nw_str_fmt(b, "  it would be a %s\n", x->told);
+  if (!x->how || !x->w || told) return;
   if (!pair) return put_one(b, x);
   if (x->w->loop) return put_meeting(b, x);
   if (x->before[0].is && x->before[1].is) put_order(b, x, "it is:", x->before);

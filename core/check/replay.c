@@ -239,6 +239,8 @@ static const char *how_threads(nw_replay_case *x) {
 // since it has no conflict to show.
 static const char *look_at_pair(nw_replay_case *x) {
   const char *how = !meet_after(x, false) ? NULL : x->on_grid ? how_threads(x) : how_pair(x);
+  bool copies = x->after[NW_SOURCE].is && x->after[NW_SOURCE].block->block.async;
+  if (!how && copies) return how_race(x); // only the lowered program has waits
   if (how && !x->w->loop && meet_after(x, true) && strcmp(how, "place")) meet_before(x, true);
   return how;
 }

@@ -484,7 +484,7 @@ isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *ne
 // adds everything on which the result of nw_without_neutral depends
 void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update);
 
-// ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: other checks
+// ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, async.c, tags.c: other checks
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
@@ -501,6 +501,9 @@ nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 // `structure`: true if only those checks are made that unsafe steps must pass, too
 nw_answer nw_check_prefetches(const nw_model *m, bool structure);
+// async.c. `before` is the user's program before the step; it may be NULL.
+nw_answer nw_check_async(const nw_program *before, const nw_model *m);
+nw_answer nw_check_async_structure(const nw_program *before, const nw_model *m); // what unsafe steps must pass, too
 // `marks`: true if the step changes only marks; such a step may remove properties.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 

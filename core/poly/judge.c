@@ -212,6 +212,7 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS) answer = nw_check_marks(after, before->seen);
   if (answer == NW_HOLDS) answer = nw_check_streams(after);
   if (answer == NW_HOLDS) answer = nw_check_prefetches(after, false);
+  if (answer == NW_HOLDS) answer = nw_check_async(before->seen, after);
   return answer == NW_HOLDS ? nw_check_tags(before, after, marks) : answer;
 }
 
@@ -320,7 +321,8 @@ static bool rewrite_once(const nw_program *before, const nw_program *after, cons
   if (answer == NW_HOLDS) answer = nw_check_bounds(new);
   if (answer == NW_HOLDS) answer = nw_check_marks(new, before);
   if (answer == NW_HOLDS) answer = nw_check_streams(new);
-  return (answer == NW_HOLDS ? nw_check_prefetches(new, false) : answer) == NW_HOLDS;
+  if (answer == NW_HOLDS) answer = nw_check_prefetches(new, false);
+  return (answer == NW_HOLDS ? nw_check_async(before, new) : answer) == NW_HOLDS;
 }
 
 bool nw_judge_rewrite(const nw_program *before, const nw_program *after, const nw_rewriting *w) {
@@ -359,6 +361,7 @@ static bool structure_once(const nw_program *before, const nw_program *after) {
   if (answer == NW_HOLDS) answer = nw_check_nesting(new);
   if (answer == NW_HOLDS) answer = nw_check_streams(new);
   if (answer == NW_HOLDS && !NW_MUTATED(prefetch_unsafe)) answer = nw_check_prefetches(new, true);
+  if (answer == NW_HOLDS) answer = nw_check_async_structure(before, new);
   return (answer == NW_HOLDS ? nw_check_tags(old, new, only_marks(before, after)) : answer) == NW_HOLDS;
 }
 

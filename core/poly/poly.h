@@ -102,6 +102,19 @@ typedef struct nw_sync {
 // Adds an nw_sync * to `out` for each place. Returns false with a diagnostic if isl exceeded its budget.
 bool nw_syncs(const nw_program *p, nw_vec *out);
 
+// A place where a thread must wait for asynchronous copies: the copies of block `copy` must have arrived before block
+// `use` reads their elements. If `loop` is 0, both are in the same iteration of their common loops, and `apart` is the
+// least number of iterations, before the use, of the outermost loop that is only around the use. Otherwise the use is in
+// a later iteration of `loop`, and `apart` is the least number of iterations from the copy to the use. If `use` is 0,
+// some of the copies are not used. Allocated in the arena of p.
+typedef struct nw_arrival {
+  int copy, use; // ids of blocks
+  int loop;
+  int64_t apart;
+} nw_arrival;
+// Adds an nw_arrival * to `out` for each place. Returns false with a diagnostic if isl exceeded its budget.
+bool nw_arrivals(const nw_program *p, nw_vec *out);
+
 // nw_judge_question, in nestwright/sched.h, returns how the last step was judged.
 
 // Return the number of rules of the judge (poly/rules.def), and the name of rule i. The mutation tests disable rules by

@@ -590,6 +590,17 @@ static const nw_primitive rows[] = {
      nw_apply_stream_stores,
      nw_suggest_stream_stores,
      "cannot stream the stores of $0"},
+    {"async_copy",
+     "Makes a copy asynchronous, so that other work can overlap with it. Its elements arrive at some time before a "
+     "wait "
+     "for them ends. Lowering places the commits, which form groups of copies, and the waits. Code for a CPU copies at "
+     "once.",
+     "s:async_copy(\"A_shared\")",
+     NULL,
+     {STAGE("stage", "a stage that only copies, such as a result of cache_read, into shared or global storage")},
+     nw_apply_async_copy,
+     nw_suggest_async_copy,
+     "cannot copy $0 asynchronously"},
     {"decompose_reduction",
      "Moves the init of a reduction into a nest of its own, before a loop.",
      "s:decompose_reduction(C, \"k\")",

@@ -26,6 +26,10 @@ function schedule:apply(primitive, arguments) end
 ---@param fact nw.expr|string
 function schedule:assume(fact) end
 
+---Makes a copy asynchronous, so that other work can overlap with it. Its elements arrive at some time before a wait for them ends. Lowering places the commits, which form groups of copies, and the waits. Code for a CPU copies at once. stage: a stage that only copies, such as a result of cache_read, into shared or global storage. Example: s:async_copy("A_shared")
+---@param stage nw.stage|nw.tensor|string
+function schedule:async_copy(stage) end
+
 ---Makes the updates of a reduction atomic, so that its loops can be parallel. stage: a reduction of one value; its loops can then be parallel, but not vectorized. Example: s:atomic(C)
 ---@param stage nw.stage|nw.tensor|string
 function schedule:atomic(stage) end
@@ -458,7 +462,7 @@ function schedule:trace(format) end
 ---@param options? {pad_value?: number}
 function schedule:transform_layout(tensor, layout, options) end
 
----The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. All nodes have kind and text; some also have name, mark, stream, unsafe or tested.
+---The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. All nodes have kind and text; some also have name, mark, stream, async, unsafe or tested.
 ---@return nw.report
 function schedule:tree() end
 

@@ -500,6 +500,12 @@ function draw.stream_stores(r, _, _, stages, _, known)
   return {#wide > 0 and r:chance(0.8) and r:pick(wide) or r:pick(stages)}
 end
 
+-- In most cases draws a stage that only copies.
+function draw.async_copy(r, _, _, stages, _, known)
+  local copies = known.copies(stages)
+  return {#copies > 0 and r:chance(0.9) and r:pick(copies) or r:pick(stages)}
+end
+
 -- In most cases draws the last loop of a reduction.
 function draw.trim(r, loops, _, _, _, known)
   local stage = r:chance(0.9) and known.band(r) or known.reduction(r)

@@ -139,6 +139,14 @@ function known.of(case, s, placed, option)
       end
       return list
     end,
+    copies = function(stages) -- the stages that only copy elements
+      local list = {}
+      for _, name in ipairs(stages) do
+        local element = "\n +" .. name:gsub("%p", "%%%0") .. "%[[^\n]*%] = %a[%w_.]*%[[^%[%]\n]*%]\n"
+        if s:text():find(element) then list[#list + 1] = name end
+      end
+      return list
+    end,
     marked = function() return loops_like "\n *%S+ for (%S+) in " end,
     once = function() return loops_like "for (%S+) in 0%.%.1:" end,
     size = #case.sizes > 0 and function(r) return r:pick(case.sizes).name end,

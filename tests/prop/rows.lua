@@ -111,8 +111,8 @@ end
 -- ---------------------------------------------------------------- goals
 
 -- The weights of primitives that get more goals, because they are seldom applicable. All other primitives have the weight 1.
-local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6, fission = 2,
-  compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
+local MORE = {stream_stores = 6, async_copy = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6,
+  fission = 2, compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
   store_at = 6, skew = 4, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
   set_dtype = 10, reverse = 4, hoist_storage = 16, reorder_stmts = 3, compute_at = 2, cache_read = 2,
   decompose_padding = 3, transform_layout = 4, reorder_storage = 3, storage_align = 3, reorder = 2, tile = 9, pragma = 5,
@@ -124,7 +124,8 @@ local LEAST = 4 -- the least number of goals of each primitive in one pass throu
 local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
   bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, hoist_storage = 0.3, rolling_buffer = 0.3, compute_root = 0.1,
   transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5, reindex = 0.5,
-  decompose_padding = 0.7, set_dtype = 0.6, join = 2, tensorize = 2, stream_stores = 2, unmark = 4, reorder = 1, fuse = 1}
+  decompose_padding = 0.7, set_dtype = 0.6, join = 2, tensorize = 2, stream_stores = 2, async_copy = 2, unmark = 4, reorder = 1,
+  fuse = 1}
 
 --- Returns the rank of a primitive.
 function rows.lateness(name) return LATE[name] or 0 end

@@ -64,6 +64,22 @@ function PREPARED.stream_stores(r, known, stages)
   return {primitive = "split", args = {last, {factor = lanes * r:pick {1, 1, 1, 2}, tail = "cut"}}}
 end
 
+-- `async_copy` needs a copy. If there is none, a tensor is copied inside a loop of its reader. Half of the copies are then made
+-- some iterations early.
+function PREPARED.async_copy(r, known, stages, _, tensors)
+  local copies = known.copies(stages)
+  if #copies == 0 then
+    local tensor = r:pick(tensors)
+    local reader = known.reader(r, tensor)
+    local theirs = reader and known.loops(reader) or {}
+    local scope, at = r:pick {"global", "shared"}, #theirs > 0 and r:chance(0.9) and r:pick(theirs) or nil
+    return {primitive = "cache_read", args = reader and {tensor, scope, {reader}, {at = at}} or {tensor, scope}}
+  end
+  local copy = r:pick(copies)
+  local early = table.concat(stages, " "):find(copy .. ".pre", 1, true)
+  return not early and r:chance(0.5) and {primitive = "double_buffer", args = {copy, r:int(1, 3)}}
+end
+
 -- `tensorize` needs a stage that an intrinsic can compute. If there is none, a copy of a tensor is made first, because intrinsics
 -- can compute copies.
 function PREPARED.tensorize(r, known, stages, _, tensors)

@@ -148,6 +148,34 @@ programs.ahead = {
   },
 }
 
+-- A product on a grid, whose operands are copied to shared storage asynchronously, two iterations ahead.
+programs.async = {
+  make = function() return support.gemm(32) end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("i", "j", 8, 8) end,
+    function(s) s:split("k", 4) end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i") end,
+    function(s, C, A) s:cache_read(A, "shared", {C}, {at = "k_o"}) end,
+    function(s, C, _, B) s:cache_read(B, "shared", {C}, {at = "k_o"}) end,
+    function(s) s:double_buffer("A_shared", 2) end,
+    function(s) s:double_buffer("B_shared", 2) end,
+    function(s) s:bind("i_o", "blockIdx.y") end,
+    function(s) s:bind("j_o", "blockIdx.x") end,
+    function(s)
+      for _, stage in ipairs(s:stages()) do
+        if stage.name ~= "C" then
+          local loops = s:loops(stage)
+          s:bind(loops[#loops], "threadIdx.x")
+        end
+      end
+    end,
+    function(s) s:bind("i_i", "threadIdx.x") end,
+    function(s) s:async_copy "A_shared" end,
+    function(s) s:async_copy "B_shared" end,
+  },
+}
+
 programs.scan = {
   make = function()
     local A = nw.placeholder({32, 20}, "f32", "A")

@@ -116,12 +116,13 @@ end
 
 local function node_of(row)
   local node = {kind = row.kind, name = row.name, text = row.text, unsafe = row.unsafe, tested = row.tested or nil,
-    stream = row.stream or nil}
+    stream = row.stream or nil, async = row.async or nil}
   node.mark = row.mark ~= "" and row.mark or nil
   if row.kind == "prefetch" or row.kind == "call" then node.name = nil end
   if row.unsafe then node.text = node.text .. "  unsafe" end
   if row.tested then node.text = node.text .. "  tested, not proved" end
   if row.stream then node.text = node.text .. "  stream" end
+  if row.async then node.text = node.text .. "  async" end
   return node
 end
 
@@ -180,7 +181,7 @@ return function()
     "The tree of versions, with the names of branches and a mark at the current version.", versions)
   method("tree", "(self: nw.schedule): nw.report",
     "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below "
-    .. "the node that contains it. All nodes have kind and text; some also have name, mark, stream, unsafe or tested.", tree)
+    .. "the node that contains it. All nodes have kind and text; some also have name, mark, stream, async, unsafe or tested.", tree)
   method("why", "(self: nw.schedule, line: integer|string, view?: 'loops'|'lowered'): nw.report",
     "The steps that made a line of s:show(). The line is given by its number or a part of its text. The steps are listed for the "
     .. "loop, its mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show "

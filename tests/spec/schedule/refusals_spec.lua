@@ -231,6 +231,18 @@ local refusals = {
   {"reverse_inline_window", STAGES, 's:reverse_compute_inline(Y)'},
   {"double_buffer_parallel", WINDOW .. 's:parallel(s:loops(Y)[1])\n', 's:double_buffer(X)'},
   {"double_buffer_same", GEMM .. 'A2 = s:cache_read(A, "global", {C}, {at = "i"})\ns:compute_at(A2, "j")\n', 's:double_buffer(A2)'},
+  {"async_computes", STAGES, 's:async_copy(X)'},
+  {"async_registers", GEMM .. 'A2 = s:cache_read(A, "local", {C}, {at = "i"})\n', 's:async_copy(A2)'},
+  {"async_source", [[
+A = nw.placeholder({12}, "i32", "A")
+X = nw.compute({12}, function(i) return A(i) * 2 end, "X")
+Y = nw.compute({12}, function(i) return X(i) + 1 end, "Y")
+s = nw.schedule(Y)
+i = s:loops(Y)[1]
+T = s:cache_read(X, "shared", {Y}, {at = i})
+s:double_buffer(T)
+s:compute_at(X, i)
+]], 's:async_copy(T)'},
   {"rolling_too_small", WINDOW .. 's:store_at(X)\n', 's:rolling_buffer(X, {size = 2})'},
   {"rolling_fresh", WINDOW, 's:rolling_buffer(X)'},
   {"rolling_parallel", WINDOW .. 's:store_at(X)\ns:rolling_buffer(X)\n', 's:parallel(s:loops(Y)[1])'},
