@@ -203,7 +203,7 @@ static bool scan(groups *g, const search *x, fits f, nw_stmt *list, int from, in
 // True if a thread that executes the commit may not reach the statements inside s.
 static bool shuts_out(const nw_stmt *s) {
   if (s->kind == NW_LOOP && (s->loop.mark == NW_PARALLEL || nw_is_block_loop(s))) return true;
-  return s->kind == NW_CALL || nw_is_vector_loop(s);
+  return s->kind == NW_CALL || s->kind == NW_GUARD || nw_is_vector_loop(s);
 }
 
 // Finds a statement between the commit and the use for which f returns true. Looks first in the list of x, then in the

@@ -1,148 +1,11 @@
-// Finds where waits for asynchronous copies are needed, and checks that waits suffice.
-//
-// The stores of an asynchronous copy arrive at some time after the copy was executed, and before a wait for its group
-// ends. A wait is placed before each reader (lower/async.c). So an access that comes after a reader of the same group of
+// Checks asynchronous copies. Their stores arrive at some time after the copy was executed, and before a wait for its
+// group ends. A wait is placed before each reader (lower/async.c). So an access that comes after a reader of the same group of
 // copies comes after their arrival. All other accesses that may conflict with a copy in flight are refused: a write of
 // the same element, or of the source.
 //
 // Threads of a GPU block run in any order between barriers, so a thread loop is not compared.
 #include "ir/text/lines.h"
 #include "poly/internal.h"
-#include <isl/ilp.h>
-
-// ---- pairs of executions, by the loop that separates them
-
-// Receives the pairs of executions of a and b that are in the same iteration of the outer loops. If loop is not NULL, b
-// is in a later iteration of this loop, which is common loop number `level`. Otherwise both are in the same iteration of
-// all common loops, and b comes later in the text.
-typedef nw_answer (*on_pairs)(void *env, const nw_stmt *loop, int level, isl_map *pairs);
-
-static bool runs_together(const nw_stmt *loop) {
-  return nw_is_bound_loop(loop) || loop->loop.mark == NW_PARALLEL || nw_is_vector_loop(loop);
-}
-
-static nw_answer give(const nw_model *m, on_pairs f, void *env, const nw_stmt *loop, int level, isl_map *pairs) {
-  isl_bool none = isl_map_is_empty(pairs);
-  nw_answer answer = none < 0 ? nw_proofs_lost(m->f->s) : NW_HOLDS;
-  if (none == isl_bool_false) answer = f(env, loop, level, pairs);
-  isl_map_free(pairs);
-  return answer;
-}
-
-// Calls f for each class of pairs in which b comes after a. Consumes pairs.
-static nw_answer each_class(const nw_model *m, const nw_use *a, const nw_use *b, isl_map *pairs, on_pairs f,
-                            void *env) {
-  nw_answer answer = NW_HOLDS;
-  const nw_site *s = a->site;
-  int common = nw_common_loops(s, b->site);
-  for (int i = 0; i < common; i++) {
-    if (nw_is_thread_loop(s->loop[i])) continue;
-    for (int d = s->dim[i]; d < s->dim[i + 1]; d++) {
-      if (!runs_together(s->loop[i]) && answer == NW_HOLDS)
-        answer = give(m, f, env, s->loop[i], i,
-                      isl_map_order_lt(isl_map_copy(pairs), isl_dim_in, (unsigned)d, isl_dim_out, (unsigned)d));
-      pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
-    }
-  }
-  if (answer == NW_HOLDS && s->seq < b->site->seq) return give(m, f, env, NULL, common, pairs);
-  isl_map_free(pairs);
-  return answer;
-}
-
-static nw_use *write_of(const nw_site *s) {
-  for (int i = 0; i < s->nuses; i++)
-    if (s->use[i].write) return &s->use[i];
-  return NULL;
-}
-
-// ---- places that need a wait
-
-typedef struct need {
-  const nw_model *m;
-  const nw_use *copy, *use;
-  isl_set *used; // the executions of the copy whose elements are read later
-  nw_vec *out;
-} need;
-
-// Returns the least value of dimension d of the set, if isl finds it; otherwise `unknown`. Consumes set.
-static int64_t least_of(isl_set *set, unsigned d, int64_t unknown) {
-  isl_val *v = isl_set_dim_min_val(set, (int)d);
-  int64_t least = isl_val_is_int(v) == isl_bool_true ? isl_val_get_num_si(v) : unknown;
-  isl_val_free(v);
-  return least;
-}
-
-static isl_map *only_dims(isl_map *pairs, enum isl_dim_type type, unsigned d) {
-  unsigned n = (unsigned)isl_map_dim(pairs, type);
-  pairs = isl_map_project_out(pairs, type, d + 1, n - d - 1);
-  return isl_map_project_out(pairs, type, 0, d);
-}
-
-// Returns the least number of iterations of a common loop from the first to the second execution of a pair.
-static int64_t distance(const need *x, int level, const isl_map *pairs) {
-  const nw_site *s = x->copy->site;
-  unsigned d = (unsigned)s->dim[level];
-  if (s->dim[level + 1] - s->dim[level] != 1) return 1;
-  isl_map *two = only_dims(only_dims(isl_map_copy((isl_map *)pairs), isl_dim_in, d), isl_dim_out, d);
-  int64_t least = least_of(isl_map_deltas(two), 0, 1);
-  return least < 1 ? 1 : least;
-}
-
-// Returns the least number of iterations, before the second execution, of the outermost loop that is only around the
-// second execution.
-static int64_t lead(const need *x, int level, const isl_map *pairs) {
-  const nw_site *s = x->use->site;
-  int64_t begin, least;
-  if (level == s->nloops || s->dim[level + 1] - s->dim[level] != 1 || !nw_is_int(s->loop[level]->loop.begin, &begin))
-    return 0;
-  least = least_of(isl_map_range(isl_map_copy((isl_map *)pairs)), (unsigned)s->dim[level], begin) - begin;
-  return least < 0 ? 0 : least;
-}
-
-static void add_arrival(const need *x, int use, int loop, int64_t apart) {
-  nw_arrival *a = NW_NEW(x->m->p->arena, nw_arrival);
-  *a = (nw_arrival){x->copy->site->block->id, use, loop, apart};
-  nw_vec_push(x->out, a);
-}
-
-static nw_answer note_need(void *env, const nw_stmt *loop, int level, isl_map *pairs) {
-  need *x = env;
-  x->used = isl_set_union(x->used, isl_map_domain(isl_map_copy(pairs)));
-  add_arrival(x, x->use->site->block->id, loop ? loop->id : 0,
-              loop ? distance(x, level, pairs) : lead(x, level, pairs));
-  return NW_HOLDS;
-}
-
-static nw_answer needs_of(const nw_model *m, nw_use *copy, nw_vec *out) {
-  isl_set *all = isl_map_domain(isl_map_copy(nw_use_map(m, copy)));
-  need x = {.m = m, .copy = copy, .used = isl_set_empty(isl_set_get_space(all)), .out = out};
-  nw_uses u = nw_uses_of(m, copy->buffer);
-  nw_answer answer = NW_HOLDS;
-  for (int i = 0; i < u.n && answer == NW_HOLDS; i++) {
-    x.use = u.at[i];
-    if (u.at[i]->write || !nw_may_meet(copy, u.at[i])) continue;
-    answer = each_class(m, copy, u.at[i], nw_collide(m, copy, u.at[i]), note_need, &x);
-  }
-  isl_bool waited = isl_set_is_subset(all, x.used);
-  if (waited == isl_bool_false) add_arrival(&x, 0, 0, 0);
-  isl_set_free(all);
-  isl_set_free(x.used);
-  return answer == NW_HOLDS && waited < 0 ? nw_proofs_lost(m->f->s) : answer;
-}
-
-// Frees the model at the end, since the caller will edit p.
-bool nw_arrivals(const nw_program *p, nw_vec *out) {
-  NW_MUST(!p->model);
-  nw_proofs *s = nw_proofs_of(p->ctx);
-  nw_model *m = nw_proofs_begin(s, p) ? nw_model_of(p, NULL) : NULL;
-  nw_answer answer = m ? NW_HOLDS : NW_ABORTED;
-  for (int i = 0; answer == NW_HOLDS && i < m->nsites; i++)
-    if (m->site[i]->block->block.async) answer = needs_of(m, write_of(m->site[i]), out);
-  if (m) nw_model_free(m);
-  ((nw_program *)p)->model = NULL;
-  ((nw_program *)p)->model_free = NULL;
-  return answer == NW_HOLDS;
-}
 
 // ---- accesses while a copy is in flight
 
@@ -175,7 +38,7 @@ static nw_answer add_pairs(void *env, const nw_stmt *loop, int level, isl_map *p
 // Returns all pairs in which b comes after a. Consumes pairs.
 static isl_map *later(const nw_model *m, const nw_use *a, const nw_use *b, isl_map *pairs) {
   isl_map *all = isl_map_empty(isl_map_get_space(pairs));
-  if (each_class(m, a, b, pairs, add_pairs, &all) == NW_HOLDS) return all;
+  if (nw_each_class(m, a, b, pairs, add_pairs, &all) == NW_HOLDS) return all;
   isl_map_free(all);
   return NULL;
 }
@@ -198,7 +61,7 @@ static isl_map *by_group(const flight *x, const nw_use *a, const nw_use *b, int 
 // Returns the pairs (group, iteration of the first n loops of x->to) between which a thread waits for the group, because
 // of this reader.
 static isl_map *waited(const flight *x, nw_use *reader, int n) {
-  isl_map *read = later(x->m, x->copy, reader, nw_collide(x->m, x->copy, reader));
+  isl_map *read = later(x->m, x->copy, reader, nw_copy_reads(x->m, x->copy, reader));
   if (!read) return NULL;
   isl_map *to = by_group(x, x->copy, reader, n, read);
   isl_space *order = isl_space_range(isl_map_get_space(to));
@@ -272,7 +135,7 @@ static nw_answer check_source(flight *x, nw_use *read) {
 }
 
 static nw_answer check_copy(const nw_model *m, nw_site *s) {
-  flight x = {.m = m, .copy = write_of(s), .around = loops_around_group(s)};
+  flight x = {.m = m, .copy = nw_write_of(s), .around = loops_around_group(s)};
   nw_answer answer = NW_HOLDS;
   nw_uses u = nw_uses_of(m, x.copy->buffer);
   for (int i = 0; i < u.n && answer == NW_HOLDS; i++)

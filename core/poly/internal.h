@@ -484,6 +484,19 @@ isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *ne
 // adds everything on which the result of nw_without_neutral depends
 void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update);
 
+// ---- arrivals.c: asynchronous copies and later accesses
+
+// Receives the pairs of executions of a and b that are in the same iteration of the outer loops. If loop is not NULL, b
+// is in a later iteration of this loop, which is common loop number `level`. Otherwise both are in the same iteration of
+// all common loops, and b comes later in the text.
+typedef nw_answer (*nw_on_pairs)(void *env, const nw_stmt *loop, int level, isl_map *pairs);
+// Calls f for each class of pairs in which b comes after a. Thread loops are not compared. Consumes pairs.
+nw_answer nw_each_class(const nw_model *m, const nw_use *a, const nw_use *b, isl_map *pairs, nw_on_pairs f, void *env);
+// Returns the pairs of executions of a copy and of a reader of the same location, before which a wait is placed. The
+// conditions of the reader are ignored.
+isl_map *nw_copy_reads(const nw_model *m, nw_use *copy, const nw_use *reader);
+nw_use *nw_write_of(const nw_site *s); // the first write of the site
+
 // ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, async.c, tags.c: other checks
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);

@@ -9,8 +9,8 @@ package.loaded["nestwright.script"] = nil -- the remarks of steps are not writte
 package.path = here .. "/?.lua;" .. here .. "/../sound/?.lua;" .. package.path
 local check = require "check"
 
-local GROUPS = {"places", "bijections", "windows", "primitives", "borders", "layouts", "vectors", "threads", "async", "sizes", "smaller",
-  "units"}
+local GROUPS = {"places", "bijections", "windows", "primitives", "borders", "layouts", "vectors", "threads", "async", "sizes",
+  "smaller", "units"}
 local wanted = arg[1]
 for _, group in ipairs(GROUPS) do if group == wanted then GROUPS, wanted = {group}, nil break end end
 
