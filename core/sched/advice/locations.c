@@ -111,11 +111,19 @@ static const nw_stmt *home_of(const nw_program *p, const char *buffer) {
   return loop;
 }
 
+static bool see_last(void *env, nw_stmt *s) {
+  if (s->kind == NW_BLOCK) *(const nw_stmt **)env = s;
+  return true;
+}
+
+// Finds the stage, or the last stage of a unit, which moves as a whole.
 static bool find_stage(places *x, const char *stage) {
   const nw_program *p = nw_sched_program(x->s);
+  const nw_stmt *unit = stage ? nw_find_unit(p, stage) : NULL;
   x->block = stage ? nw_stage_block(p, stage) : NULL;
+  if (unit) nw_walk_from(unit, see_last, &x->block);
   if (!x->block) return nw_fail_unknown_stage(x->s->ctx, p, stage ? stage : ""), false;
-  x->stage = x->block->block.name;
+  x->stage = unit ? unit->unit.name : x->block->block.name;
   x->buffer = x->block->block.target[0].buffer;
   const nw_buffer *b = nw_find_buffer(p, x->buffer);
   if (b && b->role == NW_OUTPUT)

@@ -24,6 +24,7 @@ static void keep(nw_move *out, char *step, char *why) {
 }
 
 static const char *why_untried(const nw_param *missing) {
+  if (missing && !strcmp(missing->name, "unit")) return "the loop is in no unit";
   nw_arg_kind kind = !missing ? NW_ARG_NONE : missing->kind == NW_ARG_LIST ? missing->item : missing->kind;
   switch (kind) {
   case NW_ARG_LOOP:

@@ -307,6 +307,22 @@ describe("compute_at of a unit", function()
   end)
 end)
 
+describe("moves and locations", function()
+  it("offer steps of units", function()
+    local s = window(62)
+    s:split("i", 8)
+    assert.truthy(tostring(s:moves "i_i"):find 's:blockize "i_i"')
+    assert.truthy(tostring(s:moves "i_i"):find "unblockize +the loop is in no unit")
+    s:blockize("i_i", "T")
+    assert.truthy(tostring(s:moves "i_i"):find 's:unblockize "T"')
+    assert.truthy(tostring(s:moves "i_1"):find 's:compute_at%("T", "i_1"%)')
+    local there = {}
+    for _, at in ipairs(s:locations "T") do there[at.loop or "root"] = at.why or at.size end
+    assert.same({root = "64", i_1 = "17", i_o = "a unit can move only into a loop of another stage",
+      i_i = "a unit can move only into a loop of another stage"}, there)
+  end)
+end)
+
 describe("reverse_compute_at of a unit", function()
   it("computes a tile as soon as its rows are computed", function()
     local s, C = window(62)
