@@ -70,6 +70,12 @@ static void select_one(nwi_run *r, nwi_node *n) {
   memcpy(n->v, a, sizeof *a * (size_t)n->lanes);
 }
 
+// Evaluates an index that the program reads.
+static void read_known(nwi_run *r, nwi_node *n) {
+  const nwi_cell *a = nwi_get(r, n->arg[1]);
+  memcpy(n->v, a, sizeof *a * (size_t)n->lanes);
+}
+
 // Evaluates a select with a condition for each lane. Both branches are evaluated, because the program itself masks
 // invalid reads.
 static void select_lanes(nwi_run *r, nwi_node *n) {
@@ -108,6 +114,7 @@ static nwi_eval eval_of(nwi_scope *s, nwi_node *n, const nw_expr *e) {
   switch (e->op) {
   case NW_OP_CAST: return nwi_cast_op(in, (nw_dtype)e->type.dtype);
   case NW_OP_SELECT: return e->arg[0]->type.lanes == 1 ? select_one : select_lanes;
+  case NW_OP_KNOWN: return read_known;
   case NW_OP_RAMP: return ramp;
   case NW_OP_BROADCAST: return broadcast;
   default: break;

@@ -4,6 +4,7 @@
 //
 // After this pass, the buffer and the allocation of a temporary have one dimension. The allocations of workspaces stay
 // in the tree until the last pass, so that each pass can see during which statements a buffer exists.
+#include "ir/expr/known.h"
 #include "lower/pass.h"
 
 typedef struct blocks {
@@ -39,7 +40,8 @@ static const nw_expr *keep_var(void *env, const nw_expr *var) {
 // Rewrites an expression of the block's body: replaces axes by their bindings, simplifies the result, and makes the
 // indices of loads linear.
 static const nw_expr *bound(blocks *b, const nw_stmt *block, const nw_expr *e) {
-  const nw_expr *at = nw_simplify(&b->r, nw_block_bound(b->p, block, e));
+  const nw_expr *at =
+      nw_simplify(&b->r, nw_block_bound(b->p, block, NW_MUTATED(known_never_read) ? e : nw_as_read(b->p->pool, e)));
   return nw_rewrite(b->p->pool, at, keep_var, linear_load, b);
 }
 

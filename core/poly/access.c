@@ -1,5 +1,6 @@
 // Finds the reads and writes of each site of a program. (A site is a block, or the init of a reduction block; see
 // internal.h.) A read in a branch of a select happens only under the condition of that branch.
+#include "ir/expr/known.h"
 #include "poly/internal.h"
 
 typedef struct gather {
@@ -13,8 +14,21 @@ typedef struct gather {
   nw_guarded cond[NW_MAX_DEPTH];
 } gather;
 
+// Returns the indices without the reads of indices that are known (ir/expr/known.h). Such a read is an access of its own.
+static const nw_expr *const *proved(const gather *g, int n, const nw_expr *const *index) {
+  const nw_expr **out = NULL;
+  for (int d = 0; d < n; d++) {
+    const nw_expr *e = nw_as_proved(g->m->p->pool, index[d]);
+    if (e == index[d]) continue;
+    if (!out) memcpy(out = NW_NEW_N(g->m->arena, const nw_expr *, n), index, (size_t)n * sizeof *out);
+    out[d] = e;
+  }
+  return out ? out : index;
+}
+
 static nw_use *new_access(gather *g, const char *buffer, int n, const nw_expr *const *index) {
   nw_site *s = g->s;
+  index = proved(g, n, index);
   if (s->nuses == g->cap) {
     nw_use *old = s->use;
     g->cap = g->cap ? 2 * g->cap : 8;

@@ -2,6 +2,7 @@
 // blocks. Copies, and blocks that the other program does not have, are replaced by their bodies. The section on
 // normal.c in internal.h says how normal forms are used.
 #include "ir/expr/fold.h"
+#include "ir/expr/known.h"
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -17,6 +18,14 @@ static bool is_padded_copy(const nw_stmt *b) {
   const nw_expr *e = b->block.target[0].value;
   return e->op == NW_OP_SELECT && e->arg[1]->op == NW_OP_LOAD && nw_is_constant(e->arg[2]) &&
          !nw_uses_load(e->arg[0], NULL);
+}
+
+// True if the block computes whole numbers from indices and sizes alone, for indices that a stage reads
+// (ir/expr/known.h).
+static bool is_index(const nw_stmt *b) {
+  const nw_block_target *t = &b->block.target[0];
+  return b->block.combiner == NW_PLAIN && b->block.ntargets == 1 && !t->init && !t->value->data &&
+         t->value->type.dtype == NW_INDEX;
 }
 
 static const nw_block_target *target_of(const nw_stmt *block, const char *buffer) {
@@ -116,7 +125,8 @@ static const nw_stmt *seen_through(const nw_normal *n, const nw_use *const *w, i
   for (int i = 0; i < nw; i++) {
     const nw_stmt *s = w[i]->site->block;
     if (is_fill(s, b)) continue;
-    if (!stands_for(b, s, buffer) || (n->copies_only && !nw_is_copy(s) && !is_padded_copy(s))) return NULL;
+    if (!stands_for(b, s, buffer) || (n->copies_only && !nw_is_copy(s) && !is_padded_copy(s) && !is_index(s)))
+      return NULL;
   }
   return nw_told_by_element(n, buffer) ? b : NULL;
 }
@@ -190,5 +200,5 @@ const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e) {
   n->depth++;
   const nw_expr *form = nw_rewrite(n->pool, e, NULL, normal_load, n);
   n->depth--;
-  return form;
+  return NW_RULE(n->m->p->ctx, value_known_index) ? form : nw_as_proved(n->pool, form);
 }

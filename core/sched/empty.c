@@ -167,6 +167,7 @@ void nw_empty_results(nw_step *st) {
     give_loop(st, nw_arena_printf(st->scratch, "%s_%s", st->resolved[0].name, st->resolved[1].name));
   if (!strcmp(what, "blockize")) give_unit(st);
   if (!strcmp(what, "reindex")) give_stage(st, "reindex");
+  if (!strcmp(what, "cache_index")) give_stage(st, "index");
   if (!strcmp(what, "cache_read") || !strcmp(what, "cache_write")) give_stage(st, st->resolved[1].name);
   if (!strcmp(what, "decompose_reduction")) give_stage(st, "init");
   if (!strcmp(what, "decompose_padding")) give_stage(st, "fill");

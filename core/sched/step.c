@@ -209,11 +209,40 @@ static bool fits(nw_step *st) {
   return false;
 }
 
+static bool is_not_known(void *env, const nw_expr *e) {
+  (void)env;
+  return e->op != NW_OP_KNOWN;
+}
+
+static bool reads_no_index(void *env, nw_stmt *s) {
+  bool none = true;
+  for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets && none; t++) {
+    const nw_block_target *g = &s->block.target[t];
+    none = nw_visit(g->value, is_not_known, env) && nw_visit(g->init, is_not_known, env);
+    for (int d = 0; d < g->n && none; d++) none = nw_visit(g->index[d], is_not_known, env);
+  }
+  return none;
+}
+
+// True if the rewritten stage may compute indices that another stage reads (ir/expr/known.h). A wrong index could lead
+// outside of a tensor, so such a rewrite must be proved.
+static bool rewrites_index(const nw_step *st) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  bool whole = false;
+  for (int i = 0; i < b.n; i++)
+    for (int t = 0; t < b.at[i]->block.ntargets && nw_is_rewritten(st->rewriting, b.at[i]); t++)
+      whole |= nw_dtype_is_int((nw_dtype)b.at[i]->block.target[t].value->type.dtype);
+  return whole && !nw_walk_from(st->before->root, reads_no_index, NULL) && !NW_MUTATED(rewrite_tested_index);
+}
+
 // Finds out whether a rewrite keeps the values of its stage. If this was tested, but not proved, marks the step.
 static bool keeps_values(nw_step *st) {
   nw_equality_verdict v;
   if (!st->rewriting || st->sched->unsafe) return true;
   bool ok = nw_judge_equality(st->before, st->rewriting, &v);
+  if (ok && !v.proved && rewrites_index(st))
+    ok = nw_step_refuse(st, "a stage may read this number as an index, and a test is not a proof", NULL,
+                        "the forms are only tested to be equal");
   if (ok && !v.proved) {
     st->tested = v.compared;
     nw_mark_tested(st->p, v.compared);

@@ -55,6 +55,12 @@ function schedule:branch(name) end
 ---@return nw.kernel
 function schedule:build(options) end
 
+---Computes divisions in the indices of a stage once, in stages of their own, which the stage then reads: A[i // 3] is read as A[A_index[i]]. The proofs still know the index. stage: the stage whose indices have // or % of its axes. scope: memory of the numbers; global by default. name: name of the new stage, if there is only one. at: also moves the new stages into this loop, like compute_at. Example: s:cache_index(C)
+---@param stage nw.stage|nw.tensor|string
+---@param options? {scope?: "global"|"local"|"shared"|"warp", name?: string, at?: nw.loop|string}
+---@return stages
+function schedule:cache_index(stage, options) end
+
 ---Reads a tensor through a copy, which can have another layout. tensor: the tensor to copy. scope: memory of the copy. readers: the stages that read the copy; all by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at; on a grid, a copy of another scope than global is made inside the blocks (local: inside the threads) by default. accesses: the reads in each reader that use the copy, counted from 1 from left to right as s:show() prints them; equal reads count once, and a read in an index comes before the read that it indexes: {1} is A[i] in A[i] + A[i + 1]; all by default. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
 ---@param tensor nw.stage|nw.tensor|string
 ---@param scope "global"|"local"|"shared"|"warp"

@@ -170,6 +170,56 @@ return function(case, t)
     end
   end
 
+  -- ---------------------------------------------------------------- cache_index
+
+  -- Each row: a name, and a function that returns the stage C and the shapes of its inputs.
+  local DIVIDED = {
+    {"rows behind each other", function()
+      local A = nw.placeholder({5, 7}, "i32", "A")
+      return nw.compute({35}, function(p) return A(p // 7, p % 7) - 3 end, "C"), {{5, 7}}
+    end},
+    {"a nearest neighbour", function()
+      local A = nw.placeholder({6, 5}, "i32", "A")
+      return nw.compute({13, 11}, function(y, x) return A(y * 6 // 13, x * 5 // 11) end, "C"), {{6, 5}}
+    end},
+    {"images as a matrix", function()
+      local A, W, k = nw.placeholder({6, 7, 3}, "i32", "A"), nw.placeholder({12, 2}, "i32", "W"), nw.reduce_axis(12, "k")
+      return nw.compute({20, 2}, function(p, o)
+        return nw.sum(A(p // 5 + k // 6, p % 5 + k // 3 % 2, k % 3) * W(k, o), k)
+      end, "C"), {{6, 7, 3}, {12, 2}}
+    end},
+    {"a ring", function()
+      local A = nw.placeholder({9}, "i32", "A")
+      return nw.compute({9}, function(i) return A((i + 4) % 9) + A((i + 8) % 9) end, "C"), {{9}}
+    end},
+  }
+  local AFTER = {
+    {"nothing", function() end},
+    {"i32", function(s, first) t.accepted(s.set_dtype, s, first, "i32") end},
+    {"a loop", function(s, first) t.accepted(s.compute_at, s, first, s:loops("C")[1]) end},
+    {"inlined", function(s, first) t.accepted(s.compute_inline, s, first) end},
+    {"lanes", function(s)
+      local _, lane = t.accepted(s.split, s, s:loops("C")[1], 4)
+      t.accepted(s.vectorize, s, lane)
+    end},
+    {"pieces", function(s) t.accepted(s.cut, s, s:loops("C")[1], 4) end},
+    {"a local copy", function(s, first) t.accepted(s.cache_read, s, first, "local", {"C"}, {at = s:loops("C")[1]}) end},
+  }
+  for _, one in ipairs(DIVIDED) do
+    for _, after in ipairs(AFTER) do
+      for _, scope in ipairs {"global", "local"} do
+        case(("cache_index of %s, then %s, %s"):format(one[1], after[1], scope), function()
+          local C, shapes = one[2]()
+          local s, arguments = nw.schedule(C), {}
+          for n, shape in ipairs(shapes) do arguments[n] = filled("i32", shape) end
+          local first = t.accepted(s.cache_index, s, C, {scope = scope})
+          after[2](s, first)
+          t.agree(s, {C}, arguments)
+        end)
+      end
+    end
+  end
+
   -- ---------------------------------------------------------------- reindex
 
   -- Each row: a name, a function that returns the stage C and the shapes of its inputs, and the dimensions of the copy of A.

@@ -73,7 +73,8 @@ function WANTS.epilogue(case)
   for _, stage in ipairs(case.stages) do
     if stage.kind == "reshape" and temporary[stage.from[1]] then return true end
     temporary[stage.name] = not stage.shown and not stage.scan and #stage.dtypes == 1
-    if stage.kind == "map" and not stage.reverse and stage.from[1] == stage.from[2] and hidden[stage.from[1]] then return true end
+    local plain = stage.kind == "map" and not stage.reverse and not stage.divided
+    if plain and stage.from[1] == stage.from[2] and hidden[stage.from[1]] then return true end
     hidden[stage.name] = not stage.shown and not stage.over and not stage.scan and #stage.dtypes == 1
       and not types.is_half(stage.dtypes[1])
   end
@@ -84,6 +85,11 @@ function cases.inlinable(stage)
   local body = stage.bodies[1]
   return not stage.over and not stage.scan and #stage.dtypes == 1
     and (not types.is_half(stage.dtypes[1]) or body.op == "read" or body.op == "cast")
+end
+
+-- A stage whose indices have a division.
+function WANTS.divided(case)
+  for _, stage in ipairs(case.stages) do if stage.divided then return true end end
 end
 
 -- A hidden stage whose expression can replace the reads of the stage.

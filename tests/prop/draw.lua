@@ -396,6 +396,14 @@ function draw.reindex(r, loops, _, stages, tensors, known)
   return {reader, tensor, next(options) and options or nil}
 end
 
+function draw.cache_index(r, loops, _, stages, _, known)
+  local stage = r:chance(0.9) and known.divided(r) or r:pick(stages)
+  local theirs = known.loops(stage)
+  local options = storage(r, known, nil, #theirs > 0 and theirs or loops) or {}
+  if given(r, known, "scope", 0.3) or (known.option or ""):find "^scope=" then options.scope = choice(r, known, "scope", SCOPES) end
+  return {stage, next(options) and options or nil}
+end
+
 function draw.cache_write(r, loops, _, stages, tensors, known)
   local stage = r:chance(0.9) and r:pick(stages) or r:pick(tensors)
   return {stage, choice(r, known, "scope", SCOPES), storage(r, known, known.rank(stage), loops)}

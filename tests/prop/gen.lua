@@ -26,7 +26,7 @@ local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "
 
 -- Some requirements (see steps.wants) are met by a stage that reads only the previous stage. Maps each of these requirements to the
 -- kind of this stage.
-local FOLLOWS = {epilogue = "map", window = "stencil", deep_window = "stencil"}
+local FOLLOWS = {epilogue = "map", divided = "map", window = "stencil", deep_window = "stencil"}
 
 local function draw_stage(r, have, case, before, want)
   local kind = r:pick(ORDER)

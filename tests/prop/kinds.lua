@@ -47,6 +47,10 @@ function kinds.map(r, have, case)
     at[n] = sub(sub(extent(a.dims[n]), number(1)), axis(n))
     stage.reverse = true
   end
+  if n > 0 and not stage.reverse and r:chance(0.12) then
+    at[n] = {op = "//", axis(n), number(r:pick {2, 3, 8})}
+    stage.divided = true
+  end
   if r:chance(0.45) and a.dtype == b.dtype and a.dtype ~= "bool" then
     stage.op = a == b and r:pick {"mul", "affine"} or r:pick(SIMPLE)
     if case.near and types.is_float(a.dtype) then stage.op = r:pick {"exp", "tanh"} end
@@ -54,6 +58,7 @@ function kinds.map(r, have, case)
     stage.bodies = {stage.op == "exp" and {op = "exp", mul(x, number(0.125))} or stage.op == "tanh" and {op = "tanh", x}
       or simple(r, stage.op, x, y)}
     if stage.reverse then stage.op = "reversed" end
+    if stage.divided then stage.op = "divided" end
     return stage
   end
   local ctx = bodies.context(r, case, have, {function() return read(a, at) end, function() return read(b, axes(n)) end}, n)

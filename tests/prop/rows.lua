@@ -124,7 +124,8 @@ local LEAST = 4 -- the least number of goals of each primitive in one pass throu
 local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
   bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, hoist_storage = 0.3, rolling_buffer = 0.3, compute_root = 0.1,
   transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5, reindex = 0.5,
-  decompose_padding = 0.7, set_dtype = 0.6, join = 2, tensorize = 2, stream_stores = 2, async_copy = 2, unmark = 4, reorder = 1,
+  cache_index = 0.5, decompose_padding = 0.7, set_dtype = 0.6, join = 2, tensorize = 2, stream_stores = 2, async_copy = 2,
+  unmark = 4, reorder = 1,
   fuse = 1}
 
 --- Returns the rank of a primitive.

@@ -106,6 +106,7 @@ for want, list in pairs {
   pair = {"compute_at", "compute_root", "set_scope", "set_dtype", "storage_align", "reorder_storage",
     "transform_layout", "reverse_compute_at"},
   epilogue = {"reverse_compute_inline"},
+  divided = {"cache_index"},
   window = {"store_at", "rolling_buffer", "double_buffer", "hoist_storage"},
   alike = {"merge", "fission"},
   apart = {"create_fused_loop", "reorder_stmts"},

@@ -454,6 +454,21 @@ programs.storage = {
 }
 
 -- A convolution with a border of zeros reads a copy with the dimensions of its loops.
+programs.indexed = {
+  make = function()
+    local A = nw.placeholder({6, 10}, "f32", "A")
+    local C = nw.compute({60}, function(p) return A(p // 10, p % 10) * 2 end, "C")
+    return nw.schedule(C), C
+  end,
+  lowered = true,
+  steps = {
+    function(s, C) s:cache_index(C) end,
+    function(s) s:set_dtype("C_index", "i32") end,
+    function(s) s:split("p", 12) end,
+    function(s) s:compute_at("C_index_1", "p_o") end,
+  },
+}
+
 programs.reindexed = {
   make = function()
     local A, W = nw.placeholder({6, 8}, "f32", "A"), nw.placeholder({3, 3}, "f32", "W")

@@ -48,6 +48,7 @@ static __attribute__((unused)) bool well_typed(nw_op op, nw_type t, int n, const
   if (nw_op_arity(op) >= 0 && n != nw_op_arity(op)) return false;
   if (op == NW_OP_SELECT) return a[0]->type.dtype == NW_BOOL && same_type(a[1], a[2]) && t.dtype == a[1]->type.dtype;
   if (op == NW_OP_CAST) return t.lanes == a[0]->type.lanes;
+  if (op == NW_OP_KNOWN) return same_type(a[0], a[1]);
   if (nw_op_has(op, 'X')) return true;
   for (int i = 1; i < n; i++)
     if (!same_type(a[0], a[i])) return false;
@@ -64,6 +65,7 @@ const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *co
   NW_MUST(well_typed(op, t, n, a));
   switch (op) {
   case NW_OP_CAST: return make_cast(p, t, a[0]);
+  case NW_OP_KNOWN: return a[0] == a[1] ? a[0] : nw_raw(p, op, t, n, a);
   case NW_OP_RAMP: return nw_ramp(p, a[0], a[1], t.lanes);
   case NW_OP_BROADCAST: return nw_broadcast(p, a[0], t.lanes);
   default: return nw_fold(p, op, t, n, a);

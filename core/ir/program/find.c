@@ -1,4 +1,5 @@
 // Finds and traverses statements, and collects the facts at a position.
+#include "ir/expr/known.h"
 #include "ir/program/program.h"
 
 // ---- traversal
@@ -189,5 +190,5 @@ static const nw_expr *binding_of(void *block, const nw_expr *var) {
 }
 
 const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e) {
-  return nw_rewrite(p->pool, e, binding_of, NULL, (void *)block);
+  return nw_rewrite(p->pool, nw_as_proved(p->pool, e), binding_of, NULL, (void *)block);
 }

@@ -384,7 +384,8 @@ void nw_ranges_around(nw_ranges *r, const nw_program *p, const nw_path *path);
 void nw_ranges_declared(nw_ranges *r, const nw_program *p, const nw_stmt *block);
 // True if every value that the block stores in target t, in the dtype of this target, is proven to be a value of `to`.
 bool nw_stores_values_of(const nw_program *p, const nw_stmt *block, int t, nw_dtype to);
-// Returns e with the block's variables replaced by their bindings. e is a value or an index of the block.
+// Returns e with the block's variables replaced by their bindings. e is a value or an index of the block. If the
+// program reads an index that is known (known.h), the result has its expression and not the read.
 const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e);
 
 // ---- text (nestwright/program.h has the other functions)

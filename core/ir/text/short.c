@@ -1,6 +1,7 @@
 // Makes the short form of blocks. Bindings are substituted and simplified. In long lines, indices are folded, which
 // means that "..." replaces a part of their text.
 #include "ir/text/short.h"
+#include "ir/expr/known.h"
 #include "ir/program/lift.h"
 #include "ir/text/lines.h"
 #include <stdlib.h>
@@ -21,7 +22,7 @@ typedef struct place {
 } place;
 
 static void bound(nw_str *out, const place *at, const nw_expr *e) {
-  nw_expr_print(out, nw_simplify(&at->r, nw_block_bound(at->p, at->s, e)));
+  nw_expr_print(out, nw_simplify(&at->r, nw_block_bound(at->p, at->s, nw_as_read(at->p->pool, e))));
 }
 
 static void element(nw_str *out, const place *at, const nw_block_target *t) {

@@ -198,6 +198,18 @@ void nw_suggest_reindex(void *step) {
   offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
 }
 
+// Suggests the other stages, and the whole stage if a loop was given.
+void nw_suggest_cache_index(void *step) {
+  nw_step *st = step;
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  nw_arg whole[] = {st->resolved[0]};
+  if (st->resolved[0].name) nw_step_suggest(st, "cache_index", whole, 1);
+  for (int i = 0; i < b.n; i++) {
+    nw_arg other[] = {stage_arg(b.at[i]->block.name)};
+    nw_step_suggest(st, "cache_index", other, 1);
+  }
+}
+
 // Suggests other dimensions. Also suggests steps before the refused step: removing marks, so that threads do not share
 // the buffer, and moving the stage or its storage, so that each iteration uses only a moving window of rows.
 void nw_suggest_rolling_buffer(void *step) {

@@ -196,6 +196,9 @@ local refusals = {
   {"set_dtype_integer", 'A = nw.placeholder({16}, "i32", "A")\n'
     .. 'X = nw.compute({16}, function(i) return nw.clamp(A(i), 0, 200) end, "X")\n'
     .. 'Y = nw.compute({16}, function(i) return X(i) + 1 end, "Y")\ns = nw.schedule(Y)\n', 's:set_dtype(X, "i8")'},
+  {"cache_index_none", STAGES, 's:cache_index(Y)'},
+  {"cache_index_apart", 'A = nw.placeholder({8}, "f32", "A")\nX = nw.compute({16}, function(i) return A(i // 2) end, "X")\n'
+    .. 's = nw.schedule(nw.compute({16}, function(i) return X(i) + 1 end, "Y"))\n', 's:cache_index(X, {at = "i_1"})'},
   {"reindex_accesses", STAGES, 's:reindex(Y, X)'},
   {"reindex_result", STAGES, 's:reindex(Y, Y, {access = 1})'},
   {"reindex_guarded", 'A = nw.placeholder({8}, "f32", "A")\n'
