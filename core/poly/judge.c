@@ -223,10 +223,11 @@ static void forget(const nw_program *p) {
 
 enum { MANY_SITES = 64 };
 
+// A program with units may have two models: questions about a loop are answered with the units.
 void nw_judge_forget(const nw_program *p) {
-  p = nw_without_units(p);
   const nw_model *m = p->model;
   if (m && m->nsites > MANY_SITES && !nw_family_abandoned(m->f)) forget(p);
+  if (p->bare) nw_judge_forget(p->bare);
 }
 
 // Answers a question about two programs by calling `once`. For a question about one program, `before` is NULL. If

@@ -257,4 +257,55 @@ return function(case, t)
       t.agree(s, {C}, {filled("i32", {size + 2})}, {sizes = {M = size}})
     end)
   end
+
+  -- ---------------------------------------------------------------- steps that take a unit apart, or that are wrong
+
+  -- Each row: a name, a part of the reason, and the step. X has tiles of 4x4 in the unit T, and C has tiles of 6x5.
+  local APART = {
+    {"a loop of the unit outside of it", "would take the unit T apart", function(s) s:reorder("i_i", "j_o") end},
+    {"a tile of loops in it and outside of it", "would take the unit T apart", function(s) s:tile("j_o", "i_i", 2, 2) end},
+    {"a loop of the unit fused with one outside of it", "not adjacent", function(s) s:fuse("j_o", "i_i") end},
+    {"a cut through the unit", "would take the unit T apart", function(s)
+      s:add_unit_loop "X"
+      s:fission("i_o", {after = "j_i"})
+    end},
+    {"its stage alone in a loop of the reader", "would take the unit T apart", function(s) s:compute_at("X", "j_1_o") end},
+    {"the unit in its own loop", "that is a loop of T", function(s) s:compute_at("T", "i_o") end},
+    {"the unit in a loop inside it", "that is a loop of T", function(s) s:compute_at("T", "j_i") end},
+    {"the unit in a loop after its reader", "read", function(s) s:compute_at("T", "j_1_o", {index = 2}) end},
+    {"the unit at the root, where it is", "already there", function(s) s:compute_root "T" end},
+    {"the unit after its reader", "computes an input of T", function(s) s:reverse_compute_at("T", "i_1_o") end},
+    {"a unit of the output", "C is an output", function(s) s:blockize("j_1_o", "U") s:compute_at("U", "i_o") end},
+  }
+  for _, row in ipairs(APART) do
+    case("refused: " .. row[1], function()
+      local s, out, arguments = pair({16, 16}, WINDOWS[3][2])
+      local _, _, i_i = s:tile("i", "j", 4, 4)
+      s:blockize(i_i, "T")
+      s:tile("i_1", "j_1", 6, 5)
+      t.refused(row[2], row[3], s)
+      t.agree(s, out, arguments)
+    end)
+  end
+
+  case("refused: a unit that reads rows which are computed later", function()
+    local s, out, arguments = pair({16, 16}, WINDOWS[3][2])
+    s:reorder("j_1", "i_1") -- columns of C, and rows of X: a column is complete only in the last row
+    s:blockize("i_1", "T")
+    t.accepted(s.reverse_compute_at, s, "T", "j")
+    t.agree(s, out, arguments)
+    s:undo()
+    t.refused("no loop around U runs along its inputs", function() s:blockize("j_1", "U") s:reverse_compute_at("U", "i") end)
+  end)
+
+  case("refused: a unit with a scan", function()
+    local A, H = nw.placeholder({1, 8}, "i32", "A"), nw.scan_state({6, 8}, "i32", "H")
+    local first = nw.compute({1, 8}, function(r, x) return A(r, x) end, "first")
+    local update = nw.compute({6, 8}, function(r, x) return H(r - 1, x) * 2 end, "update")
+    local S = nw.scan(first, update, H, "S")
+    local Z = nw.compute({6, 8}, function(i, j) return S(i, j) + 1 end, "Z")
+    local s = nw.schedule(Z)
+    s:blockize(s:loops "S"[2], "T")
+    t.refused("scan", s.compute_at, s, "T", s:loops(Z)[1])
+  end)
 end
