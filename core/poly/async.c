@@ -93,14 +93,21 @@ static const char *why_of(const flight *x) {
   return "{e} is copied at {s}, and written again at {t} while the copy may be in flight";
 }
 
-// Checks a write `to` after an access `from` of the copy. If `waits` is false, a wait between them is not sufficient.
-static nw_answer check_write(flight *x, nw_use *from, nw_use *to, isl_map *pairs, bool waits) {
+// Checks a write `to` after an access `from` of the copy. If `alone` is false, other threads may make the write, and a wait
+// does not hold them back. A barrier may do so, but nothing is proved about this.
+static nw_answer check_write(flight *x, nw_use *from, nw_use *to, isl_map *pairs, bool alone) {
   x->from = from, x->to = to;
   x->pairs = later(x->m, from, to, pairs);
-  isl_map *bad = !x->pairs || !waits ? isl_map_copy(x->pairs) : without_wait(x);
+  isl_map *bad = x->pairs ? without_wait(x) : NULL;
+  nw_story story = {.kind = from->write ? NW_REFUSE_WAW : NW_REFUSE_WAR, .source = from, .sink = to, .why = why_of(x)};
+  if (!alone && isl_map_is_empty(bad) == isl_bool_true) {
+    story.kind = NW_REFUSE_UNDECIDED;
+    story.why = "{e} is copied at {s}, and overwritten at {t}, and a wait does not hold back other threads";
+    isl_map_free(bad);
+    bad = isl_map_copy(x->pairs);
+  }
   isl_map_free(x->pairs);
   nw_answer answer = nw_answer_of(x->m->f->s, isl_map_is_empty(bad));
-  nw_story story = {.kind = from->write ? NW_REFUSE_WAW : NW_REFUSE_WAR, .source = from, .sink = to, .why = why_of(x)};
   if (answer == NW_FAILS) return nw_tell_pair(x->m, &story, bad);
   isl_map_free(bad);
   return answer;
@@ -123,13 +130,13 @@ static nw_answer check_source(flight *x, nw_use *read) {
   nw_uses u = nw_uses_of(x->m, read->buffer);
   nw_path path;
   nw_find(x->m->p, read->site->block->id, &path);
-  bool waits = nw_launch_on(x->m->p, &path) < 0;
+  bool alone = nw_launch_on(x->m->p, &path) < 0;
   for (int i = 0; i < u.n && answer == NW_HOLDS; i++) {
     if (!u.at[i]->write || !nw_may_meet(read, u.at[i]) || !in_storage(x, u.at[i])) continue;
     isl_map *pairs = nw_collide(x->m, read, u.at[i]);
     for (int d = 0; d < x->copy->site->dim[x->copy->depth]; d++)
       pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
-    answer = check_write(x, read, u.at[i], pairs, waits);
+    answer = check_write(x, read, u.at[i], pairs, alone);
   }
   return answer;
 }

@@ -194,15 +194,24 @@ describe("the judge of asynchronous copies", function()
     refused("structure", "one lane cannot wait", s.vectorize, s, "j")
   end)
 
-  it("refuses a write of the source while a copy is in flight", function()
-    local A = nw.placeholder({12}, "i32", "A")
-    local X = nw.compute({12}, function(i) return A(i) * 2 end, "X")
-    local Y = nw.compute({12}, function(i) return X(i) + 1 end, "Y")
+  it("refuses a write of the source for which other threads do not wait", function()
+    local A = nw.placeholder({4, 8}, "i32", "A")
+    local X = nw.compute({4, 8}, function(i, j) return A(i, j) * 2 end, "X")
+    local Y = nw.compute({4, 8}, function(i, j) return X(i, 7 - j) + 1 end, "Y")
     local s = nw.schedule(Y)
     local i = s:loops(Y)[1]
+    s:compute_at(X, i)
+    s:hoist_storage(X) -- each iteration overwrites X
     local copy = s:cache_read(X, "shared", {Y}, {at = i})
-    s:double_buffer(copy, 1)
+    s:store_at(copy)
     s:async_copy(copy)
     holds(s, {Y})
+    s:undo()
+    for _, stage in ipairs {"X", copy.name, "Y"} do
+      local loops = s:loops(stage)
+      s:bind(loops[#loops], "threadIdx.x")
+    end
+    refused("undecided", "X[0, 0] is copied at (i_1=0, i_2=0, j_2=0), and overwritten at (i_1=1, i=0, j=0)",
+      s.async_copy, s, copy)
   end)
 end)
