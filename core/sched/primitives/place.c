@@ -182,9 +182,18 @@ static int dim_of(const nw_stmt *block, int v) {
   return -1;
 }
 
-static nw_stmt *fresh_loop(nw_step *st, const nw_block_var *v, nw_stmt *reuse, const nw_expr *begin,
-                           const nw_expr *extent) {
-  const char *name = reuse ? reuse->loop.var->name : nw_unique_loop_name(st->p, v->var->name);
+// Returns a name that no loop of the program has, and none of the loops that the nest will use again.
+static const char *fresh_name(nw_step *st, const nw_lifted *stage, const char *want) {
+  const char *name = nw_unique_loop_name(st->p, want);
+  for (int i = 0; i < stage->block->block.nvars; i++)
+    if (stage->reuse[i] && !strcmp(stage->reuse[i]->loop.var->name, name) && !NW_MUTATED(fresh_reuses_name))
+      return fresh_name(st, stage, nw_arena_printf(st->scratch, "%s_1", name));
+  return name;
+}
+
+static nw_stmt *fresh_loop(nw_step *st, const nw_lifted *stage, int var, const nw_expr *begin, const nw_expr *extent) {
+  nw_stmt *reuse = stage->reuse[var];
+  const char *name = reuse ? reuse->loop.var->name : fresh_name(st, stage, stage->block->block.var[var].var->name);
   nw_stmt *loop = nw_new_loop(st->p, name, begin, extent);
   if (!reuse) return loop;
   loop->id = reuse->id;
@@ -198,8 +207,8 @@ nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows) {
   for (int i = 0; i < block->block.nvars; i++) {
     nw_block_var *v = &block->block.var[i];
     bool all = !rows[i].lo;
-    nw_stmt *loop = all ? fresh_loop(st, v, stage->reuse[i], v->lo, v->extent)
-                        : fresh_loop(st, v, stage->reuse[i], nw_index(pool, 0), rows[i].extent);
+    nw_stmt *loop =
+        all ? fresh_loop(st, stage, i, v->lo, v->extent) : fresh_loop(st, stage, i, nw_index(pool, 0), rows[i].extent);
     v->bind = all ? loop->loop.var : nw_add(pool, rows[i].lo, loop->loop.var);
     if (inner)
       nw_kids_insert(st->p, inner, 0, loop);
