@@ -102,7 +102,7 @@ function kinds.reshape(r, have)
     at = add(mul(axis(1), number(length)), axis(2))
   end
   local index = #a.dims == 1 and {at} or {quotient(at, a.dims[2]), remainder(at, a.dims[2])}
-  return {from = {a}, dims = dims, bodies = {read(a, index)}}
+  return {from = {a}, dims = dims, bodies = {read(a, index)}, divided = #a.dims == 2 and a.dims[2] > 1 or nil}
 end
 
 function kinds.transpose(r, have)
