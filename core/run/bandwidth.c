@@ -4,7 +4,7 @@
 // a write are not counted. Each thread has its own part of the memory, and is the first to touch it.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
-#include "run/series.h"
+#include "run/timing/series.h"
 #include "run/session.h"
 #include "hw/hw.h"
 #include <stdlib.h>

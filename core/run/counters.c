@@ -1,7 +1,7 @@
 // Reads counters of events through perf_event_open. A virtual machine or a container often lacks some or all of the
 // counters. The counts of these events are then left out, without an error.
 #include "run/counters.h"
-#include "run/watch.h"
+#include "run/timing/watch.h"
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>

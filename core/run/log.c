@@ -4,7 +4,7 @@
 // limit. A run that follows a pause first wakes the threads. So each logged call directly follows other calls.
 #include "run/log.h"
 #include "run/kernel.h"
-#include "run/series.h"
+#include "run/timing/series.h"
 #include <stdlib.h>
 
 enum {

@@ -11,7 +11,7 @@
 // have changed the code. In this case, the innermost clocks are removed, and the code is measured again.
 #include "run/counters.h"
 #include "run/kernel.h"
-#include "run/series.h"
+#include "run/timing/series.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

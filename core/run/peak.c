@@ -1,7 +1,7 @@
 // Measures the peak rate of floating-point operations of this machine, with a loop of independent fused multiply-adds.
 // Also measures the clock frequency.
 #include "run/guard.h"
-#include "run/series.h"
+#include "run/timing/series.h"
 #include "hw/hw.h"
 #include <stdlib.h>
 

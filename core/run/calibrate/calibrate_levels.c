@@ -4,7 +4,7 @@
 // arithmetic between the loads are measured with loads that hit in the first level, and are subtracted. Memory is
 // measured after its lines were flushed from every cache, so that the buffer need not be larger than the largest cache.
 #include "run/calibrate/calibrate.h"
-#include "run/evict.h"
+#include "run/timing/evict.h"
 #include "run/guard.h"
 #include "hw/machine.h"
 #include <math.h>

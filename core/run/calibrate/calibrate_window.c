@@ -4,7 +4,7 @@
 // overlap, they take as long as one load, otherwise as long as two loads (H. Wong, "Measuring Reorder Buffer Capacity",
 // 2013).
 #include "run/calibrate/calibrate.h"
-#include "run/evict.h"
+#include "run/timing/evict.h"
 
 #if defined __x86_64__
 

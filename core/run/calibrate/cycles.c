@@ -1,6 +1,6 @@
 // Measures the cycles of a loop on a machine that other programs use too.
 #include "run/calibrate/calibrate.h"
-#include "run/series.h"
+#include "run/timing/series.h"
 #include <math.h>
 #include <stdlib.h>
 

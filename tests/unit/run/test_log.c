@@ -17,8 +17,8 @@
 #include "hw/hw.h"
 #include "run/guard.h"
 #include "run/kernel.h"
-#include "run/series.h"
-#include "run/watch.h"
+#include "run/timing/series.h"
+#include "run/timing/watch.h"
 
 static const char program_text[] = "program twice\n"
                                    "input A: f32[64]\n"

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "hw/hw.h"
-#include "run/series.h"
-#include "run/watch.h"
+#include "run/timing/series.h"
+#include "run/timing/watch.h"
 
 enum { PER_CORE = 3, MOST = 64 };
 

@@ -5,7 +5,7 @@
 // wall-clock time minus its CPU time is the time that a hypervisor or an interrupt took. If it left its core, it may
 // also have slept until the other threads were ready, so only the time of waiting for a core is used. A single thread
 // never sleeps while it is measured, so all the time without its core is a disturbance.
-#include "run/watch.h"
+#include "run/timing/watch.h"
 #include "run/guard.h"
 #include "hw/hw.h"
 #include <fcntl.h>

@@ -4,9 +4,9 @@
 // calls of a sample run in one guarded call. The cost of the guarded call is not counted. A call before the first one
 // wakes the threads, which may have gone to sleep between the samples. If caches are emptied before each call, each call
 // is measured by itself, and the time to read the clock is subtracted.
-#include "run/evict.h"
-#include "run/series.h"
-#include "run/watch.h"
+#include "run/timing/evict.h"
+#include "run/timing/series.h"
+#include "run/timing/watch.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // Removes data from the caches, in one of two ways. Flushing removes the cache lines of the arrays and the temporaries
 // one by one, with an instruction that x86 has. Sweeping reads a buffer that is larger than all caches. It works on
 // every CPU, and also removes code from the caches.
-#include "run/evict.h"
+#include "run/timing/evict.h"
 #include "run/guard.h"
 #ifdef __x86_64__
 #include <emmintrin.h>

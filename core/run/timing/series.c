@@ -3,8 +3,8 @@
 // Samples that are taken at different times differ more than consecutive samples. So a series consists of batches with
 // pauses between them. A sample is disturbed if a thread could not run all the time (watch.c). Disturbed samples are
 // taken again, up to a limit.
-#include "run/series.h"
-#include "run/watch.h"
+#include "run/timing/series.h"
+#include "run/timing/watch.h"
 #include <stdlib.h>
 #include <time.h>
 
