@@ -21,6 +21,15 @@ nw_blocks nw_blocks_below(nw_arena *a, const nw_stmt *s) {
   return b;
 }
 
+const nw_stmt *nw_fill_of(const nw_step *st, const nw_stmt *block) {
+  nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < all.n; i++)
+    if (all.at[i]->block.init_part && block->block.combiner == NW_PLAIN &&
+        !strcmp(all.at[i]->block.origin, block->block.origin))
+      return all.at[i];
+  return NULL;
+}
+
 static bool list_loop(void *env, nw_stmt *s) {
   if (s->kind == NW_LOOP) nw_vec_push(env, s);
   return true;

@@ -7,6 +7,8 @@ typedef struct nw_blocks { // blocks below a statement, in execution order
   nw_stmt **at;
 } nw_blocks;
 nw_blocks nw_blocks_below(nw_arena *a, const nw_stmt *s);
+// Returns a block that stores the constant of a padded stage (decompose_padding), or NULL if there is none.
+const nw_stmt *nw_fill_of(const nw_step *st, const nw_stmt *block);
 bool nw_tree_reads(const nw_stmt *s, const char *buffer);
 bool nw_tree_prefetches(const nw_stmt *s, const char *buffer);
 const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer); // the first block that reads the buffer, or NULL

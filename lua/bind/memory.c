@@ -20,7 +20,7 @@ static int f_sizes(lua_State *L) {
 static int f_element_bytes(lua_State *L) {
   const nw_sched *s = schedule_arg(L);
   const nw_program *p = nw_sched_version(s, nwl_count_or(L, 2, "version", 0, INT_MAX, nw_sched_current(s)));
-  if (!p) nwl_fail(L, NW_ERANGE, NULL, "there is no such version");
+  if (!p) nwl_fail(L, NW_ERANGE, NULL, "version: there is no such version");
   lua_newtable(L);
   for (int i = 0; i < nw_program_buffers(p); i++) {
     lua_pushinteger(L, nw_dtype_bytes(nw_program_buffer_dtype(p, i)));
@@ -52,7 +52,7 @@ void nwl_read_walk(lua_State *L, nwl_walk *w) {
   const nw_sched *s = schedule_arg(L);
   nwl_table(L, 2, "walk");
   w->program = nw_sched_version(s, count_or(L, 2, "version", 0, INT_MAX, nw_sched_current(s)));
-  if (!w->program) nwl_fail(L, NW_ERANGE, NULL, "there is no such version");
+  if (!w->program) nwl_fail(L, NW_ERANGE, NULL, "version: there is no such version");
   read_sizes(L, 2, w);
   w->walk.sizes = w->size;
   w->walk.threads = count_or(L, 2, "threads", 0, 1024, 0);

@@ -33,7 +33,7 @@ static int f_parse(lua_State *L) {
 static int f_of(lua_State *L) {
   const nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
   const nw_program *p = nw_sched_version(s, nwl_count_or(L, 3, "version", 0, INT_MAX, nw_sched_current(s)));
-  if (!p) nwl_fail(L, NW_ERANGE, NULL, "there is no such version");
+  if (!p) nwl_fail(L, NW_ERANGE, NULL, "version: there is no such version");
   int64_t size[NWL_MAX_DIMS];
   int n = nwl_list_length(L, 2, NWL_MAX_DIMS, "sizes");
   if (n != nw_program_sizes(p))

@@ -43,6 +43,14 @@ local function stale_loop()
   return loop
 end
 
+-- Returns a piece of a loop with symbolic extent.
+local function piece()
+  local seen
+  symbolic():partition_auto {loop = "i", cost = "model", sizes = {M = {8}}, strategies = {"guard"},
+    kernels = {{rows = 4, schedule = function(_, p) seen = seen or p end}}}
+  return seen
+end
+
 local TIME = {median = 2e-6, min = 1e-6, samples = {1e-6, 2e-6, 3e-6}}
 
 local MAKE = {
@@ -64,7 +72,7 @@ local MAKE = {
   ranking = {function()
     return product(6):partition_auto {loop = "i", kernels = {{rows = 4, schedule = function() end}}, cost = "model"}
   end},
-  loopnest = {nest}, plot = {function() return nw.timeline {{lane = "a", from = 0, to = 1}} end},
+  piece = {piece}, loopnest = {nest}, plot = {function() return nw.timeline {{lane = "a", from = 0, to = 1}} end},
   refusal = {function() return (select(2, refused())).refusal end}, view = {function() return product(4):show() end},
   report = {function() return product(4):log() end},
   intrinsic = {function() return nw.xsmm.gemm {m = 4, n = 4, k = 4} end},

@@ -147,7 +147,7 @@ run_prop() {
 run_mutants() {
   local log=$logs/mutants_run.log status
   tests/tools/mutants.sh "$build" >"$log" 2>&1 && status=0 || status=$?
-  tally mutants $status "$(count ' caught by ' "$log")" "$(count ' LIVES:' "$log")"
+  tally mutants $status "$(count ' caught by ' "$log")" "$(count ' LIVES:' "$log")" "$(count ' skipped:' "$log")"
 }
 
 # Checks that the predicted costs for every machine record are the same on each emulated processor as on this host.

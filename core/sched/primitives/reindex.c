@@ -146,18 +146,9 @@ static bool is_trimmed(const nw_program *p, const nw_stmt *block) {
   return false;
 }
 
-// True if a separate block stores the constant of the stage. The condition then says which elements this block completes.
-static bool is_filled(nw_step *st, const nw_stmt *block) {
-  nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
-  for (int i = 0; i < all.n; i++)
-    if (all.at[i]->block.init_part && block->block.combiner == NW_PLAIN &&
-        !strcmp(all.at[i]->block.origin, block->block.origin))
-      return true;
-  return false;
-}
-
+// The condition of a filled stage says which elements it stores after the fill.
 static void read_copy(nw_step *st, nw_stmt *block, const nw_expr *value, const nw_expr *copy) {
-  if (value->op == NW_OP_SELECT && (is_trimmed(st->p, block) || is_filled(st, block)))
+  if (value->op == NW_OP_SELECT && (is_trimmed(st->p, block) || nw_fill_of(st, block)))
     copy = nw_select(st->p->pool, value->arg[0], copy, value->arg[2]);
   for (int t = 0; t < block->block.ntargets; t++) {
     nw_block_target *g = &block->block.target[t];

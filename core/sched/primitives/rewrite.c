@@ -1,5 +1,6 @@
 // rewrite: replaces parts of a stage's body by an equal expression. Whether the two sides are equal is decided by the
 // judge (poly/values/equal.c).
+#include "poly/poly.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -95,9 +96,17 @@ static bool try_dtype(nw_step *st, const nw_stmt *block, nw_dtype t, bool *ok) {
     return nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "rewrite: `from` is %s and `to` is %s",
                    nw_dtype_name((nw_dtype)q->from->type.dtype), nw_dtype_name((nw_dtype)q->to->type.dtype)),
            true;
+  nw_padding was, is;
+  const nw_stmt *fill = nw_fill_of(st, block);
+  bool padded = fill && nw_padding_of(st->p, block, &was);
   apply(st, w, &changed);
   st->rewriting = w;
-  *ok = changed || nw_step_refuse(st, "nothing would change", NULL, "both forms are the same expression");
+  // The judge finds the border of a filled stage by the form of its value.
+  if (padded && !(nw_padding_of(st->p, block, &is) && is.constant == was.constant && is.inside == was.inside))
+    *ok = nw_step_refuse(st, "use rewrite before decompose_padding, or rewrite a part inside the select", NULL,
+                         "%s stores its border, and its value would not show where the border is", fill->block.name);
+  else
+    *ok = changed || nw_step_refuse(st, "nothing would change", NULL, "both forms are the same expression");
   return true;
 }
 

@@ -17,9 +17,10 @@ local MOST = 2000 -- the largest number of schedules
 
 local OPTIONS = {"kernel", "schedules", "seed", "threads", "file", "machine", "model"}
 
-local function whole(name, value, least, most)
+local function whole(name, value, least, most, what)
   if math.type(value) == "integer" and value >= least and value <= most then return value end
-  errors.fail("range", nil, "audit: %s: expected a whole number in %d..%d, got %s", name, least, most, tostring(value))
+  errors.fail("range", nil, "%s: %s: expected a whole number in %d..%d, got %s", what or "audit", name, least, most,
+    tostring(value))
 end
 
 local TENSOR = core.classes.tensor
@@ -182,7 +183,7 @@ local define = rows.definer(class.methods, "audit", "learning")
 
 local function few(a, n)
   if n == nil then return 5 end
-  return whole("outliers", n, 1, #a.points)
+  return whole("n", n, 1, #a.points, "outliers")
 end
 
 -- Returns the absolute value of log(predicted / measured).
