@@ -139,27 +139,15 @@ static int64_t commits_before(const nw_path *path, int at) {
 
 static int64_t commits_each(const nw_stmt *loop) { return commits_among(loop, 0, loop->nkids); }
 
-static int common_of(const nw_path *a, const nw_path *b) {
-  int n = 0;
-  while (n < a->n && n < b->n && a->at[n] == b->at[n]) n++;
-  return n;
-}
-
-static int loop_on(const nw_path *path, int id) {
-  int i = path->n - 1;
-  while (i > 0 && path->at[i]->id != id) i--;
-  return i;
-}
-
 // Returns the least number of commits after the commit c of a copy, and before the wait w for this copy. `within` is
 // true if both are in the same iteration of the loop in which the use is a later iteration.
 static int64_t commits_between(const nw_arrival *a, const nw_path *c, const nw_path *w, bool within) {
   if (a->loop && !within) {
-    int at = loop_on(c, a->loop);
+    int at = nw_path_at(c, a->loop);
     int64_t whole = capped(commits_each(c->at[at]) * (capped(a->apart) - 1));
     return capped(commits_after(c, at) + whole + commits_before(w, at));
   }
-  int at = common_of(c, w) - 1, inner = at + 1;
+  int at = nw_path_common(c, w) - 1, inner = at + 1;
   int64_t n = commits_after(c, at + 1) + commits_among(c->at[at], c->pos[at + 1] + 1, w->pos[at + 1]);
   while (inner < w->n - 1 && w->at[inner]->kind != NW_LOOP) inner++;
   if (!a->loop && inner < w->n - 1) n += commits_each(w->at[inner]) * capped(a->apart);
@@ -180,7 +168,7 @@ static search search_of(const groups *g, const nw_arrival *a) {
   while (((const nw_stmt *)g->copy.at[i])->id != a->copy) i++;
   nw_find(g->p, ((const nw_stmt *)g->commit.at[i])->id, &x.c);
   nw_find(g->p, a->use, &x.use);
-  x.list = a->loop ? loop_on(&x.use, a->loop) : common_of(&x.c, &x.use) - 1;
+  x.list = a->loop ? nw_path_at(&x.use, a->loop) : nw_path_common(&x.c, &x.use) - 1;
   return x;
 }
 

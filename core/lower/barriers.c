@@ -17,23 +17,11 @@ typedef struct need {
   bool round; // true if b runs in a later iteration of the loop at `list`
 } need;
 
-static int common_of(const nw_path *a, const nw_path *b) {
-  int n = 0;
-  while (n < a->n && n < b->n && a->at[n] == b->at[n]) n++;
-  return n;
-}
-
-static int loop_on(const nw_path *path, int id) {
-  int i = path->n - 1;
-  while (i > 0 && path->at[i]->id != id) i--;
-  return i;
-}
-
 static need need_of(const nw_program *p, const nw_sync *s) {
   need n = {.round = s->loop != 0};
   nw_find(p, s->before, &n.a);
   nw_find(p, s->after, &n.b);
-  n.list = n.round ? loop_on(&n.a, s->loop) : common_of(&n.a, &n.b) - 1;
+  n.list = n.round ? nw_path_at(&n.a, s->loop) : nw_path_common(&n.a, &n.b) - 1;
   return n;
 }
 

@@ -302,6 +302,8 @@ static bool judge_in_digits(const nw_program *before, const nw_program *after) {
 bool nw_judge(const nw_program *before, const nw_program *after) {
   if (!before) return false;
   if (asked(before, after, judge_once)) return true;
+  before = nw_without_units(before);
+  after = nw_without_units(after);
   const nw_diag *d = after ? nw_error(after->ctx) : NULL;
   if (!d || d->code != NW_EUNDECIDED || nw_stopped(after->ctx) || !nw_binds_weights(after)) return false;
   nw_clear(after->ctx);

@@ -192,3 +192,15 @@ static const nw_expr *binding_of(void *block, const nw_expr *var) {
 const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e) {
   return nw_rewrite(p->pool, nw_as_proved(p->pool, e), binding_of, NULL, (void *)block);
 }
+
+int nw_path_common(const nw_path *a, const nw_path *b) {
+  int n = 0;
+  while (n < a->n && n < b->n && a->at[n] == b->at[n]) n++;
+  return n;
+}
+
+int nw_path_at(const nw_path *path, int id) {
+  int i = path->n - 1;
+  while (i > 0 && path->at[i]->id != id) i--;
+  return i;
+}

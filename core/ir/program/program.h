@@ -336,6 +336,8 @@ typedef struct nw_path {
   int pos[NW_MAX_DEPTH]; // pos[i]: index of at[i] among at[i-1]'s kids
 } nw_path;
 bool nw_find(const nw_program *p, int id, nw_path *out);
+int nw_path_common(const nw_path *a, const nw_path *b); // number of statements at the start of both paths
+int nw_path_at(const nw_path *path, int id); // position of the statement with this id on the path; 0 if there is none
 nw_stmt *nw_find_loop(const nw_program *p, const char *name);
 nw_stmt *nw_find_block(const nw_program *p, const char *name);
 nw_stmt *nw_find_unit(const nw_program *p, const char *name);

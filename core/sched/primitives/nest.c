@@ -20,3 +20,12 @@ bool nw_stays_clear(nw_step *st, const nw_path *path, int from, const nw_stmt *s
   }
   return true;
 }
+
+nw_stmt *nw_new_init(nw_step *st, const nw_stmt *block, const char *suffix) {
+  nw_stmt *s = nw_new_stmt(st->p, NW_BLOCK);
+  s->block.name = nw_unique_block_name(st->p, nw_arena_printf(st->scratch, "%s%s", block->block.name, suffix));
+  s->block.origin = block->block.origin;
+  s->block.init_part = true;
+  s->block.combiner = NW_PLAIN;
+  return s;
+}

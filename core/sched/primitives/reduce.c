@@ -38,11 +38,7 @@ static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
 
 static nw_stmt *init_block(nw_step *st, const parting *x) {
   const nw_stmt *b = x->block;
-  nw_stmt *s = nw_new_stmt(st->p, NW_BLOCK);
-  s->block.name = nw_unique_block_name(st->p, nw_arena_printf(st->scratch, "%s_init", b->block.name));
-  s->block.origin = b->block.origin;
-  s->block.init_part = true;
-  s->block.combiner = NW_PLAIN;
+  nw_stmt *s = nw_new_init(st, b, "_init");
   s->block.var = NW_NEW_N(st->p->arena, nw_block_var, b->block.nvars + 1);
   for (int i = 0; i < b->block.nvars; i++)
     if (b->block.var[i].kind != NW_REDUCE) s->block.var[s->block.nvars++] = b->block.var[i];
