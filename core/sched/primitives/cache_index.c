@@ -73,32 +73,12 @@ static void in_block(indices *x, nw_stmt *block) {
 // Returns the stage of a new buffer with one dimension for each variable that the expression uses, and the read of the
 // buffer by the block in *read.
 static nw_stmt *stage_of(nw_step *st, const nw_stmt *block, nw_scope scope, const nw_expr *e, const nw_expr **read) {
-  nw_pool *pool = st->p->pool;
-  int most = block->block.nvars + 1, n = 0;
-  const char **old = NW_NEW_N(st->scratch, const char *, most);
-  const nw_expr **from = NW_NEW_N(st->scratch, const nw_expr *, most),
-                **index = NW_NEW_N(st->scratch, const nw_expr *, most),
-                **own = NW_NEW_N(st->scratch, const nw_expr *, most),
-                **shape = NW_NEW_N(st->scratch, const nw_expr *, most);
-  nw_block_var *var = NW_NEW_N(st->scratch, nw_block_var, most);
-  for (int i = 0; i < block->block.nvars; i++) {
-    const nw_block_var *v = &block->block.var[i];
-    if (!nw_uses_var(e, v->var->name)) continue;
-    old[n] = v->var->name;
-    from[n] = nw_add(pool, v->var, v->lo);
-    index[n] = nw_sub(pool, v->var, v->lo);
-    own[n] = v->var;
-    shape[n] = v->extent;
-    var[n++] = (nw_block_var){v->var, NW_SPATIAL, nw_index(pool, 0), v->extent, v->var};
-  }
-  nw_buffer like = {.name = block->block.name, .dtype = NW_INDEX, .ndim = n, .shape = shape};
+  nw_along d = nw_along_of(st, block, 1, &e);
+  nw_buffer like = {.name = block->block.name, .dtype = NW_INDEX, .ndim = d.n, .shape = d.extent};
   nw_buffer *to = nw_new_cache(st, &like, scope, NAME, "index");
   if (!to) return NULL;
-  nw_stmt *s = nw_copy_block(st, to->name, to->name, to, n, var, n, own);
-  s->block.origin = nw_unique_origin(st->p, to->name);
-  s->block.target[0].value = nw_subst_n(pool, e, n, old, from);
-  *read = nw_load(pool, (nw_type){NW_INDEX, 1}, to->name, n, index);
-  return s;
+  *read = nw_load(st->p->pool, (nw_type){NW_INDEX, 1}, to->name, d.n, d.index);
+  return nw_stage_along(st, to, &d, e);
 }
 
 static bool none(nw_step *st, const nw_stmt *block) {

@@ -85,55 +85,12 @@ static const nw_expr *chosen_read(nw_step *st, const nw_stmt *block, const char 
 
 // ---- the copy
 
-// The variables of the stage that the copied value uses, and for each of them the variable and the dimension of the copy.
-typedef struct dims {
-  int n;
-  const char **old; // names of the variables
-  const nw_expr **from; // their values, as functions of the variables of the copy, which begin at 0
-  const nw_expr **index; // the index with which the stage reads the copy
-  const nw_expr **extent;
-  nw_block_var *var;
-} dims;
-
-// Returns the dimensions for the variables that occur in one of the n expressions.
-static dims dims_of(nw_step *st, const nw_stmt *block, int n, const nw_expr *const *e) {
-  nw_pool *pool = st->p->pool;
-  int most = block->block.nvars + 1;
-  dims d = {.old = NW_NEW_N(st->scratch, const char *, most),
-            .from = NW_NEW_N(st->scratch, const nw_expr *, most),
-            .index = NW_NEW_N(st->scratch, const nw_expr *, most),
-            .extent = NW_NEW_N(st->scratch, const nw_expr *, most),
-            .var = NW_NEW_N(st->scratch, nw_block_var, most)};
-  for (int i = 0; i < block->block.nvars; i++) {
-    const nw_block_var *v = &block->block.var[i];
-    bool used = false;
-    for (int k = 0; k < n; k++) used |= nw_uses_var(e[k], v->var->name);
-    if (!used) continue;
-    d.old[d.n] = v->var->name;
-    d.from[d.n] = nw_add(pool, v->var, v->lo);
-    d.index[d.n] = nw_sub(pool, v->var, v->lo);
-    d.extent[d.n] = v->extent;
-    d.var[d.n++] = (nw_block_var){v->var, NW_SPATIAL, nw_index(pool, 0), v->extent, v->var};
-  }
-  return d;
-}
-
-static nw_buffer *new_buffer(nw_step *st, const nw_buffer *of, nw_scope scope, const dims *d) {
+static nw_buffer *new_buffer(nw_step *st, const nw_buffer *of, nw_scope scope, const nw_along *d) {
   nw_buffer like = *of;
   like.ndim = d->n;
   like.shape = d->extent;
   nw_buffer *to = nw_new_cache(st, &like, scope, NAME, "reindex");
   return to && nw_set_layout(st, to, &st->resolved[LAYOUT]) ? to : NULL;
-}
-
-static nw_stmt *copy_block(nw_step *st, const nw_buffer *to, const nw_buffer *from, const dims *d,
-                           const nw_expr *value) {
-  const nw_expr **index = NW_NEW_N(st->scratch, const nw_expr *, d->n + 1);
-  for (int i = 0; i < d->n; i++) index[i] = d->var[i].var;
-  nw_stmt *copy = nw_copy_block(st, to->name, to->name, from, d->n, d->var, d->n, index);
-  copy->block.origin = nw_unique_origin(st->p, to->name);
-  copy->block.target[0].value = nw_subst_n(st->p->pool, value, d->n, d->old, d->from);
-  return copy;
 }
 
 // True if a loop of the reduction runs only a part of the variable's range, for example after trim.
@@ -170,7 +127,7 @@ static bool one_to_one(nw_step *st, const nw_stmt *block, const nw_block_target 
 
 static bool reindex_result(nw_step *st, nw_stmt *block) {
   const nw_block_target *g = &block->block.target[0];
-  dims d = dims_of(st, block, g->n, (const nw_expr *const *)g->index);
+  nw_along d = nw_along_of(st, block, g->n, (const nw_expr *const *)g->index);
   if (nw_step_given(st, ACCESS))
     return nw_step_refuse(st, "the option access is only for reads", NULL, "it is the result of %s", block->block.name);
   if (!d.n)
@@ -203,13 +160,13 @@ bool nw_apply_reindex(void *step) {
   const nw_expr *load = chosen_read(st, block, from->name);
   if (!load) return false;
   const nw_expr *value = copied_value(block, load);
-  dims d = dims_of(st, block, 1, &value);
+  nw_along d = nw_along_of(st, block, 1, &value);
   if (!d.n)
     return nw_step_refuse(st, "the copy would have no dimension; use cache_read", NULL,
                           "%s reads only one element of it", block->block.name);
   nw_buffer *to = new_buffer(st, from, scope, &d);
   if (!to) return false;
-  nw_stmt *copy = copy_block(st, to, from, &d, value);
+  nw_stmt *copy = nw_stage_along(st, to, &d, value);
   read_copy(st, block, value, nw_load(st->p->pool, load->type, to->name, d.n, d.index));
   nw_lifted stage = {.block = copy, .reuse = NW_NEW_N(st->scratch, nw_stmt *, d.n + 1)};
   if (!nw_place(st, &stage, loop ? loop : nw_home_of(st, from->name))) return false;

@@ -50,6 +50,39 @@ nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_b
   return s;
 }
 
+// ---- stages along the variables of a block
+
+nw_along nw_along_of(nw_step *st, const nw_stmt *block, int n, const nw_expr *const *e) {
+  nw_pool *pool = st->p->pool;
+  int most = block->block.nvars + 1;
+  nw_along d = {.old = NW_NEW_N(st->scratch, const char *, most),
+                .from = NW_NEW_N(st->scratch, const nw_expr *, most),
+                .index = NW_NEW_N(st->scratch, const nw_expr *, most),
+                .extent = NW_NEW_N(st->scratch, const nw_expr *, most),
+                .var = NW_NEW_N(st->scratch, nw_block_var, most)};
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    bool used = false;
+    for (int k = 0; k < n; k++) used |= nw_uses_var(e[k], v->var->name);
+    if (!used) continue;
+    d.old[d.n] = v->var->name;
+    d.from[d.n] = nw_add(pool, v->var, v->lo);
+    d.index[d.n] = nw_sub(pool, v->var, v->lo);
+    d.extent[d.n] = v->extent;
+    d.var[d.n++] = (nw_block_var){v->var, NW_SPATIAL, nw_index(pool, 0), v->extent, v->var};
+  }
+  return d;
+}
+
+nw_stmt *nw_stage_along(nw_step *st, const nw_buffer *to, const nw_along *d, const nw_expr *value) {
+  const nw_expr **index = NW_NEW_N(st->scratch, const nw_expr *, d->n + 1);
+  for (int i = 0; i < d->n; i++) index[i] = d->var[i].var;
+  nw_stmt *s = nw_copy_block(st, to->name, to->name, to, d->n, d->var, d->n, index);
+  s->block.origin = nw_unique_origin(st->p, to->name);
+  s->block.target[0].value = nw_subst_n(st->p->pool, value, d->n, d->old, d->from);
+  return s;
+}
+
 // ---- cache_read
 
 enum { READ_TENSOR, READ_SCOPE, READ_READERS, READ_LAYOUT, READ_NAME, READ_AT, READ_ACCESSES };

@@ -21,6 +21,19 @@ bool nw_lay_out_param(nw_step *st, nw_buffer *b, const nw_arg *pad);
 // Makes a block that computes to[index] = from[index] for all values of the variables `var`.
 nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
                        const nw_block_var *var, int n, const nw_expr *const *index);
+// The variables of a block that occur in some expressions, and for each of them a dimension of a new buffer, whose
+// indices begin at 0.
+typedef struct nw_along {
+  int n;
+  const char **old; // names of the variables
+  const nw_expr **from; // their values, as functions of the variables of a stage that computes the buffer
+  const nw_expr **index; // the index with which the block accesses the buffer
+  const nw_expr **extent;
+  nw_block_var *var; // the variables of the stage
+} nw_along;
+nw_along nw_along_of(nw_step *st, const nw_stmt *block, int n, const nw_expr *const *e);
+// Makes a block that computes `value`, an expression in the old variables, for all elements of the buffer.
+nw_stmt *nw_stage_along(nw_step *st, const nw_buffer *to, const nw_along *d, const nw_expr *value);
 // Describes how a stage computes into a new buffer, from which its result is copied (cache_write.c).
 typedef struct nw_result_copy {
   int scope, layout, name, at; // the numbers of the parameters of the step
