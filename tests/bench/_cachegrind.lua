@@ -104,11 +104,11 @@ int main(int argc, char **argv) {
 ]]):format(code, at + (1 << 21), name, table.concat(args, ", "))
 end
 
--- Returns the data misses in both levels, as counted by cachegrind.
-local function count(program, argument)
-  local text = run(("valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=%d,%d,64 --LL=%d,%d,64 "
-    .. "--cachegrind-out-file=/dev/null %s %s"):format(LEVELS[1].bytes, LEVELS[1].ways, LEVELS[2].bytes, LEVELS[2].ways,
-    program, argument))
+-- Returns the data misses in both levels, as counted by cachegrind. `stack`: a number of bytes by which the stack is moved.
+local function count(program, argument, stack)
+  local text = run(("env -i PATH=\"$PATH\" MOVED=%s valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=%d,%d,64 "
+    .. "--LL=%d,%d,64 --cachegrind-out-file=/dev/null %s %s"):format(("x"):rep(stack), LEVELS[1].bytes, LEVELS[1].ways,
+    LEVELS[2].bytes, LEVELS[2].ways, program, argument))
   local function number(pattern) return tonumber((assert(text:match(pattern), text):gsub(",", ""))) end
   return {number "D1 +misses: +([%d,]+)", number "LLd +misses: +([%d,]+)"}
 end
@@ -122,18 +122,33 @@ function cachegrind.modelled(s)
   return {total = {nest:misses({levels = {LEVELS[1]}}).total[1], nest:misses({levels = LEVELS, feed = "misses"}).total[2]}}
 end
 
+-- Places of the stack, in bytes, within a way of the first level. Variables on the stack can evict lines of the arrays, and the
+-- simulator knows nothing of them. So the place with the fewest misses is used. The size of the environment sets the place.
+local STACKS = {0, 1024, 2048, 3072}
+
+-- Returns the misses of the kernel in both levels, as counted by cachegrind.
+local function counted(program)
+  local least
+  for _, stack in ipairs(STACKS) do
+    local idle, busy = count(program, "", stack), count(program, "run", stack)
+    local misses = {busy[1] - idle[1], busy[2] - idle[2]}
+    if not least or misses[1] < least[1] then least = misses end
+  end
+  return least
+end
+
 --- Returns the largest relative difference between the miss counts. Also returns, for each level, our count and the count of
 --- cachegrind. A difference of ALLOWED lines is ignored. ours_of(s) returns our counts. The default is to count with the simulator.
 function cachegrind.compare(s, ours_of)
   local path = os.tmpname()
   write(path .. ".c", main_of(s))
   run(("gcc -O1 -w -march=haswell -o %s %s.c -lm"):format(path, path))
-  local idle, busy = count(path, ""), count(path, "run")
+  local theirs_of = counted(path)
   os.remove(path)
   os.remove(path .. ".c")
   local total, worst, counts = (ours_of or simulated)(s).total, 0, {}
   for n, t in ipairs(total) do
-    local ours, theirs = t.asked - t.hits, busy[n] - idle[n]
+    local ours, theirs = t.asked - t.hits, theirs_of[n]
     counts[n] = {ours, theirs}
     worst = math.max(worst, (math.max(math.abs(ours - theirs) - ALLOWED, 0)) / theirs)
   end
