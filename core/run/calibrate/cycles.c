@@ -15,6 +15,8 @@
 #define MOST_TURNS 24
 #define CHAINS_DIFFER 0.03 // a greater relative difference of the chains before and after a run shows a disturbance
 #define LEAST_DISPATCH 3.9 // every x86-64 core of the last ten years can dispatch four instructions per cycle
+#define SHARED 0.8 // a smaller share of the vendor's dispatch rate shows that another thread uses the core
+#define TOO_FAST 1.05 // a greater multiple of the vendor's dispatch rate is an error of measurement
 #define LEAST_CYCLES 1e-2 // lower limit on the measured cycles of an iteration
 #define WAIT_SECONDS 1.0 // longest time to wait until no other thread uses the core
 
@@ -57,8 +59,10 @@ static bool undisturbed(const nw_calibration *k, moment a, moment b) {
   return !k->shared && alike(a, b) && fmin(a.dispatched, b.dispatched) > NW_UNSHARED * k->widest;
 }
 
+// dispatch: the vendor's dispatch rate, or 0 if it is not known. A rate well below it shows that another thread uses the
+// core. A rate above it is an error: the chain ran at a lower clock, or lost time that the probe did not lose.
 void nw_calibrate_clock(nw_calibration *k, double dispatch) {
-  double expected = fmax(LEAST_DISPATCH, 0.8 * dispatch), start = nw_now(), least = INFINITY;
+  double start = nw_now(), least = INFINITY, most = dispatch > 0 ? TOO_FAST * dispatch : INFINITY;
   k->look = 0;
   for (int i = 0; i < 64; i++) least = fmin(least, seconds_of(nothing, 0, NULL));
   k->look = least;
@@ -69,14 +73,15 @@ void nw_calibrate_clock(nw_calibration *k, double dispatch) {
     for (int i = 0; i < MOMENTS; i++) {
       moment now = moment_of(k);
       if (alike(last, now)) least = fmin(least, fmax(last.add, now.add));
-      rate[i] = alike(last, now) ? fmin(last.dispatched, now.dispatched) : 0;
+      double slower = fmin(last.dispatched, now.dispatched);
+      rate[i] = alike(last, now) && slower <= most ? slower : 0;
       last = now;
     }
     double *sorted = nw_sorted(rate, MOMENTS);
     k->widest = fmax(k->widest, nw_quantile(sorted, MOMENTS, 0.95)); // the greatest rates may be errors of measurement
     free(sorted);
-  } while (k->widest < expected && nw_now() - start < WAIT_SECONDS);
-  k->shared = k->widest < expected;
+  } while (k->widest < fmax(LEAST_DISPATCH, NW_UNSHARED * dispatch) && nw_now() - start < WAIT_SECONDS);
+  k->shared = k->widest < fmax(LEAST_DISPATCH, SHARED * dispatch);
   k->hz = 1 / (isfinite(least) ? least : moment_of(k).add);
 }
 
