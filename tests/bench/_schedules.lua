@@ -1,7 +1,16 @@
 --- The schedules that the benches measure. Only public primitives are used.
+local core = require "nestwright.core"
 local nw = require "nestwright"
 
 local schedules = {}
+
+--- Returns the options that depend on the vectors of this host. A register tile of a GEMM has two vectors in each row. Its sums, two
+--- vectors of B and an element of A need a register each.
+function schedules.host_tile()
+  local h = core.machine_host()
+  local lanes = h.vector_bytes // 4
+  return {lanes = lanes, mr = h.vector_registers >= 32 and 8 or 6, nr = 2 * lanes}
+end
 
 local function matmul(m, n, depth)
   local A, B = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({depth, n}, "f32", "B")
@@ -14,7 +23,7 @@ schedules.matmul = matmul
 -- Returns a number of rows of A that stay in the second-level cache while a panel of B is read. Prefers a number that divides the
 -- rows without a remainder.
 local function row_block(m, mr)
-  for mb = 128, mr, -mr do
+  for mb = 128 // mr * mr, mr, -mr do
     if m % mb == 0 then return mb end
   end
   return 128 // mr * mr

@@ -14,7 +14,7 @@ local out = bench.open(arg[1] or "build/bench/gemm.json")
 local function gemm(n, threads, rounds)
   local a, b = nw.random({n, n}, "f32", {seed = 1}), nw.random({n, n}, "f32", {seed = 2})
   local c, d = nw.zeros({n, n}, "f32"), nw.zeros({n, n}, "f32")
-  local f = schedules.gemm(n, threads):build {threads = threads}
+  local f = schedules.gemm(n, threads, schedules.host_tile()):build {threads = threads}
   f(a, b, c)
   peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads)
   assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "the results of our GEMM and of OpenBLAS differ")
@@ -56,7 +56,7 @@ local function conv1d()
   local n, taps = 16384, 32
   local a, w = nw.random({n}, "f32", {seed = 3}), nw.random({taps}, "f32", {seed = 4})
   local c, d = nw.zeros({n + taps - 1}, "f32"), nw.zeros({n + taps - 1}, "f32")
-  local f = schedules.conv1d(n, taps):build {threads = 1}
+  local f = schedules.conv1d(n, taps, {lanes = schedules.host_tile().lanes}):build {threads = 1}
   f(a, w, c)
   peers.conv1d(n, taps, a:pointer(), w:pointer(), d:pointer(), 1)
   assert(nw.allclose(c, d, {rtol = 1e-4, atol = 1e-4}), "the results of our conv1d and of the C loop differ")

@@ -12,6 +12,7 @@ local schedules = require "_schedules"
 local out = bench.open(arg[1] or "build/bench/kernels.json")
 local only = arg[2]
 local ROUNDS = 41
+local LANES = schedules.host_tile().lanes
 
 -- theirs(n) makes n calls in a row and returns the seconds of one call. ours(threads) returns a kernel that can be timed with
 -- these arrays.
@@ -53,7 +54,7 @@ function kernels.depthwise()
   local ours, theirs = nw.zeros({c, h, w}, "f32"), nw.zeros({c, h, w}, "f32")
   local function peer(times) return peers.depthwise(c, h, w, A:pointer(), K:pointer(), theirs:pointer(), times) end
   peer(1)
-  local make = function(threads) return schedules.depthwise(c, h, w, threads) end
+  local make = function(threads) return schedules.depthwise(c, h, w, threads, {lanes = LANES}) end
   race("depthwise.vs_naive_c", peer, checked(make, {A, K, ours}, ours, theirs, 1e-5), {A, K, ours}, ">=", 10.5)
 end
 
@@ -87,7 +88,7 @@ function kernels.conv1d()
   local ours, theirs = nw.zeros({n + taps - 1}, "f32"), nw.zeros({n + taps - 1}, "f32")
   local function peer(times) return peers.conv1d(n, taps, A:pointer(), W:pointer(), theirs:pointer(), 10*times) end
   peer(1)
-  local make = function(threads) return schedules.conv1d(n, taps, {threads = threads}) end
+  local make = function(threads) return schedules.conv1d(n, taps, {threads = threads, lanes = LANES}) end
   race("conv1d.vs_naive_c", peer, checked(make, {A, W, ours}, ours, theirs, 1e-4), {A, W, ours}, ">=", 13.5)
 end
 
