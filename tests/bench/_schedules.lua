@@ -4,8 +4,8 @@ local nw = require "nestwright"
 
 local schedules = {}
 
---- Returns the options that depend on the vectors of this host. A register tile of a GEMM has two vectors in each row. Its sums, two
---- vectors of B and an element of A need a register each.
+--- Returns the options that depend on the vectors of this host. A register tile of a GEMM has two vectors in each row. Its sums,
+--- two vectors of B and an element of A need a register each.
 function schedules.host_tile()
   local h = core.machine_host()
   local lanes = h.vector_bytes // 4
