@@ -117,7 +117,7 @@ static bool can_calculate(const nw_expr *e) {
   case NW_OP_CAST:
   case NW_OP_RAMP:
   case NW_OP_BROADCAST: return whole;
-  default: return whole && nw_whole_value((nw_op)e->op, 1, 1, &unused);
+  default: return whole && nw_whole_value((nw_op)e->op, NW_INDEX, 1, 1, &unused);
   }
 }
 
@@ -147,7 +147,8 @@ int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
   int64_t a = nw_calc_at(c->arg[0], slot, lane);
   if (c->op == NW_OP_CAST) return nw_wrap(c->dtype, a);
   int64_t v = 0; // the result of a division by 0, which happens only in an inactive lane
-  nw_whole_op(c->op, c->dtype, a, c->n == 2 ? nw_calc_at(c->arg[1], slot, lane) : 0, &v, NULL);
+  int64_t b = c->n == 2 ? nw_calc_at(c->arg[1], slot, lane) : 0;
+  nw_whole_op(c->op, c->arg[0]->dtype, c->dtype, a, b, &v, NULL);
   return v;
 }
 

@@ -72,7 +72,7 @@ static bool collect_load(void *env, const nw_expr *e) {
 
 // True for an operation on values. Index arithmetic, comparisons and Boolean operations are not operations on values.
 static bool works_on_values(const nw_expr *e) {
-  return e->n && e->type.dtype != NW_BOOL && !nw_op_has((nw_op)e->op, 'X');
+  return e->n && e->type.dtype != NW_BOOL && (e->op == NW_OP_LDEXP || !nw_op_has((nw_op)e->op, 'X'));
 }
 
 static void count_operations(nw_memo *seen, const nw_expr *e, nw_lowered_statement *s) {

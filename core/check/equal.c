@@ -36,6 +36,12 @@ static const nw_expr *in_f64(nw_pool *p, const nw_expr *e) {
     bool narrows = real && nw_dtype_is_float(from) && !nw_dtype_widens(from, to);
     return nw_cast(p, real ? NW_F64 : to, narrows ? nw_cast(p, to, arg[0]) : arg[0]);
   }
+  if (e->op == NW_OP_REINTERPRET) { // the bits of a number are those in its own dtype
+    nw_dtype from = (nw_dtype)e->arg[0]->type.dtype;
+    const nw_expr *own = nw_dtype_is_float(from) ? nw_cast(p, from, arg[0]) : arg[0];
+    const nw_expr *bits = nw_reinterpret(p, (nw_dtype)e->type.dtype, own);
+    return real ? nw_cast(p, NW_F64, bits) : bits;
+  }
   return nw_make(p, (nw_op)e->op, real ? nw_scalar(NW_F64) : e->type, e->n, arg);
 }
 
@@ -114,6 +120,7 @@ static bool leaves_range(const nwi_node *n) {
   bool tiny = fabs(v) < 1e-290;
   switch (n->expr->op) {
   case NW_OP_EXP: return isinf(v) || tiny;
+  case NW_OP_LDEXP: return isinf(v) || (tiny && a != 0);
   case NW_OP_MUL: return isinf(v) || (tiny && a != 0 && b != 0);
   case NW_OP_DIV: return b != 0 && (isinf(v) || (tiny && a != 0));
   case NW_OP_POW: return a != 0 && (isinf(v) || tiny);
@@ -153,7 +160,7 @@ static char *shown(nw_dtype t, const nwi_cell *c) {
   else if (nw_dtype_is_float(t))
     nw_str_fmt(&s, "%.9g", nwi_number(t, c));
   else
-    nw_str_fmt(&s, "%lld", (long long)c->i);
+    nw_str_fmt(&s, t == NW_U64 ? "%llu" : "%lld", (long long)c->i);
   return nw_str_take(&s);
 }
 

@@ -1,7 +1,7 @@
 // Reads and writes values in memory, and converts between dtypes.
 #include "base/half.h"
 #include "interp/node.h"
-#include <math.h>
+#include "ir/expr/whole.h"
 
 void nwi_read(nw_dtype t, const void *data, int64_t at, nwi_cell *out) {
   switch (t) {
@@ -9,7 +9,8 @@ void nwi_read(nw_dtype t, const void *data, int64_t at, nwi_cell *out) {
   case NW_I8: out->i = ((const int8_t *)data)[at]; break;
   case NW_I16: out->i = ((const int16_t *)data)[at]; break;
   case NW_I32: out->i = ((const int32_t *)data)[at]; break;
-  case NW_I64: out->i = ((const int64_t *)data)[at]; break;
+  case NW_I64:
+  case NW_U64: out->i = ((const int64_t *)data)[at]; break;
   case NW_U8: out->i = ((const uint8_t *)data)[at]; break;
   case NW_U16: out->i = ((const uint16_t *)data)[at]; break;
   case NW_U32: out->i = ((const uint32_t *)data)[at]; break;
@@ -30,7 +31,8 @@ void nwi_write(nw_dtype t, void *data, int64_t at, const nwi_cell *in) {
   case NW_U16: ((uint16_t *)data)[at] = (uint16_t)in->i; break;
   case NW_I32:
   case NW_U32: ((uint32_t *)data)[at] = (uint32_t)in->i; break;
-  case NW_I64: ((int64_t *)data)[at] = in->i; break;
+  case NW_I64:
+  case NW_U64: ((int64_t *)data)[at] = in->i; break;
   case NW_F16: ((uint16_t *)data)[at] = nw_f32_to_f16(in->f); break;
   case NW_BF16: ((uint16_t *)data)[at] = nw_f32_to_bf16(in->f); break;
   case NW_F32: ((float *)data)[at] = in->f; break;
@@ -40,19 +42,6 @@ void nwi_write(nw_dtype t, void *data, int64_t at, const nwi_cell *in) {
 }
 
 // ---- casts
-
-// Converts a float to an integer by truncation. A value out of range becomes the nearest integer of the type, and NaN
-// becomes 0.
-static int64_t saturate(nw_dtype t, double v) {
-  static const double lo[] = {
-      [NW_I8] = -128, [NW_I16] = -32768, [NW_I32] = -2147483648.0, [NW_I64] = -0x1p63, [NW_U8] = 0,
-      [NW_U16] = 0,   [NW_U32] = 0};
-  static const double hi[] = {[NW_I8] = 127, [NW_I16] = 32767, [NW_I32] = 2147483647.0, [NW_I64] = 0x1p63,
-                              [NW_U8] = 255, [NW_U16] = 65535, [NW_U32] = 4294967295.0};
-  if (isnan(v)) return 0;
-  if (v >= hi[t]) return t == NW_I64 ? INT64_MAX : (int64_t)hi[t];
-  return v <= lo[t] ? (int64_t)lo[t] : (int64_t)v;
-}
 
 static float half_of(nw_dtype t, float f) {
   return t == NW_F16 ? nw_f16_to_f32(nw_f32_to_f16(f)) : t == NW_BF16 ? nw_bf16_to_f32(nw_f32_to_bf16(f)) : f;
@@ -72,8 +61,10 @@ static float single_of(nw_dtype t, double d) {
 NW_CAST(int_int, {.i = nw_wrap(t, a[l].i)})
 NW_CAST(int_f32, {.f = half_of(t, (float)a[l].i)})
 NW_CAST(int_f64, {.d = (double)a[l].i})
-NW_CAST(f32_int, {.i = saturate(t, a[l].f)})
-NW_CAST(f64_int, {.i = saturate(t, a[l].d)})
+NW_CAST(u64_f32, {.f = half_of(t, (float)(uint64_t)a[l].i)})
+NW_CAST(u64_f64, {.d = (double)(uint64_t)a[l].i})
+NW_CAST(f32_int, {.i = nw_saturate(t, (double)a[l].f)})
+NW_CAST(f64_int, {.i = nw_saturate(t, a[l].d)})
 NW_CAST(f32_bool, {.i = !(a[l].f == 0)})
 NW_CAST(f64_bool, {.i = !(a[l].d == 0)})
 NW_CAST(f32_f32, {.f = half_of(t, a[l].f)})
@@ -84,9 +75,33 @@ NW_CAST(f64_f64, {.d = a[l].d})
 nwi_eval nwi_cast_op(nw_dtype from, nw_dtype to) {
   bool f = nw_dtype_is_float(from), t = nw_dtype_is_float(to);
   if (!f && !t) return int_int;
+  if (from == NW_U64 && t) return to == NW_F64 ? u64_f64 : u64_f32;
   if (!f) return to == NW_F64 ? int_f64 : int_f32;
   if (to == NW_BOOL) return from == NW_F64 ? f64_bool : f32_bool;
   if (!t) return from == NW_F64 ? f64_int : f32_int;
   if (from == NW_F64) return to == NW_F64 ? f64_f64 : f64_f32;
   return to == NW_F64 ? f32_f64 : f32_f32;
+}
+
+// ---- bits of floats
+
+NW_CAST(bits_f32, {.i = nw_wrap(t, nw_float_bits((nw_dtype)n->arg[0]->dtype, (double)a[l].f))})
+NW_CAST(bits_f64, {.i = nw_wrap(t, nw_float_bits(NW_F64, a[l].d))})
+NW_CAST(f32_bits, {.f = (float)nw_bits_float(t, a[l].i)})
+NW_CAST(f64_bits, {.d = nw_bits_float(t, a[l].i)})
+
+nwi_eval nwi_reinterpret_op(nw_dtype from, nw_dtype to) {
+  if (nw_dtype_is_float(from)) return from == NW_F64 ? bits_f64 : bits_f32;
+  return to == NW_F64 ? f64_bits : f32_bits;
+}
+
+// Halves are computed in f32.
+void nwi_eval_ldexp(nwi_run *r, nwi_node *n) {
+  const nwi_cell *x = nwi_get(r, n->arg[0]), *by = nwi_get(r, n->arg[1]);
+  for (int l = 0; l < n->lanes; l++) {
+    if (n->dtype == NW_F64)
+      n->v[l].d = ldexp(x[l].d, (int)by[l].i);
+    else
+      n->v[l].f = ldexpf(x[l].f, (int)by[l].i);
+  }
 }

@@ -26,6 +26,7 @@ static double as_double(nw_dtype t, nwi_cell v) { return t == NW_F64 ? v.d : v.f
 
 // Returns -1, 0 or 1 if a is less than, equal to or greater than b. If `zeros` is true, the float -0 is less than +0.
 static int compare(nw_dtype t, nwi_cell a, nwi_cell b, bool zeros) {
+  if (t == NW_U64) return ((uint64_t)a.i > (uint64_t)b.i) - ((uint64_t)a.i < (uint64_t)b.i);
   if (!nw_dtype_is_float(t)) return (a.i > b.i) - (a.i < b.i);
   double x = as_double(t, a), y = as_double(t, b);
   if (x == y && zeros) return (signbit(x) == 0) - (signbit(y) == 0);

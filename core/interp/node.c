@@ -113,6 +113,8 @@ static nwi_eval eval_of(nwi_scope *s, nwi_node *n, const nw_expr *e) {
   nw_dtype in = (nw_dtype)e->arg[0]->type.dtype;
   switch (e->op) {
   case NW_OP_CAST: return nwi_cast_op(in, (nw_dtype)e->type.dtype);
+  case NW_OP_REINTERPRET: return nwi_reinterpret_op(in, (nw_dtype)e->type.dtype);
+  case NW_OP_LDEXP: return nwi_eval_ldexp;
   case NW_OP_SELECT: return e->arg[0]->type.lanes == 1 ? select_one : select_lanes;
   case NW_OP_KNOWN: return read_known;
   case NW_OP_RAMP: return ramp;

@@ -81,10 +81,12 @@ void nwi_forget(nwi_scope *s); // nodes that are made later do not reuse the nod
 void nwi_scope_free(nwi_scope *s);
 nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic if e cannot be executed
 
-// The next three functions return the function that evaluates an operation, or NULL if there is none.
+// These functions return the function that evaluates an operation, or NULL if there is none.
 nwi_eval nwi_int_op(nw_op op);
 nwi_eval nwi_float_op(nw_op op, nw_dtype t);
 nwi_eval nwi_cast_op(nw_dtype from, nw_dtype to);
+nwi_eval nwi_reinterpret_op(nw_dtype from, nw_dtype to);
+void nwi_eval_ldexp(nwi_run *r, nwi_node *n);
 void nwi_eval_math(nwi_run *r, nwi_node *n); // evaluates a math function
 
 // ---- memory

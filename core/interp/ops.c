@@ -3,15 +3,16 @@
 #include "interp/node.h"
 #include "ir/expr/whole.h"
 
-// Defines a function that evaluates an operation on cells of one kind. The expression for the value is in the given
-// column of ops.def.
-#define NW_EVAL(name, type, member, column, arity)                                                                     \
+// Defines a function that evaluates an operation on cells of one kind. `get` returns the value of a cell. The expression
+// for the result is in the given column of ops.def.
+#define NW_EVAL(name, type, get, column, arity)                                                                        \
   static void name(nwi_run *r, nwi_node *n) {                                                                          \
     const nwi_cell *x = nwi_get(r, n->arg[0]), *y = (arity) > 1 ? nwi_get(r, n->arg[1]) : x;                           \
     const nwi_cell *z = (arity) > 2 ? nwi_get(r, n->arg[2]) : x;                                                       \
+    nw_dtype t = (nw_dtype)n->arg[0]->dtype;                                                                           \
     for (int l = 0; l < n->lanes; l++) {                                                                               \
-      type a = x[l].member, b = y[l].member, c = z[l].member;                                                          \
-      (void)a, (void)b, (void)c;                                                                                       \
+      type a = get(x[l]), b = get(y[l]), c = get(z[l]);                                                                \
+      (void)a, (void)b, (void)c, (void)t;                                                                              \
       column;                                                                                                          \
     }                                                                                                                  \
   }
@@ -24,31 +25,37 @@
 
 static int64_t divided_by_zero(nwi_run *r) { return nwi_fail(r, NW_ERANGE, "integer division by zero"), 0; }
 
-#define NW_OP(id, name, arity, types, sign, prec, whole, ...) NW_EVAL(id##_i, __int128, i, whole, arity)
+#define GET(cell) nw_number(t, (cell).i)
+#define NW_OP(id, name, arity, types, sign, prec, whole, ...) NW_EVAL(id##_i, __int128, GET, whole, arity)
 #include "ir/ops.def"
+#undef GET
 #undef VALUE
 #undef NONZERO
 
 // ---- floats
 
 #define TYPED(e) VALUE(e)
-#define TRUTH(e) n->v[l].i = (e)
+#define WHOLE(e) n->v[l].i = (e)
 
 #define F(name) name##f
 #define VALUE(e) n->v[l].f = (e)
-#define NW_OP(id, name, arity, types, sign, prec, whole, real, ...) NW_EVAL(id##_f, float, f, real, arity)
+#define GET(cell) (cell).f
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, ...) NW_EVAL(id##_f, float, GET, real, arity)
 #include "ir/ops.def"
 #undef F
+#undef GET
 #undef VALUE
 
 #define F(name) name
 #define VALUE(e) n->v[l].d = (e)
-#define NW_OP(id, name, arity, types, sign, prec, whole, real, ...) NW_EVAL(id##_d, double, d, real, arity)
+#define GET(cell) (cell).d
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, ...) NW_EVAL(id##_d, double, GET, real, arity)
 #include "ir/ops.def"
 #undef F
+#undef GET
 #undef VALUE
 #undef TYPED
-#undef TRUTH
+#undef WHOLE
 #undef NONE
 
 // ---- the table
@@ -56,7 +63,7 @@ static int64_t divided_by_zero(nwi_run *r) { return nwi_fail(r, NW_ERANGE, "inte
 #define VALUE(e) true
 #define NONZERO(e) true
 #define TYPED(e) true
-#define TRUTH(e) true
+#define WHOLE(e) true
 #define NONE false
 static const struct {
   nwi_eval whole, single, wide;

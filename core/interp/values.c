@@ -33,5 +33,6 @@ bool nwi_values_at(nwi_values *v, nwi_node *n, nwi_cell *out) {
 }
 
 double nwi_number(nw_dtype t, const nwi_cell *c) {
-  return !nw_dtype_is_float(t) ? (double)c->i : t == NW_F64 ? c->d : c->f;
+  if (t == NW_U64) return (double)(uint64_t)c->i;
+  return !nw_dtype_is_float(t) ? (double)c->i : t == NW_F64 ? c->d : (double)c->f;
 }

@@ -76,11 +76,11 @@ bool nw_var_kind_parse(const char *text, nw_var_kind *out) {
 
 // ---- initial values of reductions
 
+// Returns the greatest value, as 64 bits.
 static int64_t greatest(nw_dtype t) {
-  int bits = 8 * nw_dtype_bytes(t);
+  int unused = 64 - 8 * nw_dtype_bytes(t);
   if (t == NW_BOOL) return 1;
-  if (!nw_dtype_is_signed(t)) return (int64_t)((UINT64_C(1) << bits) - 1);
-  return (int64_t)((UINT64_C(1) << (bits - 1)) - 1);
+  return (int64_t)(UINT64_MAX >> (unused + nw_dtype_is_signed(t)));
 }
 
 static int64_t least(nw_dtype t) {

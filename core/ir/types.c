@@ -41,8 +41,8 @@ static nw_dtype wider(nw_dtype a, nw_dtype b) { return dtypes[a].bytes >= dtypes
 
 // A bool with another dtype gives the other dtype. An integer with a float gives the dtype of the float, even if the
 // integer is wider. f16 with bf16 gives f32. A signed and an unsigned integer give the signed dtype if it is wider than
-// the unsigned dtype. Otherwise they give the signed dtype with twice the width of the unsigned dtype. This is at most
-// i64, since there is no u64.
+// the unsigned dtype. Otherwise they give the signed dtype with twice the width of the unsigned dtype. There is no such
+// dtype for u64, so u64 with a signed integer gives u64.
 nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b) {
   if (a == b || b == NW_BOOL) return a;
   if (a == NW_BOOL) return b;
@@ -51,5 +51,6 @@ nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b) {
   if (fa) return dtypes[a].bytes == dtypes[b].bytes ? NW_F32 : wider(a, b);
   if (dtypes[a].kind == dtypes[b].kind) return wider(a, b);
   nw_dtype s = dtypes[a].kind == 'i' ? a : b, u = s == a ? b : a;
+  if (u == NW_U64) return u;
   return dtypes[s].bytes > dtypes[u].bytes ? s : signed_of_bytes(2 * dtypes[u].bytes);
 }

@@ -1,6 +1,6 @@
 // Pass: replaces arithmetic on the half types (f16 and bf16) by arithmetic on f32. A loaded value is widened to f32,
-// and a value is rounded to the half type before it is stored. Half types remain only in loads, stores and explicit
-// casts.
+// and a value is rounded to the half type before it is stored. Half types remain only in loads, stores, explicit
+// casts and reinterpretations of bits.
 #include "lower/pass.h"
 
 static bool half(const nw_expr *e) { return e->type.dtype == NW_F16 || e->type.dtype == NW_BF16; }
@@ -10,6 +10,12 @@ static const nw_expr *cast_to(nw_pool *p, nw_dtype t, const nw_expr *e) {
 }
 
 static const nw_expr *single(nw_pool *p, const nw_expr *e);
+static const nw_expr *stored(nw_pool *p, const nw_expr *e);
+
+// True if the value of e is rounded to its half type, and is made without arithmetic.
+static bool is_stored(const nw_expr *e) {
+  return e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_REINTERPRET;
+}
 
 // Returns an expression of the same value and type, without arithmetic on the half types.
 static const nw_expr *legal(nw_pool *p, const nw_expr *e) {
@@ -18,7 +24,10 @@ static const nw_expr *legal(nw_pool *p, const nw_expr *e) {
   bool same = true;
   for (int i = 0; i < e->n; i++) {
     const nw_expr *a = e->arg[i];
-    arg[i] = half(a) && !(half(e) && e->op == NW_OP_LOAD) ? single(p, a) : legal(p, a);
+    if (e->op == NW_OP_REINTERPRET && half(a))
+      arg[i] = stored(p, a);
+    else
+      arg[i] = half(a) && !(half(e) && e->op == NW_OP_LOAD) ? single(p, a) : legal(p, a);
     same &= arg[i] == a;
   }
   if (same) return e;
@@ -32,7 +41,7 @@ static const nw_expr *legal(nw_pool *p, const nw_expr *e) {
 static const nw_expr *single(nw_pool *p, const nw_expr *e) {
   const nw_expr *arg[4];
   if (e->op == NW_OP_FLOAT) return nw_float(p, NW_F32, e->f);
-  if (e->op == NW_OP_LOAD || e->op == NW_OP_CAST) return cast_to(p, NW_F32, legal(p, e));
+  if (is_stored(e)) return cast_to(p, NW_F32, legal(p, e));
   if (e->op == NW_OP_BROADCAST) return nw_broadcast(p, single(p, e->arg[0]), (int)e->i);
   for (int i = 0; i < e->n; i++) arg[i] = half(e->arg[i]) ? single(p, e->arg[i]) : legal(p, e->arg[i]);
   const nw_expr *r = nw_make(p, e->op, (nw_type){NW_F32, e->type.lanes}, e->n, arg);
@@ -40,7 +49,7 @@ static const nw_expr *single(nw_pool *p, const nw_expr *e) {
 }
 
 static const nw_expr *stored(nw_pool *p, const nw_expr *e) {
-  if (!half(e) || e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_FLOAT) return legal(p, e);
+  if (!half(e) || is_stored(e) || e->op == NW_OP_FLOAT) return legal(p, e);
   return NW_BY(halves, cast_to(p, e->type.dtype, single(p, e)));
 }
 

@@ -3,7 +3,7 @@
 #include "nest/nest_read.h"
 
 static void note(nw_text_ops *ops, nw_op op) {
-  nw_class c = nw_op_class(op, true);
+  nw_class c = nw_op_class(op, !nw_op_has(op, 'I'));
   if (c != NW_CLASS_NONE) ops->of[c]++;
 }
 

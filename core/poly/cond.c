@@ -7,7 +7,7 @@
 #include "poly/internal.h"
 
 static bool integers(const nw_expr *e) {
-  return nw_dtype_is_int((nw_dtype)e->arg[0]->type.dtype) && e->arg[0]->type.lanes == 1;
+  return nw_fits_i64((nw_dtype)e->arg[0]->type.dtype) && e->arg[0]->type.lanes == 1;
 }
 
 bool nw_cond_exact(const nw_expr *e) {

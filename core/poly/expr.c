@@ -105,7 +105,8 @@ static bool small_factor(const nw_space *v, const nw_expr *e, const nw_expr **fe
   return false;
 }
 
-static bool int_like(const nw_expr *e) { return nw_dtype_is_int((nw_dtype)e->type.dtype) && e->type.lanes == 1; }
+// False for u64: isl's numbers are made from signed numbers of 64 bits, so expressions of u64 are opaque.
+static bool int_like(const nw_expr *e) { return nw_fits_i64((nw_dtype)e->type.dtype) && e->type.lanes == 1; }
 
 // True for a cast between integers that keeps every value.
 static bool widening(const nw_expr *e) {
@@ -284,13 +285,10 @@ isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e) {
 
 // ---- bounds of opaque expressions
 
-static bool dtype_range(nw_dtype t, int64_t *lo, int64_t *hi) {
-  int bits = 8 * nw_dtype_bytes(t);
-  if (bits > 32 || !nw_dtype_is_int(t)) return false;
-  bool sign = nw_dtype_is_signed(t);
-  *lo = sign ? -(INT64_C(1) << (bits - 1)) : 0;
-  *hi = (INT64_C(1) << (sign ? bits - 1 : bits)) - 1;
-  return true;
+// Finds the range of e that follows from the types of the data in it. Returns false if the range is too large to be useful.
+static bool value_range(const nw_expr *e, int64_t *lo, int64_t *hi) {
+  const int64_t most = INT64_C(1) << 32;
+  return nw_value_range(e, lo, hi) && *lo >= -most && *hi <= most;
 }
 
 // Returns the points at which 0 <= x % m < m holds or m is not positive. The expression e is x % m, and its value is
@@ -309,7 +307,7 @@ isl_set *nw_space_all(const nw_space *v) {
   for (int i = 0; i < v->opaque.n; i++) {
     const nw_expr *e = v->opaque.at[i];
     int dim = v->ndims + i;
-    if (dtype_range((nw_dtype)e->type.dtype, &lo, &hi)) {
+    if (value_range(e, &lo, &hi)) {
       set = isl_set_intersect(set, isl_pw_aff_ge_set(nw_space_dim(v, dim), constant(v, lo)));
       set = isl_set_intersect(set, isl_pw_aff_le_set(nw_space_dim(v, dim), constant(v, hi)));
     }

@@ -77,6 +77,7 @@ double nw_array_get(const nw_array *a, int64_t flat) {
   case NW_BF16: return nw_bf16_to_f32(AT(uint16_t));
   case NW_F32: return AT(float);
   case NW_F64: return AT(double);
+  case NW_U64: return (double)AT(uint64_t);
   default: return (double)nw_array_get_int(a, flat);
   }
 }
@@ -98,6 +99,7 @@ int64_t nw_array_get_int(const nw_array *a, int64_t flat) {
   case NW_I32: return AT(int32_t);
   case NW_U32: return AT(uint32_t);
   case NW_I64: return AT(int64_t);
+  case NW_U64: return (int64_t)AT(uint64_t);
   default: return cut(nw_array_get(a, flat));
   }
 }
@@ -110,6 +112,7 @@ void nw_array_set(nw_array *a, int64_t flat, double v) {
   case NW_BF16: AT(uint16_t) = nw_f64_to_bf16(v); break;
   case NW_F32: AT(float) = (float)v; break;
   case NW_F64: AT(double) = v; break;
+  case NW_U64: AT(uint64_t) = v >= 0x1p64 ? UINT64_MAX : v >= 0x1p63 ? (uint64_t)v : (uint64_t)cut(v); break;
   default: nw_array_set_int(a, flat, cut(v));
   }
 }
@@ -123,7 +126,8 @@ void nw_array_set_int(nw_array *a, int64_t flat, int64_t v) {
   case NW_U16: AT(uint16_t) = (uint16_t)v; break;
   case NW_I32:
   case NW_U32: AT(uint32_t) = (uint32_t)v; break;
-  case NW_I64: AT(int64_t) = v; break;
+  case NW_I64:
+  case NW_U64: AT(int64_t) = v; break;
   case NW_F32: AT(float) = (float)v; break;
   default: nw_array_set(a, flat, (double)v);
   }

@@ -15,7 +15,7 @@ typedef struct code {
 } code;
 static const code codes[] = {
     {'b', 1, NW_BOOL}, {'i', 1, NW_I8},  {'i', 2, NW_I16}, {'i', 4, NW_I32}, {'i', 8, NW_I64}, {'u', 1, NW_U8},
-    {'u', 2, NW_U16},  {'u', 4, NW_U32}, {'f', 2, NW_F16}, {'f', 4, NW_F32}, {'f', 8, NW_F64},
+    {'u', 2, NW_U16},  {'u', 4, NW_U32}, {'u', 8, NW_U64}, {'f', 2, NW_F16}, {'f', 4, NW_F32}, {'f', 8, NW_F64},
 };
 
 #define MAGIC "\x93NUMPY"

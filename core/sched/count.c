@@ -193,7 +193,7 @@ double nw_count_instances(const nw_stmt *block) {
 
 // True if an operation is counted. Only arithmetic on data is counted, not the computation of addresses and conditions.
 static bool is_counted(const nw_expr *e) {
-  if (e->op == NW_OP_CAST || e->op == NW_OP_SELECT) return false;
+  if (e->op == NW_OP_CAST || e->op == NW_OP_REINTERPRET || e->op == NW_OP_SELECT) return false;
   return e->arg[0]->type.dtype != NW_INDEX && e->arg[0]->type.dtype != NW_BOOL;
 }
 

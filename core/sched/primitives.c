@@ -541,7 +541,7 @@ static const nw_primitive rows[] = {
      {STAGE("tensor", "a temporary that is not the result of a reduction"),
       {.name = "dtype",
        .kind = NW_ARG_STR,
-       .choices = "bf16|f16|f32|f64|i8|i16|i32|i64|u8|u16|u32",
+       .choices = "bf16|f16|f32|f64|i8|i16|i32|i64|u8|u16|u32|u64",
        .doc = "the dtype of its storage; for integers, it is proven that every value fits"}},
      nw_apply_set_dtype,
      nw_suggest_set_dtype,

@@ -104,12 +104,13 @@ char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fall
   return nw_name_given(c, what, name) ? nw_xstrdup(name) : NULL;
 }
 
-// Converts e to i64. Every integer dtype widens without loss, so the cast is moved to the operands of min, max and
-// select. Then proofs can recognize a clamp.
+// Converts e to i64. Every integer dtype except u64 widens without loss, so the cast is moved to the operands of min, max
+// and select. Then proofs can recognize a clamp.
 static const nw_expr *widen(nw_pool *p, const nw_expr *e) {
   if (e->type.dtype == NW_INDEX) return nw_import(p, e);
   if (e->op == NW_OP_SELECT) return nw_select(p, e->arg[0], widen(p, e->arg[1]), widen(p, e->arg[2]));
-  if (e->op != NW_OP_MIN && e->op != NW_OP_MAX) return nw_convert(p, NW_INDEX, e);
+  bool clamps = (e->op == NW_OP_MIN || e->op == NW_OP_MAX) && (e->type.dtype != NW_U64 || NW_MUTATED(clamp_of_u64));
+  if (!clamps) return nw_convert(p, NW_INDEX, e);
   return nw_make2(p, e->op, widen(p, e->arg[0]), widen(p, e->arg[1]));
 }
 

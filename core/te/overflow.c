@@ -34,6 +34,13 @@ static bool one_is_unknown(const nw_place *at, const nw_expr *e) {
          (!nw_const_range(&at->ranges, e->arg[0], &lo, &hi) || !nw_const_range(&at->ranges, e->arg[1], &lo, &hi));
 }
 
+// A count out of range gives 0. If the result may not fit into 64 bits, its range is wider than that.
+static span shifted_left(span a, span n) {
+  __int128 by = (__int128)1 << most(least(n.hi, 62), 0);
+  if (n.hi > 62) return (span){-MOST * 8, MOST * 8, false};
+  return (span){least(a.lo * by, least(a.lo, 0)), most(a.hi * by, most(a.hi, 0)), a.open};
+}
+
 static span span_of(const nw_place *at, const nw_expr *e) {
   span a, b, s = {-MOST, MOST, true};
   if (e->op == NW_OP_INT) return (span){e->i, e->i, false};
@@ -59,6 +66,7 @@ static span span_of(const nw_place *at, const nw_expr *e) {
   }
   case NW_OP_FLOORDIV: return (span){-most(-a.lo, a.hi), most(-a.lo, a.hi), s.open};
   case NW_OP_FLOORMOD: return (span){least(b.lo, 0), most(b.hi, 0), s.open};
+  case NW_OP_SHL: return shifted_left(a, b);
   default: return (span){-MOST, MOST, true};
   }
 }
@@ -71,6 +79,7 @@ bool nw_te_fits(const nw_place *at, const nw_expr *e) {
   case NW_OP_MUL:
   case NW_OP_NEG:
   case NW_OP_ABS:
+  case NW_OP_SHL:
   case NW_OP_FLOORDIV: break;
   default: return true;
   }

@@ -185,7 +185,7 @@ static void check_end(lua_State *L, nw_dtype t, const char *name, double v) {
   if (t == NW_BOOL) least = 0, most = 1;
   if (nw_dtype_is_int(t)) {
     int bits = 8 * nw_dtype_bytes(t) - nw_dtype_is_signed(t);
-    most = bits >= 63 ? 0x1p63 : ldexp(1, bits) - 1; // random 64-bit integers are made from doubles
+    most = ldexp(1, bits) - (bits < 63); // random 64-bit integers are made from doubles
     least = nw_dtype_is_signed(t) ? -ldexp(1, bits) : 0;
   }
   if (!(v >= least && v <= most))
@@ -325,7 +325,8 @@ static int f_allclose(lua_State *L) {
 
 static const luaL_Reg array_meta[] = {{"__lookup", array_index}, {"__newindex", array_newindex}, {NULL, NULL}};
 static const nwl_row array_methods[] = {
-    {"get", array_get, "(self: nw.array, ...: integer): number|boolean", "Returns one element. Indices count from 0."},
+    {"get", array_get, "(self: nw.array, ...: integer): number|boolean",
+     "Returns one element. Indices count from 0. An element of u64 is an integer of Lua with the same 64 bits."},
     {"set", array_set, "(self: nw.array, ...: integer|number|boolean)",
      "Sets one element. The arguments are its indices, which count from 0, and then the value."},
     {"getflat", array_getflat, "(self: nw.array, position: integer): number|boolean",

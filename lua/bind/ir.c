@@ -121,7 +121,13 @@ BINARY(meta_div, DIV)
 BINARY(meta_idiv, FLOORDIV)
 BINARY(meta_mod, FLOORMOD)
 BINARY(meta_pow, POW)
+BINARY(meta_band, BITAND)
+BINARY(meta_bor, BITOR)
+BINARY(meta_bxor, BITXOR)
+BINARY(meta_shl, SHL)
+BINARY(meta_shr, SHR)
 static int meta_unm(lua_State *L) { return apply(L, NW_OP_NEG, 1); }
+static int meta_bnot(lua_State *L) { return apply(L, NW_OP_BITNOT, 1); }
 
 static int meta_compare(lua_State *L) {
   return nwl_fail(
@@ -179,7 +185,8 @@ static int axis_var(lua_State *L) {
 #define ARITHMETIC                                                                                                     \
   {"__add", meta_add}, {"__sub", meta_sub}, {"__mul", meta_mul}, {"__div", meta_div}, {"__idiv", meta_idiv},           \
       {"__mod", meta_mod}, {"__pow", meta_pow}, {"__unm", meta_unm}, {"__lt", meta_compare}, {"__le", meta_compare},   \
-      {"__eq", meta_equal}, {                                                                                          \
+      {"__eq", meta_equal}, {"__band", meta_band}, {"__bor", meta_bor}, {"__bxor", meta_bxor}, {"__bnot", meta_bnot},  \
+      {"__shl", meta_shl}, {"__shr", meta_shr}, {                                                                      \
     "__concat", meta_concat                                                                                            \
   }
 
@@ -232,6 +239,28 @@ static int f_CAST(lua_State *L) {
   const nw_expr *e = number ? operand(L, 1, t, "x") : operand(L, 1, nw_dtype_is_float(t) ? (int)t : -1, "x");
   nwl_push_expr(L, nw_cast(nwl_pool(L), t, e));
   return 1;
+}
+
+static int f_REINTERPRET(lua_State *L) {
+  nw_dtype t = nwl_dtype(L, 2, "dtype");
+  nwl_push_expr(L, nw_reinterpret(nwl_pool(L), t, operand(L, 1, -1, "x")));
+  return 1;
+}
+
+static int f_LDEXP(lua_State *L) {
+  const nw_expr *x = operand(L, 1, -1, "x"), *n = operand(L, 2, -1, "n");
+  nwl_push_expr(L, nw_ldexp(nwl_pool(L), x, n));
+  return 1;
+}
+
+// Returns the mantissa and the exponent of a float.
+static int f_frexp(lua_State *L) {
+  const nw_expr *x = operand(L, 1, -1, "x");
+  nw_pool *p = nwl_pool(L);
+  const nw_expr *mantissa = nw_apply(p, NW_OP_MANTISSA, 1, &x), *exponent = nw_apply(p, NW_OP_EXPONENT, 1, &x);
+  nwl_push_expr(L, mantissa);
+  nwl_push_expr(L, exponent);
+  return 2;
 }
 
 // Makes a variable with the given name. Layouts are expressions over such variables with the names "_0", "_1", ...
@@ -315,6 +344,8 @@ const nwl_row nwl_ir_rows[] = {
   NW_ROW_##offered(id, spoken, signature, doc)
 #define NW_DEFINED(id, name, arity, definition, signature, doc) NW_ROW_FUNCTION(id, name, signature, doc)
 #include "ir/ops.def"
+    {"frexp", f_frexp, "(x: " EXPR "): nw.expr, nw.expr",
+     "Returns the mantissa m and the exponent e of a float, with 0.5 <= |m| < 1 and x = ldexp(m, e)."},
     {"operations", f_operations, "(): string[]", "Returns the names of all operations on expressions."},
     {"variable", f_variable, "(name: string): nw.expr", "Returns the index variable `name`; layouts use _0, _1, ..."},
     {"expr", f_expr, "(value: " EXPR "): nw.expr", "Returns a number or an axis as an index expression."},

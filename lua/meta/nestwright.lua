@@ -363,7 +363,7 @@ function schedule:save(path) end
 
 ---Stores a temporary in another dtype. Stores round to this dtype and loads convert back, so that computation keeps its dtype: a copy in bf16 takes half the bytes, and sums of its elements are still added in f32. tensor: a temporary that is not the result of a reduction. dtype: the dtype of its storage; for integers, it is proven that every value fits. Example: s:set_dtype(P, "bf16")
 ---@param tensor nw.stage|nw.tensor|string
----@param dtype "bf16"|"f16"|"f32"|"f64"|"i8"|"i16"|"i32"|"i64"|"u8"|"u16"|"u32"
+---@param dtype "bf16"|"f16"|"f32"|"f64"|"i8"|"i16"|"i32"|"i64"|"u8"|"u16"|"u32"|"u64"
 function schedule:set_dtype(tensor, dtype) end
 
 ---Moves a temporary to another kind of memory. tensor: a temporary. scope: the new memory. Example: s:set_scope(P, "local")
@@ -615,7 +615,7 @@ function array:fill_list(values) end
 ---@return nw.array
 function array:fill_random(seed, lo, hi) end
 
----Returns one element. Indices count from 0.
+---Returns one element. Indices count from 0. An element of u64 is an integer of Lua with the same 64 bits.
 ---@param ... integer
 ---@return number|boolean
 function array:get(...) end
@@ -1084,6 +1084,29 @@ function nw.beside(columns, options) end
 ---@return nw.expr
 function nw.bf16(x) end
 
+---The bits that are 1 in both integers; also written a & b.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.bitwise_and(a, b) end
+
+---All bits of an integer inverted; also written ~x.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.bitwise_not(x) end
+
+---The bits that are 1 in at least one of two integers; also written a | b.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.bitwise_or(a, b) end
+
+---The bits that differ between two integers (exclusive or); also written a ~ b.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.bitwise_xor(a, b) end
+
 ---x as bool; short for nw.cast(x, "bool").
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
@@ -1171,6 +1194,11 @@ function nw.evaluate(outputs, arguments) end
 ---@return nw.expr
 function nw.exp(x) end
 
+---The i32 e with x = ldexp(mantissa(x), e); 0 if x is 0, infinite or NaN. See nw.frexp.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.exponent(x) end
+
 ---x as f16; short for nw.cast(x, "f16").
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
@@ -1208,6 +1236,11 @@ function nw.floordiv(a, b) end
 ---@param b nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.floormod(a, b) end
+
+---Returns the mantissa m and the exponent e of a float, with 0.5 <= |m| < 1 and x = ldexp(m, e).
+---@param x nw.expr|nw.axis|number
+---@return nw.expr, nw.expr
+function nw.frexp(x) end
 
 ---An array with one value in all elements; f32 by default.
 ---@param shape integer|integer[]
@@ -1291,6 +1324,12 @@ function nw.joules(f, options) end
 ---@return string
 function nw.judge_question() end
 
+---x times 2^n for an integer n, rounded once. The result is infinite or 0 if it is too large or too small.
+---@param x nw.expr|nw.axis|number
+---@param n nw.expr|nw.axis|number
+---@return nw.expr
+function nw.ldexp(x, n) end
+
 ---a <= b, as an expression.
 ---@param a nw.expr|nw.axis|number
 ---@param b nw.expr|nw.axis|number
@@ -1326,6 +1365,11 @@ function nw.machine_fields(kind) end
 ---The names of the machine records that nw.machine accepts.
 ---@return string[]
 function nw.machines() end
+
+---The number m with 0.5 <= |m| < 1 and x = ldexp(m, exponent(x)); x itself if x is 0, infinite or NaN. See nw.frexp.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.mantissa(x) end
 
 ---The greatest of the arguments. If the first argument depends on reduce axes that follow it, the result is the greatest value of this argument over these axes: nw.max(A(i, k), k).
 ---@param a nw.expr|nw.axis|number
@@ -1400,6 +1444,11 @@ function nw.pieces(s, options) end
 ---@return nw.tensor
 function nw.placeholder(shape, dtype, name) end
 
+---The number of bits of an integer that are 1, in the dtype of the integer.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.popcount(x) end
+
 ---x to the power y; also written x ^ y.
 ---@param x nw.expr|nw.axis|number
 ---@param y nw.expr|nw.axis|number
@@ -1436,6 +1485,12 @@ function nw.random(shape, dtype, options) end
 ---@param name? string|{name?: string}
 ---@return nw.axis
 function nw.reduce_axis(extent, name) end
+
+---The bits of x as a value of another dtype of the same width. Every NaN gives the bits of the quiet NaN without a sign.
+---@param x nw.expr|nw.axis|number
+---@param dtype string
+---@return nw.expr
+function nw.reinterpret(x, dtype) end
 
 ---Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark miss in a fully associative cache of this size. The rows have tensor, `from` and `to` (bytes), and count; in the row of lines that are accessed for the first time, `from` and `to` are empty. The distances are exact, for all accesses.
 ---@param s nw.schedule
@@ -1496,6 +1551,18 @@ function nw.schedule(...) end
 ---@param b nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.select(condition, a, b) end
+
+---The bits of an integer moved up by n places; also written x << n. It is 0 if n is negative or not less than the width.
+---@param x nw.expr|nw.axis|number
+---@param n nw.expr|nw.axis|number
+---@return nw.expr
+function nw.shift_left(x, n) end
+
+---The bits of an integer moved down by n places, which divides it by 2^n and rounds down; also written x >> n. If n is negative or not less than the width, it is 0, or -1 for a negative x.
+---@param x nw.expr|nw.axis|number
+---@param n nw.expr|nw.axis|number
+---@return nw.expr
+function nw.shift_right(x, n) end
 
 ---1/(1 + exp(-x)).
 ---@param x nw.expr|nw.axis|number
@@ -1566,6 +1633,11 @@ function nw.u16(x) end
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.u32(x) end
+
+---x as u64; short for nw.cast(x, "u64").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.u64(x) end
 
 ---x as u8; short for nw.cast(x, "u8").
 ---@param x nw.expr|nw.axis|number

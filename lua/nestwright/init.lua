@@ -12,7 +12,7 @@ require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
 
 rows.adopt(nw, core, {
-  {topic = "expressions", names = core.operations()}, {topic = "expressions", names = {"variable", "dtypes", "promote"}},
+  {topic = "expressions", names = core.operations()}, {topic = "expressions", names = {"frexp", "variable", "dtypes", "promote"}},
   {topic = "hardware", names = {"peak_flops", "peak_vs_ports", "core_hz"}},
   {topic = "refusals", names = {"judge_question"}}, {topic = "notebook", names = {"version"}},
 })

@@ -148,7 +148,7 @@ return function(case, t)
   -- Small whole numbers are values of every dtype, so the results equal those of the definition.
   local KEPT = {
     f32 = {"bf16", "f16", "f64"}, f64 = {"bf16", "f16", "f32"}, f16 = {"bf16", "f32", "f64"}, bf16 = {"f16", "f32", "f64"},
-    u8 = {"i16", "i32", "i64", "u16", "u32", "f16", "bf16", "f32"}, i8 = {"i16", "i32", "i64", "f16", "bf16", "f64"},
+    u8 = {"i16", "i32", "i64", "u16", "u32", "u64", "f16", "bf16", "f32"}, i8 = {"i16", "i32", "i64", "f16", "bf16", "f64"},
     i16 = {"i32", "i64", "f32"}, i32 = {"i64", "f64"},
   }
   for _, dtype in ipairs {"f32", "f64", "f16", "bf16", "u8", "i8", "i16", "i32"} do
@@ -375,7 +375,7 @@ return function(case, t)
   local SPLITS = {{"as it is"}, {"split", function(s) s:split("i", 4) end},
     {"in pieces", function(s) s:split("i", {factor = 4, tail = "cut"}) end},
     {"vectorized", function(s) s:split("i", {factor = 4, tail = "cut"}) s:vectorize "i_i" end}}
-  for _, dtype in ipairs {"i8", "u8", "i16", "u16", "i32", "u32", "i64"} do
+  for _, dtype in ipairs {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"} do
     for _, row in ipairs(PROVED) do
       for _, how in ipairs(SPLITS) do
         case(("rewrite %s, %s, %s"):format(row[1], dtype, how[1]), function()

@@ -20,7 +20,7 @@ end
 -- Returns a number with an explicit dtype. The dtypes i64 and f64 are not drawn, because the language treats such numbers as
 -- literals.
 local function draw_const(r, case)
-  local dtype = r:pick {"i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32"}
+  local dtype = r:pick {"i8", "u8", "i16", "u16", "i32", "u32", "u64", "f16", "bf16", "f32"}
   local v
   if types.is_float(dtype) then
     v = r:pick(case.full and {0.5, -2, 3, 0.1, 100} or {1, 2, -1})
@@ -33,7 +33,7 @@ local function draw_const(r, case)
 end
 
 local WEIGHTS = {{"sum", 45}, {"extremum", 12}, {"select", 13}, {"cast", 11}, {"one", 6}, {"quotient", 6}, {"division", 7},
-  {"of_floats", 5}}
+  {"of_floats", 5}, {"bits", 9}, {"parts", 5}}
 local TOTAL = 0
 for _, row in ipairs(WEIGHTS) do TOTAL = TOTAL + row[2] end
 
@@ -60,6 +60,41 @@ local function draw_condition(r, ctx, depth)
   if r:chance(0.15) then return {op = "not_", c} end
   if depth > 0 and r:chance(0.3) then return {op = r:pick {"all", "any"}, c, draw_condition(r, ctx, 0)} end
   return c
+end
+
+-- Returns an operation on the bits of x and y. Operands that are not integers are converted first. In a case with the full range
+-- of values, some counts of shifts are out of range; in another case, the results are small.
+local function draw_bits(r, ctx, x, y)
+  local full = ctx.case.full
+  local function dtype(e) return tree.dtype(e, ctx.dtype_of) end
+  if not types.is_int(dtype(x)) then x = cast(r:pick {"u8", "i16", "i32", "u32", "i64"}, x) end
+  if y.op ~= "number" and not types.is_int(dtype(y)) then y = cast(dtype(x), y) end
+  local op = r:pick {"&", "|", "xor", "<<", ">>", "invert"}
+  if op == "invert" and r:chance(0.3) then return {op = "popcount", x} end
+  if op == "invert" and (full or types.info(dtype(x)).signed) then return {op = op, x} end
+  -- These operations on two equal trees give a constant, which counts as a literal.
+  if op == "invert" or tree.show(x) == tree.show(y) then op, y = ">>", number(1) end
+  if op == "<<" or y.op == "number" then y = full and y.op ~= "number" and y or number(r:int(1, full and 40 or 2)) end
+  return {op = op, x, y}
+end
+
+-- The integer dtypes that have the width of a float dtype.
+local ALIKE = {f16 = {"i16", "u16"}, bf16 = {"i16", "u16"}, f32 = {"i32", "u32"}, f64 = {"i64", "u64"}}
+
+-- Returns an operation on the parts or on the bits of x.
+local function draw_parts(r, ctx, x)
+  local function dtype(e) return tree.dtype(e, ctx.dtype_of) end
+  if not ctx.case.full then return x end -- the results are not small whole numbers
+  if not types.is_float(dtype(x)) then x = cast(r:pick {"f16", "bf16", "f32", "f64"}, x) end
+  local what = r:pick {"mantissa", "exponent", "ldexp", "bits", "of_bits"}
+  if what == "ldexp" then
+    local n = r:chance(0.5) and number(r:int(-160, 160)) or cast("i32", ctx.leaf())
+    return {op = what, x, n}
+  end
+  if what == "mantissa" or what == "exponent" then return {op = what, x} end
+  local bits = {op = "reinterpret", r:pick(ALIKE[dtype(x)]), x}
+  if what == "bits" then return bits end
+  return {op = "reinterpret", dtype(x), {op = "xor", bits, number(r:pick {1, 2, 7, 64})}}
 end
 
 --- Draws a tree whose leaves come from ctx.leaf(). The tree is never a single number, because a number has no dtype of its own.
@@ -89,6 +124,8 @@ function bodies.draw(r, ctx, depth)
   if r:chance(0.3) then y = draw_number(r, ctx.case, dtype(x))
   elseif r:chance(0.15) then y = draw_const(r, ctx.case)
   else y = bodies.draw(r, ctx, depth - 1) end
+  if kind == "parts" then return draw_parts(r, ctx, x) end
+  if kind == "bits" then return draw_bits(r, ctx, x, y) end
   if kind == "division" then
     x = numeric(x)
     if y.op == "number" then y = number(r:pick {1, 2, 3, 7, 8}) else y = y.op == "const" and ctx.leaf() or numeric(y) end

@@ -12,7 +12,8 @@ local function whole(r, dtype) return r:int(types.is_float(dtype) and -3 or type
 local function full_integer(r, dtype)
   local lo, hi = types.range(dtype)
   if r:chance(0.25) then return r:pick {lo, hi, lo + 1, hi - 1, 0, 1, hi // 2, lo // 2} end
-  if r:chance(0.4) then return math.max(lo, math.min(hi, r:int(-12, 12))) end
+  if dtype == "u64" and r:chance(0.4) then return r:int(0, 12) end
+  if dtype ~= "u64" and r:chance(0.4) then return math.max(lo, math.min(hi, r:int(-12, 12))) end
   if types.info(dtype).bits == 64 then return r:next() ~ (r:next() << 1) end
   return r:int(lo, hi)
 end

@@ -409,13 +409,15 @@ function draw.cache_write(r, loops, _, stages, tensors, known)
   return {stage, choice(r, known, "scope", SCOPES), storage(r, known, known.rank(stage), loops)}
 end
 
-local DTYPES = {"bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32"}
+local DTYPES = {"bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"}
 
 -- True if a tensor of dtype t can be stored as dtype k: as another float, or as a dtype that has all integers of t.
 local function storable(t, k)
   if t == k or t == "bool" then return t ~= k end
   if types.is_float(t) then return types.is_float(k) end
+  if t == "u64" then return false end
   local lo, hi = types.range(t)
+  if k == "u64" then return lo >= 0 end
   if types.is_float(k) then return hi <= 1 << (k == "bf16" and 8 or k == "f16" and 11 or k == "f32" and 24 or 53) end
   local least, most = types.range(k)
   return least <= lo and hi <= most

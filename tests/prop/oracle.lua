@@ -49,6 +49,12 @@ static float b_i(int64_t x) {
   float f = odd((double)m);
   return b_f(x < 0 ? -f : f);
 }
+static float h_u(uint64_t x) { return (float)(_Float16)(double)x; }
+static float b_u(uint64_t m) {
+  if (m >> 32) m = (m & ~0xffffULL) | ((m & 0xffffULL) != 0) << 16; /* at least 17 bits are left */
+  return b_f(odd((double)m));
+}
+static uint64_t to_u64(double x) { return !(x > 0) ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; }
 static int64_t to_int(double x, int64_t lo, int64_t hi) {
   if (x != x) return 0;
   if (x <= (double)lo) return lo;
@@ -65,6 +71,45 @@ static int64_t fmod_(int64_t a, int64_t b) {
   int64_t m = a % b;
   return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
+/* A shift by one place at a time; `bits` is the width. A negative count, or one above the width, shifts out all bits. */
+static uint64_t left(uint64_t x, int64_t n, int bits) {
+  for (int64_t k = n < 0 || n > bits ? bits : n; k > 0; k--) x += x;
+  return x;
+}
+static int64_t right(int64_t x, int64_t n, int bits) {
+  for (int64_t k = n < 0 || n > bits ? bits : n; k > 0; k--) x = fdiv(x, 2);
+  return x;
+}
+static int ones(uint64_t x, int bits) {
+  int n = 0;
+  for (int k = 0; k < bits; k++) n += x >> k & 1;
+  return n;
+}
+/* The exponent e of x = m*2^e with 0.5 <= |m| < 1, found by doubling and halving. */
+static int exponent_of(double x) {
+  int e = 0;
+  if (x == 0 || x != x || x - x != 0) return 0;
+  x = fabs(x);
+  for (; x >= 1; e++) x /= 2;
+  for (; x < 0.5; e--) x *= 2;
+  return e;
+}
+static double part(double x) { return ldexp(x, -exponent_of(x)); }
+static int by(int64_t n) { return n < -4000 ? -4000 : n > 4000 ? 4000 : (int)n; }
+static uint64_t bits_h(float x) { _Float16 h = (_Float16)x; uint16_t u; memcpy(&u, &h, 2); return x != x ? 0x7e00 : u; }
+static uint64_t bits_s(float x) { uint32_t u; memcpy(&u, &x, 4); return x != x ? 0x7fc00000 : u; }
+static uint64_t bits_b(float x) { return x != x ? 0x7fc0 : bits_s(b_f(x)) >> 16; }
+static uint64_t bits_d(double x) { uint64_t u; memcpy(&u, &x, 8); return x != x ? 0x7ff8000000000000 : u; }
+static float of_h(uint16_t u) { _Float16 h; memcpy(&h, &u, 2); return (float)h; }
+static float of_s(uint32_t u) { float x; memcpy(&x, &u, 4); return x; }
+static float of_b(uint16_t u) { return of_s((uint32_t)u << 16); }
+static double of_d(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
+static uint64_t right_u(uint64_t x, int64_t n, int bits) {
+  for (int64_t k = n < 0 || n > bits ? bits : n; k > 0; k--) x /= 2;
+  return x;
+}
+static uint64_t min_u(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t max_u(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static int64_t min_i(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_i(int64_t a, int64_t b) { return a > b ? a : b; }
 static double min_f(double a, double b) { return a != a ? a : b != b ? b : a < b ? a : b < a ? b : signbit(a) ? a : b; }
@@ -92,11 +137,12 @@ local function converted(x, from, to, explicit)
   if to == "bool" then return ("(uint8_t)(%s != 0)"):format(x) end
   if types.is_int(to) then
     local lo, hi = types.range(to)
+    if float and to == "u64" then return ("to_u64(%s)"):format(x) end
     if float then return ("(%s)to_int(%s, %s, %s)"):format(types.info(to).c, x, integer(lo), integer(hi)) end
     return ("(%s)%s"):format(types.info(to).c, x)
   end
   if types.is_half(to) then
-    local how = not float and "i" or from == "f64" and "d" or "f"
+    local how = not float and (from == "u64" and "u" or "i") or from == "f64" and "d" or "f"
     return ("%s_%s(%s)"):format(to == "f16" and "h" or "b", how, x)
   end
   return ("(%s)%s"):format(types.info(to).c, x)
@@ -162,6 +208,20 @@ function emit(e, env)
     local x, from = emit(e[2], env)
     return "(" .. converted(x, from, t, true) .. ")", t
   end
+  if op == "reinterpret" then
+    local x, from = emit(e[2], env)
+    local letter = {f16 = "h", bf16 = "b", f32 = "s", f64 = "d"}
+    if letter[t] then return ("of_%s((uint%d_t)%s)"):format(letter[t], types.info(t).bits, x), t end
+    return ("(%s)bits_%s(%s)"):format(types.info(t).c, letter[from], x), t
+  end
+  if op == "ldexp" then
+    local x, n = operand(e[1], t, env), operand(e[2], "i32", env)
+    return of_float(t, ("%s(%s, by(%s))"):format(t == "f64" and "ldexp" or "ldexpf", x, n)), t
+  end
+  if op == "exponent" then
+    local x, from = emit(e[1], env)
+    return ("(int32_t)exponent_of(%s)"):format(converted(x, from, types.is_float(from) and from or "f32")), t
+  end
   if op == "select" then
     local c = emit(e[1], env)
     return ("(%s ? %s : %s)"):format(c, operand(e[2], t, env), operand(e[3], t, env)), t
@@ -181,13 +241,24 @@ function emit(e, env)
     if op == "min" or op == "max" then return of_float(t, ("%s_f(%s, %s)"):format(op, x, y)), t end
     if op == "neg" then return of_float(t, "-" .. x), t end
     if op == "abs" then return of_float(t, ("%s(%s)"):format(wide and "fabs" or "fabsf", x)), t end
+    if op == "mantissa" then return of_float(t, ("part(%s)"):format(x)), t end
     if y then return of_float(t, ("%s %s %s"):format(x, op, y)), t end
     return of_float(t, ("%s%s(%s)"):format(op, wide and "" or "f", x)), t
   end
   local c = types.info(t).c
-  if op == "min" or op == "max" then return ("(%s)%s_i(%s, %s)"):format(c, op, x, y), t end
+  local wide = t == "u64"
+  if op == "min" or op == "max" then return ("(%s)%s_%s(%s, %s)"):format(c, op, wide and "u" or "i", x, y), t end
+  if wide and (op == "//" or op == "%") then return ("(%s %s %s)"):format(x, op == "%" and "%" or "/", y), t end
+  if wide and op == "abs" then return x, t end
+  if wide and op == ">>" then return ("right_u(%s, (int64_t)%s, 64)"):format(x, y), t end
   if op == "neg" then return ("(%s)(0 - (uint64_t)%s)"):format(c, x), t end
   if op == "abs" then return ("(%s)(%s < 0 ? 0 - (uint64_t)%s : (uint64_t)%s)"):format(c, x, x, x), t end
+  if op == "popcount" then return ("(%s)ones((uint64_t)%s, %d)"):format(c, x, types.info(t).bits), t end
+  if op == "invert" then return ("(%s)(-1 - (int64_t)%s)"):format(c, x), t end
+  if op == "&" or op == "|" then return ("(%s)(%s %s %s)"):format(c, x, op, y), t end
+  if op == "xor" then return ("(%s)((%s | %s) - (%s & %s))"):format(c, x, y, x, y), t end
+  if op == "<<" then return ("(%s)left((uint64_t)%s, %s, %d)"):format(c, x, y, types.info(t).bits), t end
+  if op == ">>" then return ("(%s)right(%s, %s, %d)"):format(c, x, y, types.info(t).bits), t end
   if op == "//" then return ("(%s)fdiv(%s, %s)"):format(c, x, y), t end
   if op == "%" then return ("(%s)fmod_(%s, %s)"):format(c, x, y), t end
   return ("(%s)((uint64_t)%s %s (uint64_t)%s)"):format(c, x, op, y), t
@@ -206,7 +277,7 @@ end
 
 local function updated(combiner, t, old, new)
   if combiner == "min" or combiner == "max" then
-    local x = ("%s_%s(%s, %s)"):format(combiner, types.is_float(t) and "f" or "i", old, new)
+    local x = ("%s_%s(%s, %s)"):format(combiner, types.is_float(t) and "f" or t == "u64" and "u" or "i", old, new)
     return types.is_half(t) and converted("(float)" .. x, "f32", t, true) or ("(%s)%s"):format(types.info(t).c, x)
   end
   local op = combiner == "sum" and "+" or "*"

@@ -6,7 +6,9 @@
 ---   {op = "const", dtype, v}                a number with an explicit dtype
 ---   {op = "read", of, at = {...}}           an element of a tensor
 ---   {op = "cast", dtype, x}                 a cast
----   {op = "+", x, y}                        an operation; the operations are listed below
+---   {op = "+", x, y}                        an operation; the operations are listed below; "xor" is Lua's ~ with two operands
+---   {op = "reinterpret", dtype, x}          the bits of x as another dtype
+---   {op = "ldexp", x, n}                    x times 2^n
 ---   {op = "select", c, x, y}                x if the condition c holds, otherwise y
 local nw = require "nestwright"
 local types = require "types"
@@ -15,12 +17,17 @@ local tree = {}
 
 local NUMBERS = {["+"] = true, ["-"] = true, ["*"] = true}
 
---- The operations, in five groups: with two operands, with one operand, on floats only, comparisons, logical operations.
+--- The operations, in groups: with two operands, with one operand, on floats only, comparisons, logical operations.
 local BOTH = {["+"] = function(x, y) return x + y end, ["-"] = function(x, y) return x - y end,
   ["*"] = function(x, y) return x * y end, ["/"] = function(x, y) return x / y end, ["//"] = function(x, y) return x // y end,
   ["%"] = function(x, y) return x % y end, min = nw.min, max = nw.max}
+--- Operations on the bits of integers, with two operands and with one operand.
+local BITS = {["&"] = function(x, y) return x & y end, ["|"] = function(x, y) return x | y end,
+  xor = function(x, y) return x ~ y end, ["<<"] = function(x, y) return x << y end, [">>"] = function(x, y) return x >> y end}
+local ONE_OF_BITS = {invert = function(x) return ~x end, popcount = nw.popcount}
 local ONE = {neg = function(x) return -x end, abs = nw.abs}
-local OF_FLOATS = {floor = nw.floor, ceil = nw.ceil, sqrt = nw.sqrt, exp = nw.exp, tanh = nw.tanh}
+local OF_FLOATS = {exponent = nw.exponent, mantissa = nw.mantissa, floor = nw.floor, ceil = nw.ceil, sqrt = nw.sqrt, exp = nw.exp,
+  tanh = nw.tanh}
 local COMPARISONS = {lt = nw.lt, le = nw.le, gt = nw.gt, ge = nw.ge, eq = nw.eq, ne = nw.ne}
 local LOGIC = {all = nw.all, any = nw.any, not_ = nw.not_}
 
@@ -53,8 +60,8 @@ function make.axes(n)
 end
 
 local function group(op)
-  return BOTH[op] and "both" or ONE[op] and "one" or OF_FLOATS[op] and "of_floats" or COMPARISONS[op] and "comparison"
-    or LOGIC[op] and "logic"
+  return (BOTH[op] or BITS[op]) and "both" or (ONE[op] or ONE_OF_BITS[op]) and "one" or OF_FLOATS[op] and "of_floats"
+    or COMPARISONS[op] and "comparison" or LOGIC[op] and "logic"
 end
 tree.group = group
 
@@ -74,7 +81,8 @@ function tree.dtype(e, dtype_of)
   local op = e.op
   if op == "axis" or op == "over" or op == "extent" then return "i64" end
   if op == "number" then return types.of_number(e[1]) end
-  if op == "const" or op == "cast" then return e[1] end
+  if op == "const" or op == "cast" or op == "reinterpret" then return e[1] end
+  if op == "exponent" then return "i32" end
   if op == "read" then return dtype_of(e.of) end
   if op == "select" then return common(e[2], e[3], dtype_of) end
   local kind = group(op)
@@ -85,7 +93,7 @@ function tree.dtype(e, dtype_of)
     return t == "bool" and NUMBERS[op] and "i32" or t
   end
   local t = tree.dtype(e[1], dtype_of)
-  if kind == "of_floats" and not types.is_float(t) then return "f32" end
+  if (kind == "of_floats" or op == "ldexp") and not types.is_float(t) then return "f32" end
   return t
 end
 
@@ -109,7 +117,7 @@ function tree.show(e)
     return ("%s[%s]"):format(e.of, table.concat(at, ", "))
   end
   if e.op == "const" or e.op == "cast" then return ("%s(%s)"):format(parts[1], parts[2]) end
-  if BOTH[e.op] and not e.op:match "%a" then return ("(%s %s %s)"):format(parts[1], e.op, parts[2]) end
+  if group(e.op) == "both" and not e.op:match "%a" then return ("(%s %s %s)"):format(parts[1], e.op, parts[2]) end
   return ("%s(%s)"):format(e.op, table.concat(parts, ", "))
 end
 
@@ -124,13 +132,15 @@ function tree.build(e, env)
   if op == "number" then return e[1] end
   if op == "const" then return nw.cast(e[2], e[1]) end
   if op == "cast" then return nw.cast(sub(e[2]), e[1]) end
+  if op == "reinterpret" then return nw.reinterpret(sub(e[2]), e[1]) end
+  if op == "ldexp" then return nw.ldexp(sub(e[1]), sub(e[2])) end
   if op == "read" then
     local at = {}
     for n, x in ipairs(e.at) do at[n] = sub(x) end
     return env.tensors[e.of](table.unpack(at))
   end
   if op == "select" then return nw.select(sub(e[1]), sub(e[2]), sub(e[3])) end
-  local f = BOTH[op] or ONE[op] or OF_FLOATS[op] or COMPARISONS[op] or LOGIC[op]
+  local f = BOTH[op] or BITS[op] or ONE_OF_BITS[op] or ONE[op] or OF_FLOATS[op] or COMPARISONS[op] or LOGIC[op]
   if e[2] then return f(sub(e[1]), sub(e[2])) end
   return f(sub(e[1]))
 end

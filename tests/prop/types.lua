@@ -9,7 +9,7 @@ local ROWS = {
   {"i8", "signed", 8, true, "int8_t", "i1"}, {"i16", "signed", 16, true, "int16_t", "i2"},
   {"i32", "signed", 32, true, "int32_t", "i4"}, {"i64", "signed", 64, true, "int64_t", "i8"},
   {"u8", "unsigned", 8, false, "uint8_t", "I1"}, {"u16", "unsigned", 16, false, "uint16_t", "I2"},
-  {"u32", "unsigned", 32, false, "uint32_t", "I4"},
+  {"u32", "unsigned", 32, false, "uint32_t", "I4"}, {"u64", "unsigned", 64, false, "uint64_t", "i8"},
   {"f16", "half", 16, true, "float", "f"}, {"bf16", "half", 16, true, "float", "f"},
   {"f32", "float", 32, true, "float", "f"}, {"f64", "float", 64, true, "double", "d"},
 }
@@ -32,9 +32,10 @@ function types.is_float(t) return info[t].class == "half" or info[t].class == "f
 function types.is_int(t) return info[t].class == "signed" or info[t].class == "unsigned" end
 function types.is_half(t) return info[t].class == "half" end
 
---- Returns the least and the greatest value of an integer dtype.
+--- Returns the least and the greatest value of an integer dtype. Those of u64 are 0 and -1, the signed numbers with the same bits.
 function types.range(t)
   local bits = info[t].bits
+  if t == "u64" then return 0, -1 end
   if bits == 64 then return math.mininteger, math.maxinteger end
   if info[t].signed then return -(1 << (bits - 1)), (1 << (bits - 1)) - 1 end
   return 0, (1 << bits) - 1
@@ -55,6 +56,7 @@ function types.promote(a, b)
   if float_b then return b end
   if x.signed == y.signed then return x.bits > y.bits and a or b end
   local signed, unsigned = x.signed and x or y, x.signed and y or x
+  if unsigned.bits == 64 then return "u64" end
   return "i" .. (signed.bits > unsigned.bits and signed.bits or 2 * unsigned.bits)
 end
 

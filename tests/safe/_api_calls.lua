@@ -29,7 +29,8 @@ local function signs()
     {class = "machine", name = "index", signature = "(self: nw.machine, field: string)",
       fn = function(m, field) return m[field] end},
   }
-  for sign, op in pairs {add = "+", sub = "-", mul = "*", div = "/", idiv = "//", mod = "%", pow = "^"} do
+  for sign, op in pairs {add = "+", sub = "-", mul = "*", div = "/", idiv = "//", mod = "%", pow = "^", band = "&", bor = "|",
+    bxor = "~", shl = "<<", shr = ">>"} do
     out[#out + 1] = {class = "expr", name = sign, signature = ("(self: nw.expr, operand: %s)"):format(number),
       fn = assert(load("local a, b = ... return a " .. op .. " b"))}
   end

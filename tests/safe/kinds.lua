@@ -240,7 +240,7 @@ end
 
 local function prepare_arrays(folder)
   local n = 0
-  for _, dtype in ipairs {"f32", "f64", "f16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool"} do
+  for _, dtype in ipairs {"f32", "f64", "f16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"} do
     for _, shape in ipairs {{}, {5}, {3, 4}, {2, 3, 4}, {0, 3}} do
       n = n + 1
       nw.save(nw.zeros(shape, dtype), ("%s/array.%d"):format(folder, n))

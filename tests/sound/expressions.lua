@@ -69,8 +69,28 @@ local function quotient(d, a, b, dtype)
   return nw.select(nw.ne(b, 0), of(a, b), a)
 end
 
+-- An operation on bits. Some counts of shifts are out of range.
+local function bits(d, a, b, dtype)
+  local what = d.int(7)
+  if what == 1 then return d.pick {~a, nw.popcount(a)} end
+  local n = d.int(2) == 1 and b or nw.cast(d.int(tonumber(dtype:match "%d+") + 2) - 1, dtype)
+  if what == 2 then return a << n end
+  if what == 3 then return a >> n end
+  return d.pick {a & b, a | b, a ~ b}
+end
+
+-- Returns an operation on the parts or on the bits of a float.
+local ALIKE = {f16 = "u16", bf16 = "i16", f32 = "u32", f64 = "i64"}
+local function parts(d, a, dtype, depth)
+  local what = d.int(4)
+  if what == 1 then return nw.mantissa(a) end
+  if what == 2 then return nw.ldexp(a, d.int(2) == 1 and d.int(600) - 300 or nw.exponent(a)) end
+  if what == 3 then return nw.ldexp(a, value(d, depth - 1, "i32")) end
+  return nw.reinterpret(value(d, depth - 1, ALIKE[dtype]), dtype)
+end
+
 value = function(d, depth, dtype)
-  local what = d.int(20)
+  local what = d.int(22)
   if depth <= 0 or what <= 2 then return leaf(d, dtype) end
   local a = value(d, depth - 1, dtype)
   if what <= 6 then return a + value(d, depth - 1, dtype) end
@@ -85,7 +105,13 @@ value = function(d, depth, dtype)
   if what == 18 then
     return d.read(dtype, nw.min(nw.max(value(d, depth - 2, d.pick(values.INTEGERS)), 0), N - 1))
   end
-  if what == 19 and not is_int(dtype) then return nw[d.pick {"floor", "ceil", "sqrt"}](a) end
+  if what == 22 and not is_int(dtype) then return parts(d, a, dtype, depth) end
+  if what == 22 and dtype == "i32" then return nw.exponent(value(d, depth - 1, d.pick(values.FLOATS))) end
+  for float, of in pairs(ALIKE) do
+    if what == 22 and dtype == of then return nw.reinterpret(value(d, depth - 1, float), dtype) end
+  end
+  if what >= 20 and is_int(dtype) then return bits(d, a, value(d, depth - 1, dtype), dtype) end
+  if what >= 19 and not is_int(dtype) then return nw[d.pick {"floor", "ceil", "sqrt"}](a) end
   return nw.cast(condition(d, depth - 1), dtype)
 end
 

@@ -151,7 +151,7 @@ return function(case, t)
       t.agree(s, {C}, {filled(dtype, {13})})
     end)
   end
-  for _, dtype in ipairs {"f32", "f64", "i32", "u32", "i64", "f16", "u8"} do
+  for _, dtype in ipairs {"f32", "f64", "i32", "u32", "i64", "u64", "f16", "u8"} do
     for _, lanes in ipairs {4, 8, 16} do
       case("A3", ("most of %d lanes are known to be off, %s"):format(lanes, dtype), function()
         local B, k = nw.placeholder({8}, dtype, "B"), nw.reduce_axis(8, "k")

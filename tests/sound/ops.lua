@@ -10,6 +10,7 @@ local SPECIAL = {
   u8 = {0, 1, 255, 254, 2, 3, 128, 127},
   u16 = {0, 1, 65535, 65534, 2, 3, 32768, 32767},
   u32 = {0, 1, 4294967295, 4294967294, 2, 3, 2147483648, 2147483647},
+  u64 = {0, 1, -1, -2, 2, 3, math.mininteger, math.maxinteger, 1 << 32, -1 << 11, 3037000500}, -- the bits, as i64
   bool = {0, 1},
 }
 -- The special values of f64 include a number between two neighbouring f16 values, and one between two neighbouring bf16 values.
@@ -38,7 +39,26 @@ local of_floats = {
   sqrt = function(x) return nw.sqrt(x) end,
   rsqrt = function(x) return nw.rsqrt(x) end,
 }
+-- An integer dtype for each width in bits.
+local BITS_OF = {["16"] = "u16", ["32"] = "u32", ["64"] = "i64"}
+local function bits_of(x) return nw.reinterpret(x, BITS_OF[x.dtype:match "%d+"]) end
+for name, f in pairs {
+  mantissa = function(x) return nw.mantissa(x) end,
+  exponent = function(x) return nw.exponent(x) end,
+  ["ldexp of its parts"] = function(x) return nw.ldexp(nw.frexp(x)) end,
+  ["ldexp by 3"] = function(x) return nw.ldexp(x, 3) end,
+  ["ldexp by -130"] = function(x) return nw.ldexp(x, -130) end,
+  ["ldexp by -1060"] = function(x) return nw.ldexp(x, -1060) end,
+  ["ldexp by a float"] = function(x, y) return nw.ldexp(x, nw.cast(y, "i32")) end,
+  ["ldexp by an exponent"] = function(x, y) return nw.ldexp(x, nw.exponent(y) * 5) end,
+  ["its bits"] = bits_of,
+  ["the bits of a product"] = function(x, y) return bits_of(x * y) end,
+  ["its bits, changed"] = function(x) return nw.reinterpret(bits_of(x) ~ 5, x.dtype) end,
+  ["its bits, and back"] = function(x, y) return nw.reinterpret(bits_of(x - y), x.dtype) end,
+} do of_floats[name] = f end
 local of_integers = {
+  popcount = function(x) return nw.popcount(x) end,
+  ["popcount of a difference"] = function(x, y) return nw.popcount(x ~ y) end,
   ["x*y + x"] = function(x, y) return x * y + x end,
   ["//"] = function(x, y) return nw.select(nw.ne(y, 0), x // y, 7) end,
   ["%"] = function(x, y) return nw.select(nw.ne(y, 0), x % y, 7) end,
@@ -46,6 +66,19 @@ local of_integers = {
   ["% 8"] = function(x) return x % 8 end,
   ["// 7"] = function(x) return x // 7 end,
   ["% 7"] = function(x) return x % 7 end,
+  ["&"] = function(x, y) return x & y end,
+  ["|"] = function(x, y) return x | y end,
+  ["~"] = function(x, y) return x ~ y end,
+  ["not"] = function(x) return ~x end,
+  ["<<"] = function(x, y) return x << y end,
+  [">>"] = function(x, y) return x >> y end,
+  ["<< by less than 8"] = function(x, y) return x << (y & 7) end,
+  [">> by less than 8"] = function(x, y) return x >> (y & 7) end,
+  ["<< 3"] = function(x) return x << 3 end,
+  [">> 3"] = function(x) return x >> 3 end,
+  ["<< 40"] = function(x) return x << 40 end,
+  [">> 40"] = function(x) return x >> 40 end,
+  ["a rotation"] = function(x, y) return (x << 3 | x >> 5) ~ (y & ~x) end,
 }
 local of_bools = {
   all = nw.all, any = nw.any, eq = nw.eq, ne = nw.ne,
@@ -146,6 +179,12 @@ return function(case, t)
       all(dtype, choices)
     end)
   end
+  for from, to in pairs {u16 = "f16", i16 = "bf16", u32 = "f32", i64 = "f64", u64 = "f64"} do
+    case("A10", "the value of the bits of " .. from, function()
+      compare(t, from, "reinterpret as " .. to, function(x) return nw.reinterpret(x, to) end)
+      compare(t, from, "a sum of reinterpreted numbers", function(x, y) return nw.reinterpret(x, to) + nw.reinterpret(y, to) end)
+    end)
+  end
   case("A10", "every operation of bool", function() all("bool", of_bools) end)
   for _, list in ipairs {FLOATS, INTEGERS} do
     for _, dtype in ipairs(list) do
@@ -154,9 +193,9 @@ return function(case, t)
       end)
     end
   end
-  for _, from in ipairs {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool"} do
+  for _, from in ipairs {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"} do
     case("A10", "every cast of " .. from, function()
-      for _, to in ipairs {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool"} do
+      for _, to in ipairs {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"} do
         compare(t, from, "cast to " .. to, function(x) return nw.cast(x, to) end)
         if from ~= "bool" then compare(t, from, "cast of a sum to " .. to, function(x, y) return nw.cast(x + y, to) end) end
       end

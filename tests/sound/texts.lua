@@ -44,7 +44,7 @@ return function(case, t)
   end)
 
   -- For an unsigned x, abs(x) is simplified to x. If x is a select, the text of the simplified operand needs parentheses.
-  for _, dtype in ipairs {"u8", "u16", "u32"} do
+  for _, dtype in ipairs {"u8", "u16", "u32", "u64"} do
     case("A12", "an operand that simplifies to one of its own operands" .. (dtype == "u16" and "" or ", " .. dtype), function()
       local function input() return {dtype = dtype, values = integers(dtype)} end
       agree {

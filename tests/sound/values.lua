@@ -2,7 +2,7 @@
 local nw = require "nestwright"
 local values = {}
 
-values.INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32"}
+values.INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"}
 values.FLOATS = {"f16", "bf16", "f32", "f64"}
 
 --- Returns the greatest and the least number of an integer dtype.

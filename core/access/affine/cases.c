@@ -166,7 +166,9 @@ static bool fits(nw_affine_scope *s, nw_dtype t, const nw_cases *x) {
   for (int i = 0; i < x->n; i++) {
     int64_t lo, hi;
     if (!nw_form_range(s, &x->at[i].value, &lo, &hi)) return no(s, "numbers are too large");
-    if (t != NW_INDEX && (nw_wrap(t, lo) != lo || nw_wrap(t, hi) != hi)) return no(s, "a number may wrap around");
+    bool below = t == NW_U64 && lo < 0;
+    if (below || (t != NW_INDEX && (nw_wrap(t, lo) != lo || nw_wrap(t, hi) != hi)))
+      return no(s, "a number may wrap around");
   }
   return true;
 }

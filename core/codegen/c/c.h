@@ -13,6 +13,14 @@ typedef enum nwt_helper {
   NWT_MIN,
   NWT_MAX,
   NWT_ABS,
+  NWT_SHL, // shifts by a count that is not constant
+  NWT_SHR,
+  NWT_POPCOUNT,
+  NWT_BITS_OF, // from a float to its bits
+  NWT_OF_BITS, // from the bits to a float
+  NWT_LDEXP,
+  NWT_MANTISSA,
+  NWT_EXPONENT,
   NWT_TO_INT, // converts a float to an integer, and saturates
   NWT_SIZE_ADD, // NWT_SIZE_*: 64-bit arithmetic on sizes, which records an overflow
   NWT_SIZE_SUB,

@@ -30,9 +30,12 @@ static void unparen(nwt *g, int mine, int around) {
 
 static void integer(nwt *g, const nw_expr *e, int around) {
   long long v = (long long)e->i;
-  int mine = v < 0 ? UNARY : PRIMARY;
+  bool wide = e->type.dtype == NW_U64;
+  int mine = v < 0 && !wide ? UNARY : PRIMARY;
   paren(g, mine, around);
-  if (e->i == INT64_MIN)
+  if (wide)
+    nw_str_fmt(&g->out, "UINT64_C(%llu)", (unsigned long long)v);
+  else if (e->i == INT64_MIN)
     nw_str_add(&g->out, "INT64_MIN");
   else if (e->type.dtype == NW_I32 && e->i == INT32_MIN)
     nw_str_add(&g->out, "INT32_MIN");
@@ -118,11 +121,11 @@ static bool no_data(void *env, const nw_expr *e) {
   return e->op != NW_OP_LOAD && e->op != NW_OP_CAST;
 }
 
-// True if C's operators give the right result. In C, too, unsigned 32-bit arithmetic wraps around. An index that does
+// True if C's operators give the right result. In C, too, unsigned arithmetic of 32 and 64 bits wraps around. An index that does
 // not depend on loaded or converted values cannot overflow, because te/overflow.c checks it when a program is made and
 // the generated function first checks the sizes.
 static bool plain(const nw_expr *e) {
-  if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32) return true;
+  if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32 || e->type.dtype == NW_U64) return true;
   return e->type.dtype == NW_INDEX && nw_visit(e, no_data, NULL);
 }
 
@@ -192,6 +195,34 @@ static void negate(nwt *g, const nw_expr *e, int around) {
   paren(g, UNARY, around);
   nw_str_add(&g->out, "-");
   put(g, e->arg[0], PRIMARY);
+  unparen(g, UNARY, around);
+}
+
+// C computes ~ on narrow integers in int, so the result is converted back.
+static void invert(nwt *g, const nw_expr *e, int around) {
+  paren(g, UNARY, around);
+  nw_str_fmt(&g->out, "(%s)~", nwt_type((nw_dtype)e->type.dtype));
+  put(g, e->arg[0], UNARY);
+  unparen(g, UNARY, around);
+}
+
+// Writes a shift by a constant, for example as (int32_t)((uint32_t)x << 3). Other shifts call a helper, because C does not
+// define a shift by a negative count or by at least the width. Compilers for C shift negative numbers to the right as the
+// language does.
+static void shift(nwt *g, const nw_expr *e, int around) {
+  bool left = e->op == NW_OP_SHL;
+  int64_t n;
+  if (!nw_is_int(e->arg[1], &n) || n < 0 || n >= 8 * nw_dtype_bytes((nw_dtype)e->type.dtype)) {
+    helper(g, left ? NWT_SHL : NWT_SHR, e);
+    return;
+  }
+  paren(g, UNARY, around);
+  nw_str_fmt(&g->out, "(%s)(", nwt_type((nw_dtype)e->type.dtype));
+  if (left)
+    operand(g, e->arg[0], unsigned_of(e));
+  else
+    put(g, e->arg[0], UNARY);
+  nw_str_fmt(&g->out, " %s %lld)", left ? "<<" : ">>", (long long)n);
   unparen(g, UNARY, around);
 }
 
@@ -298,6 +329,30 @@ static void cast(nwt *g, const nw_expr *e, int around) {
     if (to == NW_BOOL) nw_str_add(&g->out, " != 0");
     unparen(g, mine, around);
   }
+}
+
+// ---- bits of floats
+
+static void reinterpret(nwt *g, const nw_expr *e, int around) {
+  nw_dtype from = (nw_dtype)e->arg[0]->type.dtype, to = (nw_dtype)e->type.dtype;
+  bool real = nw_dtype_is_float(to);
+  char name[32];
+  const char *unsigned_name[] = {"uint8_t", "uint16_t", "uint32_t", "uint64_t"};
+  int bits = __builtin_ctz((unsigned)nw_dtype_bytes(to));
+  paren(g, UNARY, around);
+  if (real)
+    nw_str_fmt(&g->out, "%s((%s)", nwt_call(g, NWT_OF_BITS, to, name, sizeof name), unsigned_name[bits]);
+  else
+    nw_str_fmt(&g->out, "(%s)%s(", nwt_type(to), nwt_call(g, NWT_BITS_OF, from, name, sizeof name));
+  put(g, e->arg[0], real ? UNARY : 0);
+  nw_str_add(&g->out, ")");
+  unparen(g, UNARY, around);
+}
+
+static void exponent(nwt *g, const nw_expr *e, int around) {
+  char name[32];
+  (void)around;
+  call_of(g, nwt_call(g, NWT_EXPONENT, (nw_dtype)e->arg[0]->type.dtype, name, sizeof name), 1, e->arg);
 }
 
 // ---- all expressions

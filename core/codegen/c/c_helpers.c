@@ -1,7 +1,10 @@
 // Writes small C functions for operations that C lacks. In the text of a function, $T stands for its type, $U for the
 // unsigned type in which it computes, and $n for the name of the dtype. $L and $H stand for the least and the greatest
-// integer of the type, $l and $h for the same limits as floats.
+// integer of the type, $l and $h for the same limits as floats, and $B for its number of bits. $V is the unsigned type of
+// the same width, and $w is "ll" if it has 64 bits. For a float, $F stands for the number of bits of its fraction, $E for its
+// greatest exponent, $I for the bits of infinity, $Q for those of NaN, $A for all bits but the sign, and $P for 2^($F + 2).
 #include "codegen/c/c.h"
+#include <math.h>
 #include <stdio.h>
 
 #define BITS                                                                                                           \
@@ -48,6 +51,65 @@ static const struct {
                  "  return isnan(a) ? a : isnan(b) ? b : a > b || (a == b && !signbit(a)) ? a : b;\n"
                  "}\n"},
     [NWT_ABS] = {"nw_abs_$n", "static inline $T nw_abs_$n($T a) { return a < 0 ? ($T)(0 - ($U)a) : a; }\n", NULL},
+    [NWT_SHL] = {"nw_shl_$n",
+                 "static inline $T nw_shl_$n($T a, $T n) { // 0 if n is out of range\n"
+                 "  return ($U)n < $B ? ($T)(($U)a << n) : 0;\n"
+                 "}\n",
+                 NULL},
+    [NWT_SHR] = {"nw_shr_$n",
+                 "static inline $T nw_shr_$n($T a, $T n) { // if n is out of range, all bits are shifted out\n"
+                 "  return ($T)(($U)n < $B ? a >> n : a >> ($B - 1) >> 1);\n"
+                 "}\n",
+                 NULL},
+    [NWT_POPCOUNT] = {"nw_popcount_$n",
+                      "static inline $T nw_popcount_$n($T a) { return ($T)__builtin_popcount$w(($V)a); }\n", NULL},
+    [NWT_BITS_OF] = {"nw_bits_of_$n", NULL,
+                     "static inline $V nw_bits_of_$n($T x) { // every NaN has the same bits\n"
+                     "  $V u;\n"
+                     "  memcpy(&u, &x, sizeof u);\n"
+                     "  return (u & $A) > $I ? $Q : u;\n"
+                     "}\n"},
+    [NWT_OF_BITS] = {"nw_of_bits_$n", NULL,
+                     "static inline $T nw_of_bits_$n($V u) {\n"
+                     "  $T x;\n"
+                     "  memcpy(&x, &u, sizeof x);\n"
+                     "  return x;\n"
+                     "}\n"},
+    [NWT_LDEXP] =
+        {"nw_ldexp_$n", NULL,
+         "static inline $T nw_ldexp_$n($T x, int32_t n) { // x*2^n, rounded once\n"
+         "  for (int step = 0; step < 3; step++) {\n"
+         "    int32_t most = $E, least = 1 - $E, low = step < 2 ? least + $F + 1 : least, rest = step < 2 ? 0 : n;\n"
+         "    int32_t part = n > most ? most : n < least ? low : rest;\n"
+         "    $V power = ($V)(part + $E) << $F;\n"
+         "    $T by;\n"
+         "    memcpy(&by, &power, sizeof by);\n"
+         "    x *= by;\n"
+         "    n -= part;\n"
+         "  }\n"
+         "  return x;\n"
+         "}\n"},
+    [NWT_MANTISSA] = {"nw_mantissa_$n", NULL,
+                      "static inline $T nw_mantissa_$n($T x) { // in 0.5..1, or x if it is 0, infinite or NaN\n"
+                      "  $V u, all = $I;\n"
+                      "  memcpy(&u, &x, sizeof u);\n"
+                      "  if (x == 0 || (u & all) == all) return x;\n"
+                      "  $T y = u & all ? x : x * $P;\n"
+                      "  memcpy(&u, &y, sizeof u);\n"
+                      "  u = (u & ~all) | ($V)($E - 1) << $F;\n"
+                      "  memcpy(&y, &u, sizeof y);\n"
+                      "  return y;\n"
+                      "}\n"},
+    [NWT_EXPONENT] = {"nw_exponent_$n", NULL,
+                      "static inline int32_t nw_exponent_$n($T x) { // x is mantissa*2^exponent\n"
+                      "  $V u, all = $I;\n"
+                      "  memcpy(&u, &x, sizeof u);\n"
+                      "  if (x == 0 || (u & all) == all) return 0;\n"
+                      "  int scaled = !(u & all);\n"
+                      "  $T y = scaled ? x * $P : x;\n"
+                      "  memcpy(&u, &y, sizeof u);\n"
+                      "  return (int32_t)((u & all) >> $F) - ($E - 1) - (scaled ? $F + 2 : 0);\n"
+                      "}\n"},
     [NWT_TO_INT] = {"nw_to_$n",
                     "static inline $T nw_to_$n(double x) { // saturates; NaN becomes 0\n"
                     "  return isnan(x) ? 0 : x <= $l ? $L : x >= $h ? $H : ($T)x;\n"
@@ -127,12 +189,30 @@ static void limit(nw_str *out, nw_dtype t, char which) {
   int bits = 8 * nw_dtype_bytes(t);
   bool sign = nw_dtype_is_signed(t);
   const char *u = sign ? "" : "U";
-  double high = (double)(UINT64_C(1) << (bits - sign)) - (bits < 64 ? 1 : 0),
-         low = sign ? -(double)(UINT64_C(1) << (bits - 1)) : 0;
+  double high = ldexp(1, bits - sign) - (bits < 64 ? 1 : 0), low = sign ? -ldexp(1, bits - 1) : 0;
+  if (which == 'B') nw_str_fmt(out, "%d", bits);
   if (which == 'l') nw_str_fmt(out, "%.1f", low);
   if (which == 'h') nw_str_fmt(out, "%.1f", high);
   if (which == 'H') nw_str_fmt(out, "%sINT%d_MAX", u, bits);
   if (which == 'L') nw_str_fmt(out, sign ? "INT%d_MIN" : "0", bits);
+}
+
+static int fraction_of(nw_dtype t) { return t == NW_F64 ? 52 : t == NW_F32 ? 23 : t == NW_F16 ? 10 : 7; }
+
+static void put_bits(nw_str *out, int width, uint64_t v) {
+  nw_str_fmt(out, width > 32 ? "UINT64_C(0x%llx)" : "0x%llxu", (unsigned long long)v);
+}
+
+// Writes a property of a float's format.
+static void format(nw_str *out, nw_dtype t, char which) {
+  int width = 8 * nw_dtype_bytes(t), fraction = fraction_of(t);
+  uint64_t sign = UINT64_C(1) << (width - 1), infinity = ((sign >> fraction) - 1) << fraction;
+  if (which == 'A') put_bits(out, width, sign - 1);
+  if (which == 'I') put_bits(out, width, infinity);
+  if (which == 'Q') put_bits(out, width, infinity | UINT64_C(1) << (fraction - 1));
+  if (which == 'F') nw_str_fmt(out, "%d", fraction);
+  if (which == 'E') nw_str_fmt(out, "%d", (int)((sign >> fraction) - 1) / 2);
+  if (which == 'P') nw_str_fmt(out, "0x1p%d%s", fraction + 2, t == NW_F64 ? "" : "f");
 }
 
 static void expand(nw_str *out, const char *text, nw_dtype t) {
@@ -144,8 +224,10 @@ static void expand(nw_str *out, const char *text, nw_dtype t) {
     switch (*++c) {
     case 'T': nw_str_add(out, nwt_type(t)); break;
     case 'U': nw_str_add(out, nw_dtype_bytes(t) > 4 ? "uint64_t" : "uint32_t"); break;
+    case 'V': nw_str_fmt(out, "uint%d_t", 8 * nw_dtype_bytes(t)); break;
+    case 'w': nw_str_add(out, nw_dtype_bytes(t) > 4 ? "ll" : ""); break;
     case 'n': nw_str_add(out, nw_dtype_name(t)); break;
-    default: limit(out, t, *c);
+    default: (nw_dtype_is_float(t) ? format : limit)(out, t, *c);
     }
   }
 }

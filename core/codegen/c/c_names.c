@@ -72,9 +72,10 @@ const char *nwt_name(nwt *g, const char *ir) {
 
 const char *nwt_type(nw_dtype t) {
   static const char *const names[NW_DTYPE_COUNT] = {
-      [NW_BOOL] = "uint8_t", [NW_I8] = "int8_t",     [NW_I16] = "int16_t",  [NW_I32] = "int32_t",
-      [NW_I64] = "int64_t",  [NW_U8] = "uint8_t",    [NW_U16] = "uint16_t", [NW_U32] = "uint32_t",
-      [NW_F16] = "uint16_t", [NW_BF16] = "uint16_t", [NW_F32] = "float",    [NW_F64] = "double",
+      [NW_BOOL] = "uint8_t", [NW_I8] = "int8_t",    [NW_I16] = "int16_t",   [NW_I32] = "int32_t",
+      [NW_I64] = "int64_t",  [NW_U8] = "uint8_t",   [NW_U16] = "uint16_t",  [NW_U32] = "uint32_t",
+      [NW_U64] = "uint64_t", [NW_F16] = "uint16_t", [NW_BF16] = "uint16_t", [NW_F32] = "float",
+      [NW_F64] = "double",
   };
   return names[t];
 }

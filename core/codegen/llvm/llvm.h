@@ -109,6 +109,9 @@ LLVMValueRef nwc_value(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_arith(nwc *g, const nw_expr *e); // for operations that evaluate all their operands
 LLVMValueRef nwc_divide(nwc *g, nw_op op, nw_type t, LLVMValueRef a, const nw_expr *divisor);
 LLVMValueRef nwc_cast(nwc *g, LLVMValueRef v, nw_type from, nw_dtype to);
+LLVMValueRef nwc_reinterpret(nwc *g, const nw_expr *e);
+LLVMValueRef nwc_ldexp(nwc *g, const nw_expr *e);
+LLVMValueRef nwc_frexp(nwc *g, const nw_expr *e); // the mantissa or the exponent
 LLVMValueRef nwc_math(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_load(nwc *g, const nw_expr *e);
 void nwc_store(nwc *g, const nw_stmt *s);

@@ -78,6 +78,27 @@ static LLVMValueRef absolute(nwc *g, bool sign, LLVMValueRef a) {
   return nwc_intrinsic(g, "llvm.abs", 1, &type, 2, args);
 }
 
+// Emits the condition that a shift does not shift out all bits: its count, as an unsigned number, is less than the width.
+static LLVMValueRef count_within(nwc *g, LLVMValueRef n) {
+  LLVMTypeRef t = LLVMTypeOf(n), one = LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
+  return LLVMBuildICmp(g->b, LLVMIntULT, n, nwc_const_int(t, LLVMGetIntTypeWidth(one)), "");
+}
+
+static LLVMValueRef shift_left(nwc *g, bool sign, LLVMValueRef a, LLVMValueRef n) {
+  (void)sign;
+  LLVMValueRef moved = LLVMBuildShl(g->b, a, n, "");
+  if (NW_MUTATED(shift_unguarded)) return moved;
+  return LLVMBuildSelect(g->b, count_within(g, n), moved, nwc_const_int(LLVMTypeOf(a), 0), "");
+}
+
+// An arithmetic shift by width - 1 gives 0, or -1 for a negative number, as a shift by a count out of range does.
+static LLVMValueRef shift_right(nwc *g, bool sign, LLVMValueRef a, LLVMValueRef n) {
+  LLVMTypeRef t = LLVMTypeOf(a), one = LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
+  LLVMValueRef most = nwc_const_int(t, LLVMGetIntTypeWidth(one) - 1);
+  if (sign) return LLVMBuildAShr(g->b, a, LLVMBuildSelect(g->b, count_within(g, n), n, most, ""), "");
+  return LLVMBuildSelect(g->b, count_within(g, n), LLVMBuildLShr(g->b, a, n, ""), nwc_const_int(t, 0), "");
+}
+
 static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) {
   LLVMTypeRef t = LLVMTypeOf(x[0]);
   return nwc_intrinsic(g, name, 1, &t, n, x);
@@ -91,11 +112,13 @@ static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) 
 #define MATH return NULL
 #define NONE return NULL
 
+#define INTRINSIC(name) return intrinsic(g, name, n, x)
 #define EITHER(with_sign, without) return intrinsic(g, sign ? with_sign : without, n, x)
 #define COMPARE(with_sign, without)                                                                                    \
   return LLVMBuildICmp(g->b, sign || NW_MUTATED(order_is_signed) ? LLVMInt##with_sign : LLVMInt##without, x[0], x[1],  \
                        "")
 #define OWN(function) return function(g, sign, x[0])
+#define OWN2(function) return function(g, sign, x[0], x[1])
 static LLVMValueRef of_integers(nwc *g, nw_op op, bool sign, int n, LLVMValueRef *x) {
   switch (op) {
 #define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
@@ -108,6 +131,7 @@ static LLVMValueRef of_integers(nwc *g, nw_op op, bool sign, int n, LLVMValueRef
   }
 }
 #undef COMPARE
+#undef INTRINSIC
 
 static const char *mutated(const char *name) {
   return NW_MUTATED(minimum_drops_nan) && !strcmp(name, "llvm.minimum") ? "llvm.minnum" : name;

@@ -88,6 +88,10 @@ static LLVMValueRef emit(nwc *g, const nw_expr *e) {
   case NW_OP_LOAD: return nwc_load(g, e);
   case NW_OP_SELECT: return select_value(g, e);
   case NW_OP_CAST: return cast_value(g, e);
+  case NW_OP_REINTERPRET: return nwc_reinterpret(g, e);
+  case NW_OP_LDEXP: return nwc_ldexp(g, e);
+  case NW_OP_MANTISSA:
+  case NW_OP_EXPONENT: return nwc_frexp(g, e);
   case NW_OP_RAMP: return ramp_value(g, e);
   case NW_OP_BROADCAST: return nwc_splat(g, nwc_value(g, e->arg[0]), e->type.lanes);
   case NW_OP_FLOORDIV:

@@ -58,6 +58,10 @@ NW_API bool nw_name_given(nw_ctx *c, const char *what, const char *name);
 // i64 or f64) takes the dtype of the other operand.
 NW_API const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args);
 NW_API const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e);
+// Returns the bits of e as a value of another dtype of the same width. Fails if the widths differ.
+NW_API const nw_expr *nw_reinterpret(nw_pool *p, nw_dtype t, const nw_expr *e);
+// Returns x*2^n, for a float or integer x and an integer n of any dtype.
+NW_API const nw_expr *nw_ldexp(nw_pool *p, const nw_expr *x, const nw_expr *n);
 NW_API const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b);
 NW_API nw_type nw_expr_type(const nw_expr *e);
 NW_API char *nw_expr_show(const nw_expr *e);

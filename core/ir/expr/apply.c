@@ -100,7 +100,7 @@ static const nw_expr *made(const operands *o, nw_op op, nw_type type, int n, con
 
 static const nw_expr *finish(operands *o, nw_dtype t) {
   if (!convert_all(o, t)) return NULL;
-  nw_dtype result = nw_op_has(o->op, 'C') ? NW_BOOL : t;
+  nw_dtype result = nw_op_has(o->op, 'C') ? NW_BOOL : nw_op_has(o->op, 'W') ? NW_I32 : t;
   nw_type type = {(uint8_t)result, o->at[0]->type.lanes};
   return made(o, o->op, type, o->n, o->at);
 }
@@ -129,6 +129,26 @@ static const nw_expr *apply_numeric(operands *o) {
                    "%s takes integers, and one operand is %s", nw_op_name(o->op), nw_dtype_name(t));
   if (is_division(o->op) && nw_is_const(o->at[1], 0)) return divide_by_zero(o);
   return finish(o, t == NW_BOOL ? NW_I32 : t);
+}
+
+static const char *bools_hint(nw_op op) {
+  switch (op) {
+  case NW_OP_BITAND: return "use nw.all(a, b)";
+  case NW_OP_BITOR: return "use nw.any(a, b)";
+  case NW_OP_BITXOR: return "use nw.ne(a, b)";
+  case NW_OP_BITNOT: return "use nw.not_(c)";
+  default: return "cast it first: nw.cast(x, \"i32\")";
+  }
+}
+
+// Applies an operation that is defined only on integers.
+static const nw_expr *apply_integer(operands *o) {
+  nw_dtype t = meet(o);
+  if (t == NW_BOOL) return no_bools(o, bools_hint(o->op));
+  if (nw_dtype_is_float(t))
+    return nw_fail(o->ctx, NW_ETYPE, "cast it to an integer first: nw.cast(x, \"i32\")",
+                   "%s takes integers, and one operand is %s", nw_op_name(o->op), nw_dtype_name(t));
+  return finish(o, t);
 }
 
 // Applies an operation that is defined only on floats. Integers and bools of any width are converted to f32.
@@ -188,14 +208,41 @@ static const nw_expr *defined(nw_pool *p, nw_op op, const nw_expr *const *args) 
   }
 }
 
+// Converts the second operand of ldexp to i32. A wider number is first limited to a range in which no result changes.
+static const nw_expr *scale_of(nw_pool *p, const nw_expr *n) {
+  nw_dtype t = (nw_dtype)n->type.dtype;
+  if (!nw_dtype_is_int(t))
+    return nw_fail(nw_pool_ctx(p), NW_ETYPE, "convert it: nw.cast(n, \"i32\")",
+                   "the second operand of ldexp must be an integer, not %s", nw_dtype_name(t));
+  const nw_expr *most = nw_int(p, t, NW_MOST_SCALE), *least = nw_int(p, t, -NW_MOST_SCALE);
+  if (nw_dtype_bytes(t) < 4 || t == NW_I32) return nw_cast(p, NW_I32, n);
+  n = nw_min(p, n, most);
+  return nw_cast(p, NW_I32, nw_dtype_is_signed(t) ? nw_max(p, n, least) : n);
+}
+
+const nw_expr *nw_ldexp(nw_pool *p, const nw_expr *x, const nw_expr *n) {
+  operands o;
+  if (!n || !read_operands(&o, p, NW_OP_FLOOR, 1, &x)) return NULL;
+  const nw_expr *scale = scale_of(p, nw_import(p, n));
+  if (!scale) return NULL;
+  nw_dtype t = NW_F32, typed;
+  if (!typed_operands(&o, &typed)) typed = NW_F64;
+  if (nw_dtype_is_float(typed)) t = typed;
+  if (!convert_all(&o, t)) return NULL;
+  o.constant[0] = o.constant[0] && nw_is_constant(n);
+  return made(&o, NW_OP_LDEXP, o.at[0]->type, 2, (const nw_expr *[]){o.at[0], scale});
+}
+
 // Applies an op of the language to operands of any dtype: promotes them, or fails with the reason.
 const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args) {
   operands o;
   if (!read_operands(&o, p, op, n, args)) return NULL;
   if (op == NW_OP_SELECT) return nw_select(p, args[0], args[1], args[2]);
+  if (op == NW_OP_LDEXP) return nw_ldexp(p, args[0], args[1]);
   if (nw_op_is_defined(op)) return defined(p, op, args);
   if (nw_op_has(op, 'N')) return apply_numeric(&o);
   if (nw_op_has(op, 'F')) return apply_float(&o);
+  if (nw_op_has(op, 'I')) return apply_integer(&o);
   if (nw_op_has(op, 'C')) return apply_comparison(&o);
   if (nw_op_has(op, 'B')) return apply_logic(&o);
   return nw_fail(o.ctx, NW_EINVAL, NULL, "%s is not an operation that can be applied", nw_op_name(op));

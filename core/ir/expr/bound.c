@@ -315,11 +315,22 @@ static void dtype_limits(nw_dtype t, int64_t *lo, int64_t *hi) {
   *lo = nw_dtype_is_signed(t) ? -*hi - 1 : 0;
 }
 
+// Bounds the term by the range of its atom that follows from the types of the operands. The atom is an operation on bits,
+// or the result of another operation that was cast to an index, as in i64(A[i] & 15).
+static bool lower_value(search *q, goal *g, int t, int depth, int64_t *out) {
+  const nw_term *v = &g->sum.term[t];
+  int64_t lo, hi;
+  if (!nw_value_range(v->atom, &lo, &hi) || (lo == INT64_MIN && hi == INT64_MAX)) return false;
+  return lower_by_constant(q, g, t, v->coef > 0 ? lo : hi, depth, out);
+}
+
 // Bounds an index that was cast from a narrower integer by the range of the narrower dtype.
 static bool lower_cast(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
-  nw_dtype from = (nw_dtype)v->atom->arg[0]->type.dtype;
+  const nw_expr *of = v->atom->arg[0];
+  nw_dtype from = (nw_dtype)of->type.dtype;
   int64_t lo, hi;
+  if (of->op != NW_OP_LOAD && lower_value(q, g, t, depth, out)) return true;
   if (nw_dtype_is_float(from) || nw_dtype_bytes(from) >= 8) return false;
   dtype_limits(from, &lo, &hi);
   return lower_by_constant(q, g, t, v->coef > 0 ? lo : hi, depth, out);
@@ -338,6 +349,13 @@ static bool lower_atom(search *q, goal *g, int t, int depth, int64_t *out) {
   case NW_OP_MUL: return lower_product(q, g, t, depth, out);
   case NW_OP_ABS: return v->coef > 0 && lower_by_constant(q, g, t, 0, depth, out);
   case NW_OP_CAST: return lower_cast(q, g, t, depth, out);
+  case NW_OP_BITAND:
+  case NW_OP_BITOR:
+  case NW_OP_BITXOR:
+  case NW_OP_BITNOT:
+  case NW_OP_SHL:
+  case NW_OP_SHR:
+  case NW_OP_POPCOUNT: return lower_value(q, g, t, depth, out);
   default: return false;
   }
 }

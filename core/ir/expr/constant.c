@@ -35,34 +35,39 @@ static void int_limits(nw_dtype t, int64_t *lo, int64_t *hi) {
   *lo = sign ? -*hi - 1 : 0;
 }
 
-static int64_t saturate(nw_dtype t, double v) {
+int64_t nw_saturate(nw_dtype t, double v) {
   int64_t lo, hi;
-  int_limits(t, &lo, &hi);
   if (v != v) return 0;
+  if (t == NW_U64) return v <= 0 ? 0 : v >= 0x1p64 ? -1 : (int64_t)(uint64_t)v;
+  int_limits(t, &lo, &hi);
   if (v <= (double)lo) return lo;
   return v >= (double)hi ? hi : (int64_t)v;
 }
 
-static double int_to_float(nw_dtype t, int64_t v) { return t == NW_F64 ? (double)v : nw_round(t, (double)(float)v); }
+static double int_to_float(nw_dtype from, nw_dtype t, int64_t v) {
+  uint64_t u = (uint64_t)v;
+  if (t == NW_F64) return from == NW_U64 ? (double)u : (double)v;
+  return nw_round(t, (double)(from == NW_U64 ? (float)u : (float)v));
+}
 
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c) {
   if (c->op == NW_OP_INT) {
     if (!nw_dtype_is_float(t)) return nw_int(p, t, c->i);
-    return nw_float(p, t, int_to_float(t, c->i));
+    return nw_float(p, t, int_to_float((nw_dtype)c->type.dtype, t, c->i));
   }
   if (nw_dtype_is_float(t)) return nw_float(p, t, c->f);
-  return t == NW_BOOL ? nw_int(p, t, c->f != 0) : nw_int(p, t, saturate(t, c->f));
+  return t == NW_BOOL ? nw_int(p, t, c->f != 0) : nw_int(p, t, nw_saturate(t, c->f));
 }
 
 // Computes an operation in f64. The caller then rounds the result to its dtype. For f32 and narrower floats, this gives
 // the correctly rounded result, since an f64 has more than twice as many significant bits. Returns false if the result
 // in f64 may be different, or if the operation is not defined on floats.
-static bool float_op(nw_op op, double a, double b, double *r, int64_t *truth) {
+static bool float_op(nw_op op, double a, double b, double *r, int64_t *number) {
   if (NW_MUTATED(zeros_alike) && op == NW_OP_MAX) return *r = a < b ? b : a, true;
   switch (op) {
 #define F(name) name
 #define VALUE(e) return *r = (e), true
-#define TRUTH(e) return *truth = (e), true
+#define WHOLE(e) return *number = (e), true
 #define TYPED(e) return false
 #define NONE return false
 #define NW_OP(id, name, arity, types, sign, prec, whole, real, ...)                                                    \
@@ -89,11 +94,24 @@ const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_e
   int64_t r = 0;
   double f = 0;
   if (args[0]->op == NW_OP_INT)
-    return nw_whole_op(op, (nw_dtype)t.dtype, args[0]->i, n == 2 ? args[1]->i : 0, &r, NULL)
+    return nw_whole_op(op, (nw_dtype)args[0]->type.dtype, (nw_dtype)t.dtype, args[0]->i, n == 2 ? args[1]->i : 0, &r,
+                       NULL)
                ? NW_BY(constant_integers, nw_int(p, t.dtype, r))
                : NULL;
   if (!float_op(op, args[0]->f, n == 2 ? args[1]->f : 0, &f, &r)) return NULL;
-  if (nw_op_has(op, 'C')) return NW_BY(constant_floats, nw_int(p, NW_BOOL, r));
+  if (!nw_dtype_is_float((nw_dtype)t.dtype)) return NW_BY(constant_floats, nw_int(p, (nw_dtype)t.dtype, r));
   bool later = rounds_later(t.dtype, f) && !NW_MUTATED(halves_folded);
   return later ? NULL : NW_BY(constant_floats, nw_float(p, t.dtype, f));
+}
+
+// ldexp of an f32 in f64 is exact, or far below the least f32. So rounding it to f32 gives the same value as rounding once.
+const nw_expr *nw_constant_ldexp(nw_pool *p, nw_dtype t, const nw_expr *x, const nw_expr *n) {
+  int64_t count = n->i < -NW_MOST_SCALE ? -NW_MOST_SCALE : n->i > NW_MOST_SCALE ? NW_MOST_SCALE : n->i;
+  double v = ldexp(x->f, (int)count);
+  return rounds_later(t, v) ? NULL : nw_float(p, t, v);
+}
+
+const nw_expr *nw_constant_bits(nw_pool *p, nw_dtype t, const nw_expr *c) {
+  if (c->op == NW_OP_FLOAT) return nw_int(p, t, nw_float_bits((nw_dtype)c->type.dtype, c->f));
+  return nw_float(p, t, nw_bits_float(t, c->i));
 }

@@ -32,7 +32,8 @@ static bool eval(const nw_expr *e, const nw_point *at, int64_t *out, bool *wraps
   }
   if (e->n < 1 || e->n > 2 || !eval(e->arg[0], at, &a, wraps)) return false;
   if (e->n == 2 && !eval(e->arg[1], at, &b, wraps)) return false;
-  return nw_whole_op((nw_op)e->op, t, a, b, out, t == NW_INDEX ? wraps : NULL);
+  nw_dtype of = (nw_dtype)e->arg[0]->type.dtype;
+  return nw_whole_op((nw_op)e->op, of, t, a, b, out, t == NW_INDEX ? wraps : NULL);
 }
 
 bool nw_eval_int(const nw_expr *e, const nw_point *at, int64_t *out) {

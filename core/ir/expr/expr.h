@@ -10,7 +10,7 @@
 
 struct nw_expr {
   uint8_t op; // nw_op
-  bool data; // true if the expression contains a load, a cast or a reduction; then its arithmetic may wrap
+  bool data; // true if the expression contains a load, a cast, a reinterpret or a reduction; its arithmetic may wrap
   nw_type type;
   uint16_t n; // number of arguments
   uint32_t serial; // order of creation in the pool; never determines an order that a user can see
@@ -35,6 +35,7 @@ struct nw_expr {
 const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 const nw_expr *nw_make1(nw_pool *p, nw_op op, const nw_expr *a);
 const nw_expr *nw_make2(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
+bool nw_ldexp_takes(const nw_expr *x, const nw_expr *n); // true if ldexp(x, n) is well-typed
 const nw_expr *nw_load(nw_pool *p, nw_type t, const char *buffer, int n, const nw_expr *const *index);
 const nw_expr *nw_var_of(nw_pool *p, const char *name, nw_type t);
 const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *const *terms, int naxes,
@@ -53,6 +54,8 @@ typedef struct nw_point {
 } nw_point;
 bool nw_eval_int(const nw_expr *e, const nw_point *at, int64_t *out);
 bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
+// True for an integer dtype whose values are all values of i64.
+static inline bool nw_fits_i64(nw_dtype t) { return nw_dtype_is_int(t) && t != NW_U64; }
 // True if e never wraps: it is index arithmetic, or its arithmetic on data cannot wrap (exact.c).
 bool nw_is_exact(const nw_expr *e);
 // Like nw_cast, but returns e unchanged if it already has this dtype, even if e is an unrounded f16 or bf16.

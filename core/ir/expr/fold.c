@@ -49,6 +49,12 @@ static const nw_expr *fold_integer(nw_pool *p, nw_op op, int n, const nw_expr *c
   case NW_OP_NE: return NW_BY(comparison, nw_fold_comparison(p, op, args[0], args[1]));
   case NW_OP_MIN:
   case NW_OP_MAX: return fold_extremum(p, op, args[0], args[1]);
+  case NW_OP_BITAND:
+  case NW_OP_BITOR:
+  case NW_OP_BITXOR:
+  case NW_OP_BITNOT:
+  case NW_OP_SHL:
+  case NW_OP_SHR: return NW_BY(bits_of_index, nw_fold_bits(p, op, args[0], args[n - 1]));
   default: return NULL;
   }
 }

@@ -23,8 +23,12 @@ bool nw_dtype_widens(nw_dtype from, nw_dtype to); // true if a cast from `from` 
 // ---- constants
 int64_t nw_wrap(nw_dtype t, int64_t v); // v modulo 2^bits, in the dtype's range; for bool: v != 0
 NW_API bool nw_fits(nw_dtype t, int64_t v);
+int64_t nw_saturate(nw_dtype t, double v); // v without its fraction, or the nearest integer of the dtype t; 0 for NaN
 double nw_round(nw_dtype t, double v); // v, rounded to the nearest value of the float dtype t
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
+const nw_expr *nw_constant_bits(nw_pool *p, nw_dtype t, const nw_expr *c); // reinterpret(c, t)
+#define NW_MOST_SCALE 5000 // ldexp of any float by this number is infinite or 0
+const nw_expr *nw_constant_ldexp(nw_pool *p, nw_dtype t, const nw_expr *x, const nw_expr *n); // NULL: rounds later
 // Computes an operation on constants. Returns NULL if the operation is not folded, for example because it is a division
 // by zero or because some operand is not a constant.
 const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
@@ -59,6 +63,9 @@ int nw_compare(const nw_expr *a, const nw_expr *b);
 // ---- divisions and comparisons of integers; both functions return NULL if nothing gets simpler
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
+
+// Rewrites an operation on the bits of an index as arithmetic, or returns NULL. `by` is not used for ~x.
+const nw_expr *nw_fold_bits(nw_pool *p, nw_op op, const nw_expr *x, const nw_expr *by);
 
 // Applies the first rule of rules.def that matches. Returns NULL if no rule matches.
 const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);

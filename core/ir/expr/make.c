@@ -43,21 +43,41 @@ static bool same_type(const nw_expr *a, const nw_expr *b) {
   return a->type.dtype == b->type.dtype && a->type.lanes == b->type.lanes;
 }
 
+static bool can_reinterpret(const nw_expr *e, nw_dtype t) {
+  nw_dtype from = (nw_dtype)e->type.dtype;
+  return from != NW_BOOL && t != NW_BOOL && nw_dtype_bytes(from) == nw_dtype_bytes(t);
+}
+
+bool nw_ldexp_takes(const nw_expr *x, const nw_expr *n) {
+  return nw_dtype_is_float((nw_dtype)x->type.dtype) && n->type.dtype == NW_I32 && n->type.lanes == x->type.lanes;
+}
+
 // True if the operands satisfy the preconditions of nw_make.
 static __attribute__((unused)) bool well_typed(nw_op op, nw_type t, int n, const nw_expr *const *a) {
   if (nw_op_arity(op) >= 0 && n != nw_op_arity(op)) return false;
   if (op == NW_OP_SELECT) return a[0]->type.dtype == NW_BOOL && same_type(a[1], a[2]) && t.dtype == a[1]->type.dtype;
   if (op == NW_OP_CAST) return t.lanes == a[0]->type.lanes;
+  if (op == NW_OP_REINTERPRET) return t.lanes == a[0]->type.lanes && can_reinterpret(a[0], (nw_dtype)t.dtype);
+  if (op == NW_OP_LDEXP) return nw_ldexp_takes(a[0], a[1]);
   if (op == NW_OP_KNOWN) return same_type(a[0], a[1]);
   if (nw_op_has(op, 'X')) return true;
   for (int i = 1; i < n; i++)
     if (!same_type(a[0], a[i])) return false;
   if (nw_op_has(op, 'B')) return a[0]->type.dtype == NW_BOOL;
+  if (nw_op_has(op, 'W') && t.dtype != NW_I32) return false;
   if (nw_op_has(op, 'F')) return nw_dtype_is_float((nw_dtype)a[0]->type.dtype);
+  if (nw_op_has(op, 'I')) return nw_dtype_is_int((nw_dtype)a[0]->type.dtype);
   return true;
 }
 
 static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e);
+static const nw_expr *make_reinterpret(nw_pool *p, nw_type t, const nw_expr *e);
+
+static const nw_expr *make_ldexp(nw_pool *p, nw_type t, const nw_expr *const *a) {
+  bool constant = a[0]->op == NW_OP_FLOAT && a[1]->op == NW_OP_INT;
+  const nw_expr *e = constant ? NW_BY(constant_floats, nw_constant_ldexp(p, (nw_dtype)t.dtype, a[0], a[1])) : NULL;
+  return e ? e : nw_is_const(a[1], 0) ? NW_BY(scaled_by_one, a[0]) : nw_fold(p, NW_OP_LDEXP, t, 2, a);
+}
 
 const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   const nw_expr *a[MAX_ARGS];
@@ -65,6 +85,8 @@ const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *co
   NW_MUST(well_typed(op, t, n, a));
   switch (op) {
   case NW_OP_CAST: return make_cast(p, t, a[0]);
+  case NW_OP_REINTERPRET: return make_reinterpret(p, t, a[0]);
+  case NW_OP_LDEXP: return make_ldexp(p, t, a);
   case NW_OP_KNOWN: return a[0] == a[1] ? a[0] : nw_raw(p, op, t, n, a);
   case NW_OP_RAMP: return nw_ramp(p, a[0], a[1], t.lanes);
   case NW_OP_BROADCAST: return nw_broadcast(p, a[0], t.lanes);
@@ -73,6 +95,7 @@ const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *co
 }
 
 static nw_type result_type(nw_op op, const nw_expr *a) {
+  if (nw_op_has(op, 'W')) return (nw_type){NW_I32, a->type.lanes};
   return nw_op_has(op, 'C') ? (nw_type){NW_BOOL, a->type.lanes} : a->type;
 }
 
@@ -132,7 +155,7 @@ bool nw_dtype_widens(nw_dtype from, nw_dtype mid) {
 // between two neighbouring halves.
 bool nw_is_rounded(const nw_expr *e) {
   if (e->type.dtype != NW_F16 && e->type.dtype != NW_BF16) return true;
-  if (e->op == NW_OP_CAST) return true;
+  if (e->op == NW_OP_CAST || e->op == NW_OP_REINTERPRET) return true;
   if (nw_op_exactness((nw_op)e->op) == NW_EXACT_ROUNDED && NW_MUTATED(halves_divided)) return true;
   if (nw_op_exactness((nw_op)e->op) != NW_EXACT_SAME) return false;
   for (int i = 0; i < e->n; i++)
@@ -151,6 +174,36 @@ static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   if (e->op == NW_OP_CAST && !rounds && nw_dtype_widens((nw_dtype)e->arg[0]->type.dtype, from))
     return NW_BY(cast_twice, nw_cast(p, to, e->arg[0]));
   return nw_raw(p, NW_OP_CAST, t, 1, &e);
+}
+
+// Between two integers, and between equal dtypes, the bits of a cast are the bits of its operand. All NaNs are alike, so a
+// float that became bits and a float again is the same float. The operand of a node that stays is rounded.
+static const nw_expr *make_reinterpret(nw_pool *p, nw_type t, const nw_expr *e) {
+  nw_dtype to = (nw_dtype)t.dtype, from = (nw_dtype)e->type.dtype;
+  if (to == from || (nw_dtype_is_int(to) && nw_dtype_is_int(from))) return NW_BY(bits_of_integer, nw_cast(p, to, e));
+  if (!nw_is_rounded(e)) e = nw_cast(p, from, e);
+  if (nw_dtype_is_float(to) && nw_dtype_is_float(from))
+    return nw_reinterpret(p, to, nw_reinterpret(p, NW_U16, e)); // halves
+  if (nw_is_constant(e)) return NW_BY(constant_bits, nw_constant_bits(p, to, e));
+  if (e->op == NW_OP_BROADCAST) return NW_BY(bits_of_lanes, nw_broadcast(p, nw_reinterpret(p, to, e->arg[0]), t.lanes));
+  bool back = e->op == NW_OP_REINTERPRET && e->arg[0]->type.dtype == to && nw_dtype_is_float(to);
+  return back ? NW_BY(bits_and_back, e->arg[0]) : nw_raw(p, NW_OP_REINTERPRET, t, 1, &e);
+}
+
+// Returns the bits of e as a value of the dtype t.
+const nw_expr *nw_reinterpret(nw_pool *p, nw_dtype t, const nw_expr *e) {
+  if (!e) return NULL;
+  nw_dtype from = (nw_dtype)e->type.dtype;
+  const char *name = nw_dtype_name(t);
+  if (from == NW_BOOL || t == NW_BOOL)
+    return nw_fail(nw_pool_ctx(p), NW_ETYPE, "cast it first: nw.cast(x, \"i32\")",
+                   "reinterpret takes numbers, not bool");
+  if (nw_dtype_bytes(from) != nw_dtype_bytes(t))
+    return nw_fail(nw_pool_ctx(p), NW_ETYPE,
+                   nw_diag_printf(nw_pool_ctx(p), "nw.cast(x, \"%s\") converts the value", name),
+                   "reinterpret keeps all bits, but %s has %d bits and %s has %d", nw_dtype_name(from),
+                   8 * nw_dtype_bytes(from), name, 8 * nw_dtype_bytes(t));
+  return nw_make(p, NW_OP_REINTERPRET, (nw_type){(uint8_t)t, e->type.lanes}, 1, &e);
 }
 
 // Converts e to the dtype t. Integers wrap. A float becomes an integer by truncation and saturation; NaN becomes 0.

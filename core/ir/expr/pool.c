@@ -168,7 +168,7 @@ static void grow_exprs(nw_pool *p) {
 
 static void measure(nw_expr *e) {
   uint32_t depth = 0, size = 1;
-  e->data = e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_REDUCE;
+  e->data = e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_REINTERPRET || e->op == NW_OP_REDUCE;
   for (int i = 0; i < e->n; i++) {
     if (e->arg[i]->depth > depth) depth = e->arg[i]->depth;
     size += e->arg[i]->size;

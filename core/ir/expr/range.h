@@ -34,6 +34,9 @@ bool nw_const_upper(const nw_ranges *r, const nw_expr *e, int64_t *hi);
 // NULL if they find no bound.
 const nw_expr *nw_lower_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
 const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
+// Finds constants with *lo <= e <= *hi, from the types of the data and variables in e alone. e is an integer or a bool.
+// Returns false if the values of e do not fit in 64 bits with a sign, or if e is too large.
+bool nw_value_range(const nw_expr *e, int64_t *lo, int64_t *hi);
 // nw_prove returns true only if cond is true for every value of the variables that satisfies the facts. nw_disprove
 // returns true only if cond is false for every such value.
 bool nw_prove(const nw_ranges *r, const nw_expr *cond);

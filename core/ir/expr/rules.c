@@ -116,6 +116,7 @@ static pattern *parse_operand(const char **s) {
     return p;
   }
   if (take(s, "-")) return parse_unary(s, NW_OP_NEG);
+  if (take(s, "~")) return parse_unary(s, NW_OP_BITNOT);
   if (take(s, "not")) return parse_unary(s, NW_OP_NOT);
   bool yes = take(s, "true");
   if (yes || take(s, "false")) {
@@ -127,8 +128,9 @@ static pattern *parse_operand(const char **s) {
 }
 
 static bool take_infix(const char **s, int prec, nw_op *op) {
-  static const nw_op infix[] = {NW_OP_FLOORDIV, NW_OP_LE,  NW_OP_EQ,       NW_OP_NE, NW_OP_ADD, NW_OP_SUB,
-                                NW_OP_MUL,      NW_OP_DIV, NW_OP_FLOORMOD, NW_OP_LT, NW_OP_AND, NW_OP_OR};
+  static const nw_op infix[] = {NW_OP_FLOORDIV, NW_OP_SHL,   NW_OP_SHR,    NW_OP_LE,  NW_OP_EQ,       NW_OP_NE,
+                                NW_OP_ADD,      NW_OP_SUB,   NW_OP_MUL,    NW_OP_DIV, NW_OP_FLOORMOD, NW_OP_LT,
+                                NW_OP_BITAND,   NW_OP_BITOR, NW_OP_BITXOR, NW_OP_AND, NW_OP_OR};
   for (int i = 0; i < NW_COUNT(infix); i++) {
     if (nw_op_prec(infix[i]) <= prec || !take(s, nw_op_infix(infix[i]))) continue;
     *op = infix[i];

@@ -6,7 +6,7 @@
 typedef struct nw_trial_var {
   const nw_expr *var; // a VAR
   const char *shown; // as messages show it: "A[i, j]"
-  int64_t lo, hi; // for an integer: its range
+  int64_t lo, hi; // for an integer: its range; for u64, the range of its bits as a signed number
 } nw_trial_var;
 
 typedef struct nw_trial {

@@ -47,6 +47,8 @@ static void print_int(printer *p, const nw_expr *e) {
     nw_str_add(p->out, e->i ? "true" : "false");
   else if (e->type.dtype == NW_INDEX)
     nw_str_fmt(p->out, "%lld", (long long)e->i);
+  else if (e->type.dtype == NW_U64)
+    nw_str_fmt(p->out, "u64(%llu)", (unsigned long long)e->i);
   else
     nw_str_fmt(p->out, "%s(%lld)", nw_dtype_name((nw_dtype)e->type.dtype), (long long)e->i);
 }
@@ -76,6 +78,7 @@ static void print_call(printer *p, const nw_expr *e) {
   }
   print_list(p, "(", e->n, e->arg, "");
   if (e->op == NW_OP_RAMP || e->op == NW_OP_BROADCAST) nw_str_fmt(p->out, ", %d", e->type.lanes);
+  if (e->op == NW_OP_REINTERPRET) nw_str_fmt(p->out, ", %s", nw_dtype_name((nw_dtype)e->type.dtype));
   nw_str_add(p->out, ")");
 }
 
@@ -83,9 +86,19 @@ static bool is_division(const nw_expr *e) {
   return e->op == NW_OP_DIV || e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
 }
 
+static bool is_of_bits(const nw_expr *e) { return nw_op_has((nw_op)e->op, 'I'); }
+
+// True if the operand must be in parentheses because people might misread the text without them: languages disagree on
+// how strongly the operations on bits bind. Only a chain of one commutative operation is written without parentheses.
+static bool is_unclear(const nw_expr *e, const nw_expr *arg) {
+  bool chain = arg == e->arg[0] && arg->op == e->op && nw_op_has((nw_op)e->op, 'K');
+  return (is_of_bits(e) || is_of_bits(arg)) && !chain;
+}
+
 // Returns the binding strength that the left operand needs to be printed without parentheses. Where people might
 // misread the text, this is more than the grammar requires, as in (i // 4)*8.
 static int left_strength(const nw_expr *e, int prec) {
+  if (is_unclear(e, e->arg[0])) return nw_op_prec(NW_OP_BITNOT);
   return nw_op_has((nw_op)e->op, 'C') || is_division(e->arg[0]) ? prec + 1 : prec;
 }
 
@@ -93,6 +106,7 @@ static int left_strength(const nw_expr *e, int prec) {
 // 32*(i*j) is printed as 32*i*j.
 static int right_strength(const nw_expr *e, int prec) {
   bool product = e->op == NW_OP_MUL && e->arg[1]->op == NW_OP_MUL;
+  if (is_unclear(e, e->arg[1])) return nw_op_prec(NW_OP_BITNOT);
   return product && nw_dtype_is_int((nw_dtype)e->type.dtype) ? prec : prec + 1;
 }
 
@@ -105,7 +119,7 @@ static void print_infix(printer *p, const nw_expr *e) {
 }
 
 static void print_prefix(printer *p, const nw_expr *e) {
-  nw_str_add(p->out, e->op == NW_OP_NOT ? "not " : "-");
+  nw_str_add(p->out, e->op == NW_OP_NOT ? "not " : nw_op_infix((nw_op)e->op));
   print_at(p, e->arg[0], nw_op_prec((nw_op)e->op));
 }
 

@@ -42,7 +42,7 @@ static int string_length(const char *s) {
 }
 
 static int sign_length(const char *s) {
-  static const char *const two[] = {"..", "//", "<=", ">=", "==", "!=", "~=", "+=", "*="};
+  static const char *const two[] = {"..", "//", "<=", ">=", "==", "!=", "~=", "+=", "*=", "<<", ">>"};
   for (int i = 0; i < NW_COUNT(two); i++)
     if (!strncmp(s, two[i], 2)) return 2;
   return 1;

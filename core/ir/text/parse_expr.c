@@ -28,6 +28,7 @@ static bool same_type(nw_type a, nw_type b) { return a.dtype == b.dtype && a.lan
 static bool takes(nw_op op, nw_dtype t) {
   if (nw_op_has(op, 'B')) return t == NW_BOOL;
   if (nw_op_has(op, 'F')) return nw_dtype_is_float(t);
+  if (nw_op_has(op, 'I')) return nw_dtype_is_int(t);
   return t != NW_BOOL || nw_op_has(op, 'C');
 }
 
@@ -45,6 +46,7 @@ static const nw_expr *apply(nw_parser *ps, const nw_token *at, nw_op op, int n, 
       return nw_parse_fail(ps, at, "the operands have %d and %d lanes", args[0]->type.lanes, args[i]->type.lanes);
     alike &= same_type(args[i]->type, args[0]->type);
   }
+  if (op == NW_OP_LDEXP) alike = nw_ldexp_takes(args[0], args[1]);
   if (alike && !nw_op_is_defined(op)) return make(ps->pool, op, n, args);
   if (args[0]->type.lanes != 1 || op == NW_OP_FMA)
     return nw_parse_fail(ps, at, "%s does not take these types", nw_op_name(op));
@@ -74,7 +76,7 @@ static const nw_expr *vector_of(nw_parser *ps, const nw_token *at, nw_op op, int
 static const nw_expr *integer(nw_parser *ps, nw_dtype t, bool minus) {
   errno = 0;
   uint64_t v = strtoull(ps->tok.s, NULL, 10);
-  if (errno || v > (uint64_t)INT64_MAX + minus)
+  if (errno || (v > (uint64_t)INT64_MAX + minus && (t != NW_U64 || minus)))
     return nw_parse_fail(ps, &ps->tok, "this number does not fit into 64 bits");
   nw_next(ps);
   return nw_int(ps->pool, t, (int64_t)(minus ? 0 - v : v));
@@ -141,6 +143,20 @@ static const nw_expr *cast(nw_parser *ps, nw_dtype t) {
   return blame(ps, &at, nw_cast(ps->pool, t, arg));
 }
 
+// Parses reinterpret(x, u32).
+static const nw_expr *reinterpreted(nw_parser *ps) {
+  nw_token at = ps->tok;
+  char name[16];
+  nw_dtype t;
+  nw_next(ps);
+  nw_next(ps);
+  const nw_expr *e = climb(ps, 0);
+  if (!e || !nw_expect(ps, ",", "before the dtype")) return NULL;
+  if (!nw_token_text(ps, name, sizeof name) || !nw_dtype_parse(name, &t)) return nw_expected(ps, "a dtype");
+  nw_next(ps);
+  return nw_expect(ps, ")", "after the dtype") ? blame(ps, &at, nw_reinterpret(ps->pool, t, e)) : NULL;
+}
+
 static int arguments_of(nw_op op) { return op == NW_OP_RAMP ? 3 : op == NW_OP_BROADCAST ? 2 : nw_op_arity(op); }
 
 static const nw_expr *ceildiv(nw_parser *ps, const nw_token *at) {
@@ -159,6 +175,7 @@ static const nw_expr *call(nw_parser *ps, const char *name) {
   const nw_expr *args[3];
   int n;
   if (!strcmp(name, "ceildiv")) return ceildiv(ps, &at);
+  if (!strcmp(name, nw_op_name(NW_OP_REINTERPRET))) return reinterpreted(ps);
   if (!nw_op_parse(name, &op) || arguments_of(op) < 1 || op == NW_OP_CAST)
     return nw_parse_fail(ps, &at, "there is no function named %s", name);
   nw_next(ps);
@@ -258,6 +275,7 @@ static const nw_expr *operand(nw_parser *ps) {
   }
   if (nw_at(ps, "(")) return parenthesised(ps);
   if (nw_at(ps, "-")) return prefix(ps, NW_OP_NEG, PREC_UNARY);
+  if (nw_at(ps, "~")) return prefix(ps, NW_OP_BITNOT, PREC_UNARY);
   if (nw_at(ps, "not")) return prefix(ps, NW_OP_NOT, nw_op_prec(NW_OP_NOT));
   if (ps->tok.kind == NW_TOK_NAME) return named(ps);
   return nw_expected(ps, "an expression");

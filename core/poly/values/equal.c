@@ -51,6 +51,8 @@ typedef struct values {
 static void whole_range(nw_dtype t, int64_t *lo, int64_t *hi) {
   int bits = t == NW_BOOL ? 1 : 8 * nw_dtype_bytes(t);
   bool sign = nw_dtype_is_signed(t);
+  // The values of u64 are drawn as 64 bits (check/equal.c), so its range here is that of the bits as a signed number.
+  if (t == NW_U64) sign = true;
   *hi = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - sign)) - 1;
   *lo = sign ? -*hi - 1 : 0;
 }

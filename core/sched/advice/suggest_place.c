@@ -248,7 +248,8 @@ void nw_suggest_set_scope(void *step) {
 // Suggests dtypes of the same kind, those with the fewest bits first. For the result of a reduction, suggests a buffer
 // for the updates, after which the refused step is possible; for a parameter, a copy, which can have another dtype.
 void nw_suggest_set_dtype(void *step) {
-  static const char *const dtypes[] = {"bf16", "f16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64"};
+  static const char *const dtypes[] = {"bf16", "f16", "f32", "f64", "i8",  "u8",
+                                       "i16",  "u16", "i32", "u32", "i64", "u64"};
   nw_step *st = step;
   const char *tensor = st->resolved[0].name, *name = buffer_of(st, tensor);
   const nw_buffer *b = name ? nw_find_buffer(st->before, name) : NULL;

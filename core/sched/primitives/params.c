@@ -13,6 +13,7 @@
 
 static bool holds(const nw_buffer *b, double v) {
   if (nw_dtype_is_float(b->dtype)) return true;
+  if (b->dtype == NW_U64 && v < 0) return false;
   return v >= -0x1p53 && v <= 0x1p53 && v == (double)(int64_t)v && nw_fits(b->dtype, (int64_t)v);
 }
 

@@ -72,10 +72,11 @@ end
 
 -- ---- what a register holds
 
-local SKIP, LOADNIL, GETUPVAL, GETTABUP, SELF, NEGATE, JUMP, CALL = 6, 8, 9, 11, 20, 49, 56, 68
-local ARITHMETIC_K, ARITHMETIC = {first = 21, last = 28}, {first = 34, last = 40} -- operations with a constant, and with a register
+local SKIP, LOADNIL, GETUPVAL, GETTABUP, SELF, JUMP, CALL = 6, 8, 9, 11, 20, 56, 68
+local ARITHMETIC_K, ARITHMETIC = {first = 21, last = 33}, {first = 34, last = 45} -- operations with a constant, and with a register
+local SHIFTED_BY, SHIFTS = 32, 33 -- the constant is the right operand, or the left one
 local LOOPS, VARARG = {first = 73, last = 77}, 80
-local SIGNS = {"+", "-", "*", "%", "^", "/", "//"}
+local SIGNS, PREFIXES = {"+", "-", "*", "%", "^", "/", "//", "&", "|", "~", "<<", ">>"}, {[49] = "-", [50] = "~"}
 
 local function is(range, op) return op >= range.first and op <= range.last end
 
@@ -117,8 +118,10 @@ end
 local function arithmetic(code, it)
   if is(ARITHMETIC, it.op) then return SIGNS[it.op - ARITHMETIC.first + 1], it.b, it.c end
   if not is(ARITHMETIC_K, it.op) then return nil end
-  if it.op > ARITHMETIC_K.first then return SIGNS[it.op - ARITHMETIC_K.first], it.b, {code.constants[it.c]} end
   local number = it.c - 127
+  if it.op == SHIFTED_BY then return number < 0 and "<<" or ">>", it.b, {math.abs(number)} end
+  if it.op == SHIFTS then return "<<", {number}, it.b end
+  if it.op > ARITHMETIC_K.first then return SIGNS[it.op - ARITHMETIC_K.first], it.b, {code.constants[it.c]} end
   return number < 0 and "-" or "+", it.b, {math.abs(number)}
 end
 
@@ -131,15 +134,16 @@ local function text_in(code, pc, register, leaf, both, inner)
   if not it then return nil end
   local known = leaf(register, it)
   if known then return known end
-  if it.op == NEGATE then
+  if PREFIXES[it.op] then
     local inside = text_in(code, at, it.b, leaf, both, true)
-    return inside and "-" .. inside
+    return inside and PREFIXES[it.op] .. inside
   end
   local sign, b, c = arithmetic(code, it)
   if not sign then return nil end
   local left, right = text_in(code, at, b, leaf, both, true), text_in(code, at, c, leaf, both, true)
   if not (left and right) and (both or not left and not right) then return nil end
-  local text = ("%s %s %s"):format(left or "...", sign, right or type(c) == "table" and c[1] or "...")
+  local function shown(text, operand) return text or type(operand) == "table" and operand[1] or "..." end
+  local text = ("%s %s %s"):format(shown(left, b), sign, shown(right, c))
   return inner and "(" .. text .. ")" or text
 end
 

@@ -72,8 +72,10 @@ local function shown(n)
   return at
 end
 
-local function number(v)
+local function number(v, dtype)
   if type(v) == "boolean" then return tostring(v) end
+  -- Lua has no unsigned integers: a u64 from 2^63 on is a negative number with the same bits.
+  if dtype == "u64" and v < 0 then return ("%d%d"):format((v >> 1) // 5, v - (v >> 1) // 5 * 10) end
   if math.type(v) == "integer" then return ("%d"):format(v) end
   if v ~= v then return "nan" end
   return ("%.5g"):format(v)
@@ -85,7 +87,7 @@ local function grid(array, base, nrows, ncols)
   for _, r in ipairs(shown(nrows)) do
     local line = {}
     for _, c in ipairs(shown(ncols)) do
-      line[#line + 1] = (r == 0 or c == 0) and "..." or number(array:getflat(base + (r - 1) * ncols + c))
+      line[#line + 1] = (r == 0 or c == 0) and "..." or number(array:getflat(base + (r - 1) * ncols + c), array.dtype)
     end
     cells[#cells + 1] = line
   end
@@ -126,7 +128,7 @@ local function to_string(array)
   local shape = array:shape()
   local head = head_of(array, shape)
   if array:count() == 0 then return head .. " (empty)" end
-  if #shape == 0 then return head .. " " .. number(array:getflat(1)) end
+  if #shape == 0 then return head .. " " .. number(array:getflat(1), array.dtype) end
   local ncols = shape[#shape]
   local nrows = #shape > 1 and shape[#shape - 1] or 1
   local text = head .. "\n" .. matrix(array, 0, nrows, ncols)

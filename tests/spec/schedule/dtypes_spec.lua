@@ -4,7 +4,7 @@ local support = require "support"
 local fails = support.fails
 
 local FLOATS = {"f16", "bf16", "f32", "f64"}
-local INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32"}
+local INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"}
 
 -- Makes P = value(A) and Q, which subtracts elements of P. With `stored`, the definition of Q rounds these elements to this dtype.
 local function pair(dtype, value, stored)
@@ -71,19 +71,21 @@ describe("set_dtype", function()
   it("stores integers in another dtype only if all values are proven to fit", function()
     -- {dtype of the input, value, dtypes in which P may be stored}
     for _, case in ipairs {
-      {"u8", function(x) return nw.cast(x, "i32") end, "f16 bf16 f32 f64 i16 i64 u8 u16 u32"},
+      {"u8", function(x) return nw.cast(x, "i32") end, "f16 bf16 f32 f64 i16 i64 u8 u16 u32 u64"},
       {"i8", function(x) return nw.cast(x, "i32") * 2 end, "f16 bf16 f32 f64 i16 i64"},
       {"i8", function(x) return nw.cast(x, "i32") * 3 end, "f16 f32 f64 i16 i64"},
       {"i32", function(x) return nw.clamp(x, -100, 27) end, "f16 bf16 f32 f64 i8 i16 i64"},
-      {"i32", function(x) return nw.clamp(x, 0, 65535) end, "f32 f64 i64 u16 u32"},
+      {"i32", function(x) return nw.clamp(x, 0, 65535) end, "f32 f64 i64 u16 u32 u64"},
       {"i32", function(x) return x end, "f64 i64"},
       {"i32", function(x) return x + 1 end, "f64 i64"},
       {"i64", function(x) return x * 2 end, ""},
       {"i32", function(x, i) return nw.cast(nw.select(nw.gt(x, 5), i, 23 - i), "i32") end,
-        "f16 bf16 f32 f64 i8 i16 i64 u8 u16 u32"},
+        "f16 bf16 f32 f64 i8 i16 i64 u8 u16 u32 u64"},
       {"i32", function(x, i) return nw.select(nw.gt(x, 5), i, -7) end, "f16 bf16 f32 f64 i8 i16 i32"},
-      {"u16", function(x) return x % 200 end, "f16 bf16 f32 f64 i16 i32 i64 u8 u32"},
-      {"i32", function(x) return nw.cast(nw.gt(x, 3), "i32") end, "f16 bf16 f32 f64 i8 i16 i64 u8 u16 u32"},
+      {"u16", function(x) return x % 200 end, "f16 bf16 f32 f64 i16 i32 i64 u8 u32 u64"},
+      {"i32", function(x) return nw.cast(nw.gt(x, 3), "i32") end, "f16 bf16 f32 f64 i8 i16 i64 u8 u16 u32 u64"},
+      {"u64", function(x) return x & 255 end, "f16 bf16 f32 f64 i16 i32 i64 u8 u16 u32"},
+      {"u64", function(x) return x end, ""},
     } do
       local dtype, value, want = table.unpack(case)
       local fit = {}

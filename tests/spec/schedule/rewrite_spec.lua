@@ -36,7 +36,7 @@ local function last_notes(s) local log = s:log() return log[#log].notes or "" en
 
 describe("a rewrite that is proved", function()
   it("replaces every part of the form, and has no mark", function()
-    for _, dtype in ipairs {"i8", "i16", "i32", "i64", "u8", "u16", "u32"} do
+    for _, dtype in ipairs {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"} do
       local s, C = products(dtype)
       s:rewrite(C, "x*y + x*z", "x*(y + z)")
       assert.truthy(s:show():find("C[i] = a[i]*(b[i] + c[i])", 1, true), dtype)

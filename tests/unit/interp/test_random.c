@@ -8,8 +8,8 @@ static int roll(int n) {
   return (int)((seed >> 33) % (uint64_t)n);
 }
 
-static const nw_dtype dtypes[] = {NW_I8,  NW_I16, NW_I32,  NW_I64, NW_U8, NW_U16,
-                                  NW_U32, NW_F16, NW_BF16, NW_F32, NW_F64};
+static const nw_dtype dtypes[] = {NW_I8,  NW_I16, NW_I32, NW_I64,  NW_U8,  NW_U16,
+                                  NW_U32, NW_U64, NW_F16, NW_BF16, NW_F32, NW_F64};
 
 // The tensors that a body may read, and the axes that it may use as indices.
 typedef struct garden {
@@ -50,11 +50,31 @@ static E read_any(garden *g) {
   return nw_tensor_read(t, nw_tensor_ndim(t), at);
 }
 
+// Returns an operation on the bits of a. Some counts of shifts are out of range.
+static E bits(garden *g, E a, E b) {
+  static const nw_op ops[] = {NW_OP_BITAND, NW_OP_BITOR, NW_OP_BITXOR};
+  E count = roll(2) ? b : nw_int(nw_lang_pool(nw), g->t, roll(8 * nw_dtype_bytes(g->t) + 2));
+  switch (roll(4)) {
+  case 0: return op1(roll(2) ? NW_OP_BITNOT : NW_OP_POPCOUNT, a);
+  case 1: return op2(roll(2) ? NW_OP_SHL : NW_OP_SHR, a, count);
+  default: return op2(ops[roll(NW_COUNT(ops))], a, b);
+  }
+}
+
+// Returns an operation on the mantissa and the exponent of a float.
+static E parts(garden *g, E a) {
+  E n = op1(NW_OP_EXPONENT, a), m = op1(NW_OP_MANTISSA, a);
+  if (roll(2)) return nw_ldexp(nw_lang_pool(nw), roll(2) ? m : a, roll(2) ? n : lit(roll(9) - 4));
+  nw_dtype whole = nw_dtype_bytes(g->t) == 2 ? NW_U16 : nw_dtype_bytes(g->t) == 4 ? NW_U32 : NW_I64;
+  E bits_of = nw_reinterpret(nw_lang_pool(nw), whole, a);
+  return nw_reinterpret(nw_lang_pool(nw), g->t, op2(NW_OP_BITXOR, bits_of, nw_int(nw_lang_pool(nw), whole, roll(4))));
+}
+
 static E body(garden *g, int depth) {
   static const nw_op ops[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL, NW_OP_MIN, NW_OP_MAX};
   if (depth == 0) return roll(4) ? read_any(g) : number(g);
   E a = body(g, depth - 1), b;
-  switch (roll(7)) {
+  switch (roll(8)) {
   case 0: return op1(roll(2) ? NW_OP_NEG : NW_OP_ABS, a);
   case 1:
     b = body(g, depth - 1);
@@ -63,6 +83,7 @@ static E body(garden *g, int depth) {
     return nw_dtype_is_float(g->t)
                ? op1(roll(2) ? NW_OP_FLOOR : NW_OP_TANH, a)
                : op2(roll(2) ? NW_OP_FLOORDIV : NW_OP_FLOORMOD, a, nw_int(nw_lang_pool(nw), g->t, 3));
+  case 4: b = body(g, roll(depth)); return nw_dtype_is_float(g->t) ? parts(g, a) : bits(g, a, b);
   case 3: return cast(g->t, cast(dtypes[roll(NW_COUNT(dtypes))], a));
   default: return op2(ops[roll(NW_COUNT(ops))], a, body(g, roll(depth)));
   }

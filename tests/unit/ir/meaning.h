@@ -32,7 +32,7 @@ static inline bool is_float(nw_dtype t) { return is_half(t) || t == NW_F32 || t 
 
 static inline bool is_integer(nw_dtype t) { return !is_float(t) && t != NW_BOOL; }
 
-static inline bool is_unsigned(nw_dtype t) { return t == NW_U8 || t == NW_U16 || t == NW_U32; }
+static inline bool is_unsigned(nw_dtype t) { return t == NW_U8 || t == NW_U16 || t == NW_U32 || t == NW_U64; }
 
 static inline int width(nw_dtype t) {
   switch (t) {
@@ -45,6 +45,8 @@ static inline int width(nw_dtype t) {
   default: return 64;
   }
 }
+
+static inline int width_of_bits(nw_dtype t) { return is_half(t) ? 16 : t == NW_F32 ? 32 : t == NW_F64 ? 64 : width(t); }
 
 static inline int64_t wrapped(nw_dtype t, uint64_t v) {
   int unused = 64 - width(t);
@@ -71,6 +73,7 @@ static inline double to_float(nw_dtype t, double v) {
 }
 
 static inline int64_t to_integer(nw_dtype t, double v) {
+  if (t == NW_U64) return v >= 0x1p64 ? -1 : v > 0 ? (int64_t)(uint64_t)v : 0;
   int64_t most = is_unsigned(t) ? ((int64_t)1 << width(t)) - 1 : (int64_t)(~UINT64_C(0) >> (65 - width(t)));
   int64_t least = is_unsigned(t) ? 0 : -most - 1;
   if (v != v) return 0;
@@ -88,8 +91,9 @@ static inline value cast_value(nw_dtype from, nw_dtype to, value v) {
     return number(to == NW_BOOL ? v.f != 0 : to_integer(to, v.f));
   }
   if (!is_float(to)) return number(wrapped(to, (uint64_t)v.i));
-  if (to == NW_F64) return real((double)v.i);
-  return real(to_float(to, (double)(float)v.i));
+  bool wide = from == NW_U64;
+  if (to == NW_F64) return real(wide ? (double)(uint64_t)v.i : (double)v.i);
+  return real(to_float(to, (double)(wide ? (float)(uint64_t)v.i : (float)v.i)));
 }
 
 static inline int64_t floor_quotient(int64_t a, int64_t b) {
@@ -98,8 +102,42 @@ static inline int64_t floor_quotient(int64_t a, int64_t b) {
   return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+// Shifts by n places, one place at a time. `a` is sign-extended or zero-extended to 64 bits.
+static inline int64_t shifted(nw_op op, nw_dtype t, int64_t a, int64_t n) {
+  if (n < 0 || n > width(t)) n = width(t);
+  for (int64_t k = 0; k < n && t == NW_U64 && op == NW_OP_SHR; k++) a = (int64_t)((uint64_t)a / 2);
+  for (int64_t k = 0; k < n && (t != NW_U64 || op == NW_OP_SHL); k++)
+    a = op == NW_OP_SHL ? wrapped(t, 2 * (uint64_t)a) : floor_quotient(a, 2);
+  return a;
+}
+
+static inline int ones_of(nw_dtype t, uint64_t v) {
+  int n = 0;
+  for (int k = 0; k < width(t); k++) n += v >> k & 1;
+  return n;
+}
+
+// Evaluates the operations that depend on how 64 bits are ordered, for u64.
+static inline value unsigned_op(nw_op op, uint64_t a, uint64_t b) {
+  switch (op) {
+  case NW_OP_FLOORDIV: return b ? number((int64_t)(a / b)) : (value){.none = true};
+  case NW_OP_FLOORMOD: return b ? number((int64_t)(a % b)) : (value){.none = true};
+  case NW_OP_MIN: return number((int64_t)(a < b ? a : b));
+  case NW_OP_MAX: return number((int64_t)(a > b ? a : b));
+  case NW_OP_ABS: return number((int64_t)a);
+  case NW_OP_LT: return number(a < b);
+  default: return number(a <= b);
+  }
+}
+
+static inline bool orders(nw_op op) {
+  return op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD || op == NW_OP_MIN || op == NW_OP_MAX || op == NW_OP_ABS ||
+         op == NW_OP_LT || op == NW_OP_LE;
+}
+
 static inline value integer_op(nw_op op, nw_dtype t, int64_t a, int64_t b) {
   uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
+  if (t == NW_U64 && orders(op)) return unsigned_op(op, ua, ub);
   switch (op) {
   case NW_OP_ADD: return number(wrapped(t, ua + ub));
   case NW_OP_SUB: return number(wrapped(t, ua - ub));
@@ -110,6 +148,13 @@ static inline value integer_op(nw_op op, nw_dtype t, int64_t a, int64_t b) {
   case NW_OP_MAX: return number(a > b ? a : b);
   case NW_OP_NEG: return number(wrapped(t, 0 - ua));
   case NW_OP_ABS: return number(wrapped(t, a < 0 ? 0 - ua : ua));
+  case NW_OP_BITAND: return number(wrapped(t, ua & ub));
+  case NW_OP_BITOR: return number(wrapped(t, ua | ub));
+  case NW_OP_BITXOR: return number(wrapped(t, ua ^ ub));
+  case NW_OP_BITNOT: return number(wrapped(t, ~ua));
+  case NW_OP_SHL:
+  case NW_OP_SHR: return number(shifted(op, t, a, b));
+  case NW_OP_POPCOUNT: return number(ones_of(t, ua));
   case NW_OP_LT: return number(a < b);
   case NW_OP_LE: return number(a <= b);
   case NW_OP_EQ: return number(a == b);
@@ -129,6 +174,50 @@ static inline double least_of(double a, double b) {
 static inline double greatest_of(double a, double b) {
   if (a != a || b != b) return (double)NAN;
   return a > b || (a == b && !signbit(a)) ? a : b;
+}
+
+// Returns the e with 2^(e - 1) <= |a| < 2^e, or 0 if there is none.
+static inline int exponent_of(double a) { return a == 0 || a != a || isinf(a) ? 0 : ilogb(a) + 1; }
+
+// Returns a*2^n, rounded to f32 or f64. `rounded` needs a number that f64 can represent, so f64 is scaled by the C library.
+static inline value scaled(bool wide, double a, int64_t n) {
+  int by = n > 3000 ? 3000 : n < -3000 ? -3000 : (int)n;
+  return real(wide ? ldexp(a, by) : to_float(NW_F32, ldexp(a, by)));
+}
+
+// Returns the bits of a value of the float dtype t. Every NaN has the bits of the quiet NaN.
+static inline uint64_t bits_of(nw_dtype t, double v) {
+  int fraction = t == NW_F16    ? 10
+                 : t == NW_BF16 ? 7
+                 : t == NW_F32  ? 23
+                                : 52,
+      all = (1 << (width_of_bits(t) - 1 - fraction)) - 1;
+  uint64_t sign = signbit(v) ? UINT64_C(1) << (width_of_bits(t) - 1) : 0;
+  if (v != v) return (uint64_t)all << fraction | UINT64_C(1) << (fraction - 1);
+  if (isinf(v)) return sign | (uint64_t)all << fraction;
+  int e = v == 0 ? 0 : ilogb(v) + all / 2;
+  if (e < 1) return sign | (uint64_t)ldexp(fabs(v), all / 2 - 1 + fraction);
+  uint64_t significand = (uint64_t)ldexp(fabs(v), fraction - ilogb(v));
+  return sign | (((uint64_t)e << fraction) + significand - (UINT64_C(1) << fraction));
+}
+
+// Returns the value of the float dtype t that has these bits.
+static inline double of_bits(nw_dtype t, uint64_t bits) {
+  int fraction = t == NW_F16    ? 10
+                 : t == NW_BF16 ? 7
+                 : t == NW_F32  ? 23
+                                : 52,
+      all = (1 << (width_of_bits(t) - 1 - fraction)) - 1;
+  uint64_t m = bits & ((UINT64_C(1) << fraction) - 1);
+  int e = (int)(bits >> fraction) & all;
+  double v = e == all ? (m ? (double)NAN : (double)INFINITY)
+                      : ldexp((double)(e ? m + (UINT64_C(1) << fraction) : m), (e ? e : 1) - all / 2 - fraction);
+  return bits >> (width_of_bits(t) - 1) & 1 ? -v : v;
+}
+
+static inline value reinterpreted(nw_dtype from, nw_dtype to, value v) {
+  uint64_t bits = is_float(from) ? bits_of(from, to_float(from, v.f)) : (uint64_t)v.i;
+  return is_float(to) ? real(of_bits(to, bits)) : number(wrapped(to, bits));
 }
 
 static inline value float_op(nw_op op, bool wide, double a, double b, double c) {
@@ -152,6 +241,8 @@ static inline value float_op(nw_op op, bool wide, double a, double b, double c) 
   case NW_OP_TANH: return real(wide ? tanh(a) : (double)tanhf(x));
   case NW_OP_ERF: return real(wide ? erf(a) : (double)erff(x));
   case NW_OP_POW: return real(wide ? pow(a, b) : (double)powf(x, y));
+  case NW_OP_MANTISSA: return real(ldexp(a, -exponent_of(a)));
+  case NW_OP_EXPONENT: return number(exponent_of(a));
   case NW_OP_LT: return number(a < b);
   case NW_OP_LE: return number(a <= b);
   case NW_OP_EQ: return number(a == b);
@@ -174,7 +265,8 @@ static inline bool has_leaf(const nw_expr *e) {
 // results that are too large.
 static inline bool from_data(const nw_expr *e) {
   if (e->op == NW_OP_LOAD) return true;
-  if (e->op == NW_OP_CAST && e->arg[0]->type.dtype != e->type.dtype && has_leaf(e->arg[0])) return true;
+  bool converts = e->op == NW_OP_CAST || e->op == NW_OP_REINTERPRET;
+  if (converts && e->arg[0]->type.dtype != e->type.dtype && has_leaf(e->arg[0])) return true;
   for (int i = 0; i < e->n; i++)
     if (from_data(e->arg[i])) return true;
   return false;
@@ -187,7 +279,8 @@ static inline bool beyond(nw_op op, int64_t a, int64_t b, int64_t r) {
               (op == NW_OP_SUB && __builtin_sub_overflow(a, b, &v)) ||
               (op == NW_OP_MUL && __builtin_mul_overflow(a, b, &v));
   bool grows = op == NW_OP_ADD || op == NW_OP_SUB || op == NW_OP_MUL || op == NW_OP_NEG || op == NW_OP_ABS ||
-               op == NW_OP_FLOORDIV;
+               op == NW_OP_FLOORDIV || op == NW_OP_SHL || op == NW_OP_BITNOT;
+  if (op == NW_OP_SHL && b >= 0 && b < 64) lost = (int64_t)((uint64_t)a << b) >> b != a;
   return lost || (grows && (v > most || v < -most));
 }
 
@@ -226,6 +319,8 @@ static inline value meaning(memory *m, const nw_expr *e, int lane) {
     if (v[i].none) return v[i];
   nw_dtype t = (nw_dtype)e->type.dtype, of = (nw_dtype)e->arg[0]->type.dtype;
   if (e->op == NW_OP_CAST) return cast_value(of, t, v[0]);
+  if (e->op == NW_OP_REINTERPRET) return reinterpreted(of, t, v[0]);
+  if (e->op == NW_OP_LDEXP) return scaled(of == NW_F64, v[0].f, v[1].i);
   if (is_float(of)) return float_op((nw_op)e->op, of == NW_F64, v[0].f, v[1].f, v[2].f);
   value r = integer_op((nw_op)e->op, of == NW_BOOL ? NW_BOOL : t == NW_BOOL ? of : t, v[0].i, v[1].i);
   if (t == NW_INDEX && !r.none && beyond((nw_op)e->op, v[0].i, v[1].i, r.i) && !from_data(e)) m->overflow = true;
@@ -303,5 +398,5 @@ static inline void print_value(nw_str *out, nw_dtype t, value v) {
   else if (is_float(t))
     nw_str_fmt(out, "%.17g", v.f);
   else
-    nw_str_fmt(out, "%lld", (long long)v.i);
+    nw_str_fmt(out, t == NW_U64 ? "%llu" : "%lld", (long long)v.i);
 }

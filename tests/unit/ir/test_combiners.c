@@ -20,6 +20,7 @@ static value simple(nw_combiner c, nw_dtype t, value a, value b) {
 
 // True if `a` is before `b` in the order of an argmin or argmax, in which a NaN is before every number.
 static bool before(nw_combiner c, nw_dtype t, value a, value b) {
+  if (t == NW_U64) return c == NW_ARGMIN ? (uint64_t)a.i < (uint64_t)b.i : (uint64_t)a.i > (uint64_t)b.i;
   if (!is_float(t)) return c == NW_ARGMIN ? a.i < b.i : a.i > b.i;
   if (a.f != a.f || b.f != b.f) return a.f != a.f && b.f == b.f;
   return c == NW_ARGMIN ? a.f < b.f : a.f > b.f;

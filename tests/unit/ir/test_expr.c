@@ -186,6 +186,7 @@ static void promotion_follows_the_table(void **state) {
   } rows[] = {
       {NW_I8, NW_I32, NW_I32},   {NW_U8, NW_U16, NW_U16},   {NW_U8, NW_I8, NW_I16},     {NW_U16, NW_I16, NW_I32},
       {NW_U32, NW_I32, NW_I64},  {NW_U32, NW_I64, NW_I64},  {NW_U8, NW_I32, NW_I32},    {NW_BOOL, NW_U8, NW_U8},
+      {NW_U64, NW_I64, NW_U64},  {NW_U64, NW_I8, NW_U64},   {NW_U64, NW_U8, NW_U64},    {NW_U64, NW_F16, NW_F16},
       {NW_BOOL, NW_F16, NW_F16}, {NW_I64, NW_F16, NW_F16},  {NW_F16, NW_BF16, NW_F32},  {NW_F16, NW_F32, NW_F32},
       {NW_F32, NW_F64, NW_F64},  {NW_BF16, NW_F64, NW_F64}, {NW_BOOL, NW_BOOL, NW_I32}, {NW_F16, NW_F16, NW_F16},
   };

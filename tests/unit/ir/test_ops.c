@@ -32,7 +32,7 @@ static void every_operation_is_read_back(void **state) {
   for (int i = 0; i < NW_OP_COUNT; i++) {
     nw_op op = (nw_op)i;
     if (!is_called(op)) continue;
-    char *text = applied(op, nw_op_has(op, 'B') ? "i < j" : "f32(i)");
+    char *text = applied(op, nw_op_has(op, 'B') ? "i < j" : nw_op_has(op, 'I') ? "u8(i)" : "f32(i)");
     const nw_expr *x = nw_expr_parse(e->pool, text);
     if (!x) fail_msg("%s does not parse: %s", text, nw_error(e->c)->message);
     read_back(e, x);
@@ -70,13 +70,15 @@ static bool leaves_64_bits(nw_op op, int64_t a, int64_t b) {
   case NW_OP_NEG:
   case NW_OP_ABS: return a == INT64_MIN;
   case NW_OP_FLOORDIV: return a == INT64_MIN && b == -1;
+  case NW_OP_SHL: return b > 0 && b < 64 && (int64_t)((uint64_t)a << b) >> b != a;
   default: return false;
   }
 }
 
 static void check_value(nw_op op, nw_dtype t, int64_t a, int64_t b) {
   int64_t got;
-  bool wraps = false, compares = nw_op_has(op, 'C'), is = nw_whole_op(op, compares ? NW_BOOL : t, a, b, &got, &wraps);
+  bool wraps = false, compares = nw_op_has(op, 'C'),
+       is = nw_whole_op(op, t, compares ? NW_BOOL : t, a, b, &got, &wraps);
   value want = integer_op(op, t, a, b);
   if (is == want.none || (is && got != want.i))
     fail_msg("%s of %lld and %lld in %s", nw_op_name(op), (long long)a, (long long)b, nw_dtype_name(t));
@@ -88,7 +90,7 @@ static void integer_operations_agree_with_meaning_h(void **state) {
   for (int i = 0; i < NW_OP_COUNT; i++) {
     nw_op op = (nw_op)i;
     if (!is_called(op) || nw_op_is_defined(op) || nw_op_has(op, 'F')) continue;
-    for (nw_dtype t = NW_BOOL; t <= NW_U32; t++)
+    for (nw_dtype t = NW_BOOL; t <= NW_U64; t++)
       for (int a = 0; a < NW_COUNT(ends) && (t == NW_BOOL) == nw_op_has(op, 'B'); a++)
         for (int b = 0; b < NW_COUNT(ends); b++) check_value(op, t, nw_wrap(t, ends[a]), nw_wrap(t, ends[b]));
   }

@@ -6,16 +6,22 @@
 
 #define NUMBERS "add sub mul neg min max abs"
 #define INTEGERS NUMBERS " floordiv floormod"
-#define FLOATS NUMBERS " div floor ceil sqrt"
+#define FLOATS NUMBERS " div floor ceil sqrt mantissa ldexp"
+#define BITS "bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right popcount"
 #define TRUTHS "lt le eq ne all any not_"
 
-static const profile check_constant_integers = {"", INTEGERS " " TRUTHS " select cast", "i", 3, 0, false};
+static const profile check_constant_integers = {"", INTEGERS " " BITS " " TRUTHS " select cast", "i", 3, 0, false};
 static const profile check_constant_floats = {"", FLOATS " " TRUTHS " select", "f", 3, 0, false};
 static const profile check_constant_cast = {"cast", "cast neg", "a", 2, 0, false};
 static const profile check_cast_to_same = {"cast", "add mul min neg abs div select lt cast", "a", 4, 0, false};
 static const profile check_cast_of_lanes = {"cast", "cast add mul", "a", 2, 4, false};
 static const profile check_cast_to_bool = {"not_ all", "cast mul", "a", 3, 0, false};
 static const profile check_cast_twice = {"cast", "cast", "a", 4, 0, false};
+static const profile check_bits_of_integer = {"reinterpret", "reinterpret add mul bitwise_xor", "i", 3, 0, false};
+static const profile check_constant_bits = {"reinterpret", "reinterpret neg", "f", 2, 0, false};
+static const profile check_bits_of_lanes = {"reinterpret", "reinterpret add bitwise_and", "f", 2, 4, false};
+static const profile check_bits_and_back = {"reinterpret", "reinterpret add mul", "f", 4, 0, false};
+static const profile check_scaled_by_one = {"ldexp", "ldexp mantissa exponent add", "f", 3, 0, false};
 static const profile check_sum = {"add sub neg", "add sub neg mul", "i", 5, 0, false};
 static const profile check_product = {"mul", "add sub neg mul", "i", 4, 0, false};
 static const profile check_joined_division = {"joined", "add floordiv floormod", "i", 3, 0, false};
@@ -23,18 +29,20 @@ static const profile check_division_by_constant = {"floordiv floormod", INTEGERS
 static const profile check_division_by_symbol = {"floordiv floormod", "mul add floordiv floormod", "x", 4, 0, false};
 static const profile check_comparison = {"lt le eq ne", INTEGERS " cast select", "x", 3, 0, false};
 static const profile check_extremum = {"min max", "min max add sub neg cast", "x", 4, 0, false};
-static const profile check_order = {"add mul min max", "add mul min max abs", "i", 3, 0, false};
+static const profile check_bits_of_index = {BITS, BITS " add mul floordiv min", "x", 3, 0, false};
+static const profile check_order = {
+    "add mul min max bitwise_and bitwise_or bitwise_xor", "add mul min max abs " BITS, "i", 3, 0, false};
 static const profile check_logic = {"all any", "all any not_ lt eq", "a", 5, 0, false};
-static const profile check_lanes = {"", FLOATS " floordiv floormod select exp " TRUTHS, "a", 3, 4, false};
+static const profile check_lanes = {"", FLOATS " floordiv floormod select exp " BITS " " TRUTHS, "a", 3, 4, false};
 static const profile check_ramp = {"add sub mul", "add sub mul neg", "i", 3, 4, false};
 static const profile check_still_ramp = {"add mul", "add mul floordiv", "i", 2, 4, false};
 static const profile check_division_by_parts = {"parts", "add mul floormod cast", "x", 2, 0, true};
 static const profile check_division_in_range = {"floordiv floormod", INTEGERS " cast", "x", 3, 0, true};
 static const profile check_division_within = {"within", "add floormod floordiv", "x", 2, 0, true};
-static const profile check_extremum_in_range = {"min max", INTEGERS " cast select lt", "x", 3, 0, true};
-static const profile check_comparison_in_range = {"lt le eq ne", INTEGERS " cast select lt", "x", 3, 0, true};
+static const profile check_extremum_in_range = {"min max", INTEGERS " " BITS " cast select lt", "x", 3, 0, true};
+static const profile check_comparison_in_range = {"lt le eq ne", INTEGERS " " BITS " cast select lt", "x", 3, 0, true};
 static const profile check_lanes_in_range = {"lt le", "add mul", "x", 1, 4, true};
-static const profile check_select_under = {"select", INTEGERS " select cast " TRUTHS, "a", 4, 0, true};
+static const profile check_select_under = {"select", INTEGERS " " BITS " select cast " TRUTHS, "a", 4, 0, true};
 static const profile check_logic_under = {"all any", INTEGERS " select " TRUTHS, "x", 4, 0, true};
 static const profile check_known_number = {"add mul floormod", "add sub floormod mul min", "x", 3, 0, true};
 
@@ -260,6 +268,7 @@ static void every_rewrite_holds(void **state) {
 // ---------------------------------------------------------------- bounds and divisors
 
 static const profile bounded[] = {{"", INTEGERS " cast select lt", "x", 3, 0, true},
+                                  {"", INTEGERS " cast " BITS, "x", 3, 0, true},
                                   {"", "add mul floordiv min", "x", 4, 0, true}};
 
 typedef struct limits {

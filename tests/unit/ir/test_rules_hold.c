@@ -54,6 +54,7 @@ static const nw_expr *typed_node(reader *r, nw_op op, int n, const nw_expr *cons
   if (nw_op_has(op, 'B')) r->wrong |= t != NW_BOOL;
   if (nw_op_has(op, 'N')) r->wrong |= t == NW_BOOL;
   if (nw_op_has(op, 'F')) r->wrong |= !is_float(t);
+  if (nw_op_has(op, 'I')) r->wrong |= !is_integer(t);
   if (op == NW_OP_LT || op == NW_OP_LE) r->wrong |= t == NW_BOOL;
   if (op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD) r->wrong |= !is_integer(t);
   if (r->wrong) return a[0];
@@ -96,6 +97,7 @@ static const nw_expr *read_operand(reader *r) {
     return e;
   }
   if (take(r, "-")) return e = read_sum(r, nw_op_prec(NW_OP_NEG)), typed_node(r, NW_OP_NEG, 1, &e);
+  if (take(r, "~")) return e = read_sum(r, nw_op_prec(NW_OP_BITNOT)), typed_node(r, NW_OP_BITNOT, 1, &e);
   if (take(r, "not")) return e = read_sum(r, nw_op_prec(NW_OP_NOT)), typed_node(r, NW_OP_NOT, 1, &e);
   if (take(r, "true")) return nw_int(r->p, NW_BOOL, 1);
   if (take(r, "false")) return nw_int(r->p, NW_BOOL, 0);
@@ -109,8 +111,9 @@ static const nw_expr *read_operand(reader *r) {
 }
 
 static const nw_expr *read_sum(reader *r, int prec) {
-  static const nw_op infix[] = {NW_OP_FLOORDIV, NW_OP_LE,  NW_OP_EQ,       NW_OP_NE, NW_OP_ADD, NW_OP_SUB,
-                                NW_OP_MUL,      NW_OP_DIV, NW_OP_FLOORMOD, NW_OP_LT, NW_OP_AND, NW_OP_OR};
+  static const nw_op infix[] = {NW_OP_FLOORDIV, NW_OP_SHL,   NW_OP_SHR,    NW_OP_LE,  NW_OP_EQ,       NW_OP_NE,
+                                NW_OP_ADD,      NW_OP_SUB,   NW_OP_MUL,    NW_OP_DIV, NW_OP_FLOORMOD, NW_OP_LT,
+                                NW_OP_BITAND,   NW_OP_BITOR, NW_OP_BITXOR, NW_OP_AND, NW_OP_OR};
   const nw_expr *a[2] = {read_operand(r)};
   for (int i = 0; i < NW_COUNT(infix); i++) {
     if (nw_op_prec(infix[i]) <= prec || !take(r, nw_op_infix(infix[i]))) continue;

@@ -87,6 +87,22 @@ static inline const nw_expr *leaf(grower *g, nw_dtype t, int lanes) {
   return element(p, t, place_of(g));
 }
 
+// Returns a dtype with as many bits as t, or NW_DTYPE_COUNT for bool.
+static inline nw_dtype alike_in_width(grower *g, nw_dtype t) {
+  for (int tries = 0; t != NW_BOOL && tries < 200; tries++) {
+    nw_dtype other = (nw_dtype)pick(g, NW_DTYPE_COUNT);
+    if (other != NW_BOOL && width_of_bits(other) == width_of_bits(t)) return other;
+  }
+  return NW_DTYPE_COUNT;
+}
+
+// Returns the count of an ldexp: often a small number, and sometimes 0.
+static inline const nw_expr *count_of(grower *g, int lanes, int depth) {
+  if (pick(g, 3) == 0) return grow(g, NW_I32, lanes, depth, false);
+  if (lanes > 1) return leaf(g, NW_I32, lanes);
+  return nw_int(g->w->raw, NW_I32, pick(g, 5) ? pick(g, 400) - 200 : 0);
+}
+
 // Returns the dtype of the operands of `op` for a result of dtype `t`, or NW_DTYPE_COUNT if `op` has no such result.
 static inline nw_dtype operands_of(grower *g, nw_op op, nw_dtype t) {
   bool order = op == NW_OP_LT || op == NW_OP_LE, division = op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD;
@@ -94,7 +110,11 @@ static inline nw_dtype operands_of(grower *g, nw_op op, nw_dtype t) {
   if (nw_op_has(op, 'B')) return t == NW_BOOL ? t : NW_DTYPE_COUNT;
   if (op == NW_OP_CAST) return pick(g, 3) ? (nw_dtype)pick(g, NW_DTYPE_COUNT) : t;
   if (op == NW_OP_SELECT) return t;
-  if (t == NW_BOOL || (division && !is_integer(t)) || (nw_op_has(op, 'F') && !is_float(t))) return NW_DTYPE_COUNT;
+  if (op == NW_OP_REINTERPRET) return alike_in_width(g, t);
+  if (op == NW_OP_LDEXP) return is_float(t) ? t : NW_DTYPE_COUNT;
+  if (nw_op_has(op, 'W')) return t != NW_I32 ? NW_DTYPE_COUNT : is_float(g->t) ? g->t : NW_F32;
+  bool whole = division || nw_op_has(op, 'I');
+  if (t == NW_BOOL || (whole && !is_integer(t)) || (nw_op_has(op, 'F') && !is_float(t))) return NW_DTYPE_COUNT;
   return t;
 }
 
@@ -108,6 +128,8 @@ static inline const nw_expr *branch(grower *g, nw_op op, nw_dtype t, int lanes, 
     bool scalar = op == NW_OP_SELECT && i == 0 && pick(g, 2);
     if (divisor && pick(g, 4))
       a[i] = lanes > 1 ? leaf(g, of, lanes) : nw_int(g->w->raw, of, 1 + pick(g, 12));
+    else if (op == NW_OP_LDEXP && i == 1)
+      a[i] = count_of(g, lanes, depth - 1);
     else
       a[i] = grow(g, op == NW_OP_SELECT && i == 0 ? NW_BOOL : of, scalar ? 1 : lanes, depth - 1, false);
   }

@@ -67,7 +67,7 @@ static bool proves(env *e, nw_dtype t, const char *z, const char *from, const ch
 }
 
 static void proofs(void **state) {
-  static const nw_dtype all[] = {NW_I8, NW_I16, NW_I32, NW_I64, NW_U8, NW_U16, NW_U32};
+  static const nw_dtype all[] = {NW_I8, NW_I16, NW_I32, NW_I64, NW_U8, NW_U16, NW_U32, NW_U64};
   for (int k = 0; k < NW_COUNT(all); k++) {
     nw_dtype t = all[k];
     assert_true(proves(*state, t, "A[i]*B[i] + A[i]*P[i]", "x*y + x*z", "x*(y + z)"));

@@ -122,22 +122,57 @@ static const nw_expr *random_division(maker *m, nw_dtype t, int lanes, int depth
   return nw_make2(m->pool, op, a, pick(m, bad, one, d));
 }
 
+// Makes a shift by a constant, by data, or by a remainder, so that some counts are out of range.
+static const nw_expr *random_shift(maker *m, nw_dtype t, int lanes, const nw_expr *a) {
+  int64_t most = 8 * nw_dtype_bytes(t);
+  const nw_expr *n = spread(m, nw_int(m->pool, t, (int64_t)draw(m, (uint64_t)most + 4) - 2), lanes);
+  if (draw(m, 3) == 0) n = random_leaf(m, t, lanes);
+  if (draw(m, 3) == 0)
+    n = nw_make2(m->pool, NW_OP_FLOORMOD, random_leaf(m, t, lanes), spread(m, nw_int(m->pool, t, most - 1), lanes));
+  return nw_make2(m->pool, draw(m, 2) ? NW_OP_SHL : NW_OP_SHR, a, n);
+}
+
 static const nw_expr *random_int(maker *m, nw_dtype t, int lanes, int depth) {
-  static const nw_op ops[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL, NW_OP_MIN, NW_OP_MAX};
+  static const nw_op ones[] = {NW_OP_NEG, NW_OP_ABS, NW_OP_BITNOT, NW_OP_POPCOUNT};
+  static const nw_op ops[] = {NW_OP_ADD, NW_OP_SUB,    NW_OP_MUL,   NW_OP_MIN,
+                              NW_OP_MAX, NW_OP_BITAND, NW_OP_BITOR, NW_OP_BITXOR};
   const nw_expr *a = random_expr(m, t, lanes, depth - 1);
-  switch (draw(m, 5)) {
-  case 0: return nw_make1(m->pool, draw(m, 2) ? NW_OP_NEG : NW_OP_ABS, a);
+  switch (draw(m, 6)) {
+  case 0: return nw_make1(m->pool, ones[draw(m, NW_COUNT(ones))], a);
   case 1: return random_division(m, t, lanes, depth);
-  default: return nw_make2(m->pool, ops[draw(m, 5)], a, random_expr(m, t, lanes, depth - 1));
+  case 2: return random_shift(m, t, lanes, a);
+  case 3:
+    if (t == NW_I32)
+      return nw_make1(m->pool, NW_OP_EXPONENT, random_expr(m, draw(m, 2) ? NW_F32 : NW_F64, lanes, depth - 1));
+    // fallthrough
+  default: return nw_make2(m->pool, ops[draw(m, NW_COUNT(ops))], a, random_expr(m, t, lanes, depth - 1));
   }
+}
+
+static const nw_expr *random_ldexp(maker *m, int lanes, int depth, const nw_expr *a) {
+  int64_t most = a->type.dtype == NW_F64 ? 2200 : 300;
+  const nw_expr *n = draw(m, 4) ? spread(m, nw_int(m->pool, NW_I32, (int64_t)draw(m, 2 * (uint64_t)most) - most), lanes)
+                                : random_expr(m, NW_I32, lanes, depth - 1);
+  return nw_make2(m->pool, NW_OP_LDEXP, a, n);
+}
+
+// Makes a value of dtype t from the bits of a value of another dtype of the same width. Returns NULL if there is none.
+static const nw_expr *random_bits(maker *m, nw_dtype t, int lanes, int depth) {
+  for (int tries = 0; t != NW_BOOL && tries < 20; tries++) {
+    nw_dtype from = any_dtype(m);
+    bool same = from != NW_BOOL && from != t && nw_dtype_bytes(from) == nw_dtype_bytes(t);
+    if (same) return nw_reinterpret(m->pool, t, random_expr(m, from, lanes, depth - 1));
+  }
+  return NULL;
 }
 
 static const nw_expr *random_float(maker *m, nw_dtype t, int lanes, int depth) {
   static const nw_op twos[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL, NW_OP_DIV, NW_OP_MIN, NW_OP_MAX, NW_OP_POW};
   static const nw_op ones[] = {NW_OP_NEG, NW_OP_ABS, NW_OP_FLOOR, NW_OP_CEIL, NW_OP_SQRT,
-                               NW_OP_EXP, NW_OP_LOG, NW_OP_TANH,  NW_OP_ERF};
+                               NW_OP_EXP, NW_OP_LOG, NW_OP_TANH,  NW_OP_ERF,  NW_OP_MANTISSA};
   const nw_expr *a = random_expr(m, t, lanes, depth - 1);
-  switch (draw(m, 5)) {
+  switch (draw(m, 6)) {
+  case 3: return random_ldexp(m, lanes, depth, a);
   case 0:
   case 1: return nw_make1(m->pool, ones[draw(m, NW_COUNT(ones))], a);
   case 2: {
@@ -150,6 +185,8 @@ static const nw_expr *random_float(maker *m, nw_dtype t, int lanes, int depth) {
 
 static const nw_expr *random_expr(maker *m, nw_dtype t, int lanes, int depth) {
   if (depth <= 0 || draw(m, 5) == 0) return random_leaf(m, t, lanes);
+  const nw_expr *bits = draw(m, 9) ? NULL : random_bits(m, t, lanes, depth);
+  if (bits) return bits;
   if (draw(m, 5) == 0 || t == NW_F16 || t == NW_BF16)
     return nw_cast(m->pool, t, random_expr(m, any_dtype(m), lanes, depth - 1));
   if (draw(m, 6) == 0)
