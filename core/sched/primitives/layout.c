@@ -73,7 +73,9 @@ bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
   push_box(st, &r, b, name);
   for (int i = 0; i < n; i++) {
     const nw_expr *last = nw_upper_over(&r, e[i], b->ndim, name);
-    extent[i] = last ? nw_simplify(&r, nw_add(pool, last, nw_index(pool, 1))) : NULL;
+    // a layout of a box without elements has no positions either
+    const nw_expr *none = nw_index(pool, 0);
+    extent[i] = last ? nw_simplify(&r, nw_max(pool, nw_add(pool, last, nw_index(pool, 1)), none)) : NULL;
   }
   nw_ranges_free(&r);
   for (int i = 0; i < n; i++)

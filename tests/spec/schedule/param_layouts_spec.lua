@@ -172,6 +172,20 @@ describe("transform_layout of an input or an output", function()
     for n = 1, 2 do assert.is_nil(times[n].refused) end
   end)
 
+  it("has no positions if the tensor has no elements, also if the layout leaves gaps", function()
+    local M = nw.size("M", {min = 0})
+    local A, B = nw.placeholder({M}, "f32", "A"), nw.placeholder({M}, "f32", "B")
+    local s = nw.schedule(nw.compute({M}, function(i) return A(i) + B(i) end, "C"))
+    s:transform_layout(A, function(i) return 3 * i + 1 end)
+    assert.truthy(s:check():find "M=0: 0 outputs agree")
+    assert.same({0}, s:pack(A, nw.zeros {0}):shape())
+    assert.same({5}, s:pack(A, nw.zeros {2}):shape())
+    local Z = nw.placeholder({0, 5}, "f32", "Z")
+    local t = nw.schedule(nw.compute({0, 5}, function(i, j) return Z(i, j) * 2 end, "Y"))
+    t:transform_layout(Z, function(i, j) return i - j + 4, j end)
+    assert.same({0, 5}, nw.interpret(t, {t:pack(Z, nw.zeros {0, 5})})[1]:shape())
+  end)
+
   it("leaves arguments alone in random steps", function()
     local s = double(16, 16)
     for seed = 1, 150 do
