@@ -30,6 +30,7 @@ local KINDS = {
   {colour = colour.pink, fill = "pattern 5"}, {colour = colour.black, fill = "solid 0.75"},
   {colour = colour.sky, fill = "pattern 1"}, {colour = colour.grey, fill = "pattern 6"},
 }
+local DISTURBED = {text = "disturbed by other work", fill = "pattern 1", colour = colour.red}
 
 -- ---- records
 
@@ -218,8 +219,9 @@ local function bottom_and_top(lane, row)
   return top - high * (lane.rows > 1 and 0.92 or 1), top
 end
 
--- Adds the boxes of all lanes to their kinds. Returns the labels, and true if some bars are too narrow to distinguish.
-local function fill_boxes(lanes, kinds, at, pixel)
+-- Adds the boxes of all lanes to their kinds. Returns the labels, and true if some bars are too narrow to distinguish. A label
+-- gets a box if its bar is hatched.
+local function fill_boxes(lanes, kinds, at, pixel, disturbed)
   local column, labels, narrow = pixel * math.max(COLUMN, 2 * WIDTH * #lanes * #kinds / MOST_BARS), {}, false
   for _, lane in ipairs(lanes) do
     for _, b in ipairs(bars.boxes(lane.bars, kinds, pixel, column)) do
@@ -228,23 +230,27 @@ local function fill_boxes(lanes, kinds, at, pixel)
       table.insert(b.bar and kind.boxes or kind.columns, {(b.from + b.to) / 2, (low + high) / 2, b.from, b.to, low, high})
       narrow = narrow or not b.bar
       if b.bar and b.bar.label then
-        labels[#labels + 1] = {bar = b, y = (low + high) / 2, rows = lane.rows, boxed = kind.hatched}
+        labels[#labels + 1] = {bar = b, y = (low + high) / 2, rows = lane.rows, boxed = kind.hatched or disturbed}
       end
     end
   end
   return labels, narrow
 end
 
--- Returns the plotted boxes. Columns (bars.lua) have no border, because they are adjacent, and a border would enlarge them.
-local function box_parts(f, kinds)
+-- Returns the plotted boxes. Columns (bars.lua) have no border, because they are adjacent, and a border would enlarge them. If
+-- other work disturbed the measurement, all boxes are hatched too.
+local function box_parts(f, kinds, disturbed)
   local parts, total = {}, 0
   for _, kind in ipairs(kinds) do
     local edge = ("border lc rgb '%s'"):format(kind.colour)
     for _, x in ipairs {{kind.boxes, "bars", edge}, {kind.columns, "columns", "noborder"}} do
       total = total + #x[1]
       if #x[1] > 0 then
-        parts[#parts + 1] = ("%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s %s fc rgb '%s' notitle"):format(
-          f:data(x[1], x[2]), kind.fill, x[3], kind.colour)
+        local data, style = f:data(x[1], x[2]), "%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s %s fc rgb '%s' notitle"
+        parts[#parts + 1] = style:format(data, kind.fill, x[3], kind.colour)
+        if disturbed then
+          parts[#parts + 1] = style:format(data, "transparent " .. DISTURBED.fill, "noborder", DISTURBED.colour)
+        end
       end
     end
   end
@@ -347,12 +353,14 @@ local function count_idle(lanes, x, o)
   if o.idle then x.idle = o.idle.whole end
 end
 
-local function key_of(kinds)
+local function key_of(kinds, disturbed)
   local entries = {}
   for n, kind in ipairs(kinds) do
     entries[n] = {text = kind.name == "" and "other" or clean(kind.name, 40), fill = kind.fill, colour = kind.colour}
   end
-  return (#kinds > 1 or kinds[1].name ~= "") and entries or {}
+  if #kinds == 1 and kinds[1].name == "" then entries = {} end
+  if disturbed then entries[#entries + 1] = DISTURBED end
+  return entries
 end
 
 --- Makes the picture. Each of `records` is {lane, from, to, label, kind}. The fields of o:
@@ -361,6 +369,7 @@ end
 ---   unit: the unit of time, "s" by default
 ---   lanes: the names of lanes
 ---   from, to: the time span that is shown
+---   disturbed: true if other work disturbed the measurement; the bars are then hatched
 ---   idle: the measured idle time, as shares. Its fields:
 ---     whole: the share for all lanes together
 ---     lanes: the share for each lane, by name
@@ -376,15 +385,15 @@ function timeline.make(records, o)
   local f = figure.new {title = o.title or "activity over time", width = WIDTH}
   local height, left = math.max(LOWEST, math.min(TALLEST, ROOM // #lanes)), left_of(lanes)
   local kinds, at = kinds_of(list)
-  local labels, narrow = fill_boxes(lanes, kinds, at, (x.to - x.from) / (RIGHT - left))
+  local labels, narrow = fill_boxes(lanes, kinds, at, (x.to - x.from) / (RIGHT - left), o.disturbed)
   local commands = lane_commands(lanes, x.from, x.to)
   commands[#commands + 1] = ("set border 1; unset ytics; set yrange [-0.5:%g]; set xtics nomirror out"):format(#lanes - 0.5)
   commands[#commands + 1] = axis_commands(x.from, x.to, x.unit, x.origin)
   label_commands(labels, left, x.from, x.to, height, commands)
   arrow_commands(arrows, commands)
   write_sides(f, lanes, left, height)
-  f:panel({left = left, right = RIGHT, top = f.bottom + HEAD, height = height * #lanes}, commands, box_parts(f, kinds))
-  f:key(key_of(kinds))
+  f:panel({left = left, right = RIGHT, top = f.bottom + HEAD, height = height * #lanes}, commands, box_parts(f, kinds, o.disturbed))
+  f:key(key_of(kinds, o.disturbed))
   local small = (o.small or "A lane is idle where it has no bar.") .. (narrow and NARROW or "")
     .. (#kinds > #KINDS and kinds_text(kinds) or "")
   local script, size = f:finish(figure.AXIS, small)

@@ -195,7 +195,8 @@ local function drawn(r, title)
     idle[lanes[n]] = r.within > 0 and t.idle / r.within or 0
   end
   return require "nestwright.plots.timeline".make(r.records, {title = title or "busy and idle threads", from = 0, to = r.seconds,
-    lanes = lanes, idle = {whole = r.idle, lanes = idle, within = "in parallel loops threads are"}, small = small})
+    lanes = lanes, idle = {whole = r.idle, lanes = idle, within = "in parallel loops threads are"}, small = small,
+    disturbed = r.disturbed})
 end
 
 -- Removes the title from the options in the last argument. Returns the title and the other arguments.

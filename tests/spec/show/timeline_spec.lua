@@ -353,6 +353,9 @@ describe("the work of threads", function()
       assert.equal(66, r.retaken)
       assert.equal(flag, tostring(r):find(", disturbed by other work", 1, true) ~= nil)
       assert.equal(flag, p.caption:find(", disturbed by other work", 1, true) ~= nil)
+      assert.equal(flag, p.script:find("fillstyle transparent pattern", 1, true) ~= nil)
+      assert.equal(flag, p.script:find("disturbed by other work'", 1, true) ~= nil)
+      if flag and support.have_gnuplot() then support.picture(p) end
     end
   end)
 
