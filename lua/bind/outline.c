@@ -168,7 +168,60 @@ static int f_line_ids(lua_State *L) {
   return 1;
 }
 
+// own_loops(s, stage, kind?)
+static int f_own_loops(lua_State *L) {
+  static const char *const kinds[] = {"own", "axis", "reduce", NULL};
+  enum { MOST = 512 };
+  nw_sched *s = schedule_arg(L);
+  const char *stage = nwl_string(L, 2, "stage");
+  int kind = nwl_choice(L, 3, "kind", kinds, 0), ids[MOST];
+  nw_clear(nwl_ctx(L));
+  int n = kind ? nw_sched_axis_loops(s, stage, kind == 2, MOST, ids) : nw_sched_own_loops(s, stage, MOST, ids);
+  if (n == 0 && nw_error(nwl_ctx(L))) return nwl_raise(L);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    nwl_push_loop(L, 1, ids[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static int f_version_count(lua_State *L) {
+  lua_pushinteger(L, nw_sched_versions(schedule_arg(L)));
+  return 1;
+}
+
+enum { MOST_STAGES = 512 };
+
+static int push_names(lua_State *L, int n, const char *const *names) {
+  if (n == 0 && nw_error(nwl_ctx(L))) return nwl_raise(L);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushstring(L, names[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+// neighbours(s, stage, which)
+static int f_neighbours(lua_State *L) {
+  static const char *const kinds[] = {"readers", "sources", NULL};
+  nw_sched *s = schedule_arg(L);
+  const char *names[MOST_STAGES], *stage = nwl_string(L, 2, "stage");
+  bool sources = nwl_choice(L, 3, "which", kinds, 0) == 1;
+  nw_clear(nwl_ctx(L));
+  return push_names(L, nw_sched_neighbours(s, stage, sources, MOST_STAGES, names), names);
+}
+
 const nwl_row nwl_outline_rows[] = {
+    {"neighbours", f_neighbours, "(s: nw.schedule, stage: string, which: 'readers'|'sources'): string[]",
+     "Returns the names of the stages that read a stage, or of the stages that it reads."},
+    {"version_count", f_version_count, "(s: nw.schedule): integer",
+     "Returns the number of versions, including version 0, the naive program."},
+    {"own_loops", f_own_loops, "(s: nw.schedule, stage: string, kind?: 'own'|'axis'|'reduce'): nw.loop[]",
+     "Returns the loops of a stage's own nest. For 'axis' and 'reduce', returns the loops that the stage had when it "
+     "was "
+     "made; steps may have replaced them."},
     {"outline", f_outline, "(s: nw.schedule): table[]",
      "Returns the rows of the scheduled nest, outer statements first. A row has kind (loop, stage, guard, storage, "
      "prefetch or call), name, id, depth, unsafe, tested, and text for display. The row of a loop also has mark. It "

@@ -184,7 +184,16 @@ NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
 // Stores the ids of the loops around a stage, outermost first. If `stage` is NULL, stores the ids of all loops. Returns
 // the number of ids, which is at most `max`.
 NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids);
+// Stores the ids of the loops of a stage's own nest, outermost first. If the stage was moved into a loop of another
+// stage, the loops of the other stage are left out. Returns the number of ids.
+NW_API int nw_sched_own_loops(nw_sched *s, const char *stage, int max, int *ids);
+// Stores the ids of the loops that the stage had when it was made: one for each axis of the kind. Steps may have
+// replaced these loops. Returns the number of ids.
+NW_API int nw_sched_axis_loops(nw_sched *s, const char *stage, bool reduce, int max, int *ids);
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
+// Stores the names of the stages that read a stage or, if `sources` is true, of the stages that it reads. The names are
+// borrowed from the current program. Returns their number.
+NW_API int nw_sched_neighbours(nw_sched *s, const char *stage, bool sources, int max, const char **names);
 NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // the tensor's name in the schedule's programs
 
 // nw_sched_refused returns the last step if it was refused, with the programs before and after it. It returns NULL if

@@ -101,13 +101,17 @@ static bool see_loop(void *env, nw_stmt *s) {
   return true;
 }
 
-// Returns the innermost loop around the buffer's allocation, or NULL if there is none.
-static const nw_stmt *home_of(const nw_program *p, const char *buffer) {
-  const nw_stmt *alloc = nw_find_alloc(p, buffer), *loop = NULL;
+// Returns the innermost loop around the stage that is not a loop of the stage's own nest, or NULL if there is none.
+static const nw_stmt *home_of(places *x, const nw_program *p) {
+  int ids[NW_MAX_DEPTH], n = nw_sched_own_loops(x->s, x->block->block.name, NW_MAX_DEPTH, ids);
+  const nw_stmt *loop = NULL;
   nw_path path;
-  if (!alloc || !nw_find(p, alloc->id, &path)) return NULL;
-  for (int i = 0; i < path.n; i++)
-    if (path.at[i]->kind == NW_LOOP) loop = path.at[i];
+  if (!nw_find(p, x->block->id, &path)) return NULL;
+  for (int i = 0; i < path.n; i++) {
+    if (path.at[i]->kind != NW_LOOP) continue;
+    if (n > 0 && path.at[i]->id == ids[0]) break;
+    loop = path.at[i];
+  }
   return loop;
 }
 
@@ -129,7 +133,7 @@ static bool find_stage(places *x, const char *stage) {
   if (b && b->role == NW_OUTPUT)
     return nw_fail(x->s->ctx, NW_EINVAL, "use cache_write to compute into a temporary that can be moved",
                    "%s is an output, which cannot be moved", x->stage);
-  x->home = home_of(p, x->buffer);
+  x->home = home_of(x, p);
   return true;
 }
 

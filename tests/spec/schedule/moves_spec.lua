@@ -176,9 +176,10 @@ describe("s:locations()", function()
     s:compute_at(P, s:loops "C"[1])
     s:store_at(P)
     assert.same({66 * 64 * 4.0, "66*64"}, {now()})
+    assert.truthy(s:locations(P):find "\ny_1 %(now%) +computed 1x") -- its storage is at the root
     s:rolling_buffer(P)
     assert.same({4 * 64 * 4.0, "256"}, {now()}) -- four rows
-    assert.truthy(s:locations(P):find "the root %(now%) +computed 1x, 1 KiB")
+    assert.truthy(s:locations(P):find "\ny_1 %(now%) +computed 1x, 1 KiB")
     s:storage_align(P, 0, 64, 16)
     assert.equal("320", (select(2, now())))
   end)
