@@ -12,12 +12,21 @@ local whole = caches.whole
 
 -- ---- pictures
 
+-- Raises an error if the option `before` of the space-time diagram is not the number of a version.
+local function check_before(s, version)
+  local last = core.version_count(s) - 1
+  if version < 0 or version > last then
+    errors.fail("range", nil, "spacetime: before: there is no version %d; the latest is %d", version, last)
+  end
+end
+
 -- Returns the columns of the space-time diagram: the schedule and, if `before` is given, an earlier version or another schedule.
 local function columns_of(s, o)
   local columns = {{schedule = s, walks = caches.walks("spacetime", s, o), label = ""}}
   if o.before == nil then return columns end
   columns[1].label = "after"
   if math.type(o.before) == "integer" then
+    check_before(s, o.before)
     columns[1].label = ("version %d"):format(s:version())
     local walks = caches.walks("spacetime", s, setmetatable({version = o.before}, {__index = o}))
     table.insert(columns, 1, {schedule = s, walks = walks, label = ("version %d"):format(o.before)})
