@@ -43,14 +43,22 @@ local function add_loops(found, s, stage)
   for _, loop in ipairs(core.schedule_loops(s, stage)) do found[loop.name] = true end
 end
 
--- The steps that move a stage, or its storage, into a loop of another stage.
-local MOVES = {compute_at = true, reverse_compute_at = true, store_at = true, hoist_storage = true}
+-- The steps that move a stage, or its storage, into a loop of another stage: of one that reads it, or of one that it reads.
+local MOVES = {compute_at = "readers", reverse_compute_at = "sources", store_at = "readers", hoist_storage = "readers"}
 
--- Adds the loops into which a stage can move. Loops that are only around this stage are left out.
-local function add_other_loops(found, s, stage)
-  for _, other in ipairs(core.schedule_stages(s)) do
-    if other ~= stage then add_loops(found, s, other) end
-  end
+-- Adds the loops into which a stage can move: those around the stages that read it, or around those that it reads.
+local function add_loops_of_others(found, s, stage, which)
+  for _, other in ipairs(core.neighbours(s, stage, which)) do add_loops(found, s, other) end
+end
+
+-- Returns the name of the stage that is the first argument of a call, as a value or as a text in quotes. Returns nil if the
+-- argument is not a stage of the schedule.
+local function stage_given(s, call)
+  local first = call.first
+  if first == nil then return nil end
+  if steps.is_stage(first) then return first.name end
+  local name = debug.getmetatable(first) == core.classes.tensor and core.schedule_name_of(s, first) or first
+  for _, stage in ipairs(core.schedule_stages(s)) do if stage == name then return name end end
 end
 
 local function add_branches(found, s)
@@ -63,7 +71,9 @@ end
 -- a method of a stage s[C] is called, otherwise nil. method: the name of the called function.
 local OF_TYPE = {
   ["nw.loop"] = function(found, s, stage, method)
-    if s then (stage and MOVES[method] and add_other_loops or add_loops)(found, s, stage) end
+    if not s then return end
+    if not (stage and MOVES[method]) then return add_loops(found, s, stage) end
+    add_loops_of_others(found, s, stage, MOVES[method])
   end,
   ["nw.stage"] = function(found, s) if s then add(found, core.schedule_stages(s)) end end,
 }
@@ -138,12 +148,14 @@ function arguments.words(call, before)
   local found, known, files = {}, false, false
   if call.name == "help" then add(found, help.words()) end
   local s, stage = schedule_of(call.on)
+  local moved = stage or s and MOVES[call.name] and stage_given(s, call) or nil
+  if moved and not stage and not core.neighbours(s, moved, MOVES[call.name])[1] then moved = nil end
   for _, row in ipairs(rows_of(call)) do
     local param = row.signature:find "^%(" and parameter(row, call, stage, before)
     if param then
       known, files = true, files or PATHS[param.name] == true
       for _, t in ipairs(alternatives(param.type)) do
-        if t.kind == "literal" then found[t.text] = true elseif OF_TYPE[t.name] then OF_TYPE[t.name](found, s, stage, call.name) end
+        if t.kind == "literal" then found[t.text] = true elseif OF_TYPE[t.name] then OF_TYPE[t.name](found, s, moved, call.name) end
       end
       if OF_NAME[param.name] then OF_NAME[param.name](found, s) end
     end

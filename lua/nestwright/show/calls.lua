@@ -55,8 +55,18 @@ local function callee(before)
   return nil, head:match "[%w_.]+$"
 end
 
+-- Returns the value of the first argument of the call around the end of a text, if another argument follows: a text in quotes is
+-- the text itself.
+local function first_argument(before, resolve)
+  local at, open = calls.open_at(before)
+  local text = open == "(" and before:sub(at + 1):match "^%s*([^,%s]+)%s*,"
+  if not text then return nil end
+  return text:match "^\"([^\"]*)\"$" or text:match "^'([^']*)'$" or resolve(text)
+end
+
 --- Returns the call around the end of a text: {name (of the method or function), method (true if there is a colon), on (the value
---- before the colon), value (the function)}. `on` and `value` are nil if they are not known. Returns nil if there is no call.
+--- before the colon), value (the function), first (the first argument, if others follow)}. `on`, `value` and `first` are nil if
+--- they are not known. Returns nil if there is no call.
 ---@param resolve fun(text: string): any             the value of a text such as "a.b"
 ---@param member fun(value: any, key: string): any   a member of a value
 function calls.around(before, resolve, member)
@@ -65,7 +75,8 @@ function calls.around(before, resolve, member)
   local on = receiver and resolve(receiver)
   local value
   if not receiver then value = resolve(method) elseif on ~= nil then value = member(on, method) end
-  return {name = method:match "[%w_]*$", method = receiver ~= nil, on = on, value = value}
+  local first = first_argument(before, resolve)
+  return {name = method:match "[%w_]*$", method = receiver ~= nil, on = on, value = value, first = first}
 end
 
 --- Returns the number of the argument at the end of the text, counted from 1. A list in braces is one argument.

@@ -87,6 +87,11 @@ describe("completion", function()
     rawset(_G, "test_moved", P)
     assert.same({"u", "v"}, (candidates 'test_stages[test_moved]:compute_at("'))
     assert.same({"x", "y"}, (candidates 'test_stages[test_moved]:split("'))
+    for _, first in ipairs {"test_moved", '"P"', "test_stages[test_moved]"} do
+      assert.same({"u", "v"}, (candidates(('test_stages:compute_at(%s, "'):format(first))))
+      assert.same({"u", "v"}, (candidates(("test_stages:store_at(%s, '"):format(first))))
+    end
+    assert.same({"x", "y"}, (candidates 'test_stages:reverse_compute_at("Q", "'))
     s:compute_at(P, "u")
     assert.same({"u", "v"}, (candidates 'test_stages[test_moved]:store_at("'))
     assert.same({"u", "v"}, (candidates 'test_stages[test_moved]:hoist_storage("'))
