@@ -94,7 +94,7 @@ double nwl_number_or(lua_State *L, int arg, const char *name, double fallback) {
 
 // Converts the name of a dtype in other libraries to the name in this library: f32 for "float32", u8 for "uint8", f64
 // for "double". Returns NULL if the name is unknown. The result may be a string on the stack of L.
-static const char *dtype_elsewhere(lua_State *L, const char *s) {
+const char *nwl_dtype_elsewhere(lua_State *L, const char *s) {
   static const char *const names[][2] = {{"float", "f"}, {"uint", "u"}, {"int", "i"}, {"bfloat", "bf"}};
   if (!strcmp(s, "float") || !strcmp(s, "double")) return *s == 'f' ? "f32" : "f64";
   for (int i = 0; i < 4; i++) {
@@ -121,7 +121,8 @@ nw_dtype nwl_dtype(lua_State *L, int arg, const char *name) {
   }
   luaL_pushresult(&all);
   const char *all_names = lua_tostring(L, -1);
-  const char *elsewhere = dtype_elsewhere(L, s), *near = elsewhere ? elsewhere : nw_nearest(s, NW_DTYPE_COUNT, names);
+  const char *elsewhere = nwl_dtype_elsewhere(L, s),
+             *near = elsewhere ? elsewhere : nw_nearest(s, NW_DTYPE_COUNT, names);
   const char *hint = near ? lua_pushfstring(L, "did you mean '%s'?", near) : lua_pushfstring(L, "one of %s", all_names);
   nwl_fail(L, NW_EINVAL, hint, "%s: there is no dtype '%s'", name, s);
   return NW_F32;

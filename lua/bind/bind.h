@@ -125,6 +125,9 @@ lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer 
 int nwl_count_or(lua_State *L, int arg, const char *name, int least, int most, int fallback);
 double nwl_number_or(lua_State *L, int arg, const char *name, double fallback);
 nw_dtype nwl_dtype(lua_State *L, int arg, const char *name);
+// Returns the name of the dtype that has the name s in other libraries: "f32" for "float32". Returns NULL if there is
+// none. The result may be a string on the stack of L.
+const char *nwl_dtype_elsewhere(lua_State *L, const char *s);
 void nwl_table(lua_State *L, int arg, const char *name);
 int nwl_list_length(lua_State *L, int arg, int max, const char *name);
 int nwl_shape(lua_State *L, int arg, int64_t *shape); // reads {m, n} or m; returns the number of dimensions

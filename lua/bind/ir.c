@@ -296,6 +296,11 @@ static int f_dtypes(lua_State *L) {
   return 1;
 }
 
+static int f_dtype_elsewhere(lua_State *L) {
+  lua_pushstring(L, nwl_dtype_elsewhere(L, nwl_string(L, 1, "name")));
+  return 1;
+}
+
 static int f_promote(lua_State *L) {
   nw_dtype a = nwl_dtype(L, 1, "first dtype"), b = nwl_dtype(L, 2, "second dtype");
   lua_pushstring(L, nw_dtype_name(nw_dtype_promote(a, b)));
@@ -351,6 +356,8 @@ const nwl_row nwl_ir_rows[] = {
     {"expr", f_expr, "(value: " EXPR "): nw.expr", "Returns a number or an axis as an index expression."},
     {"uses", f_uses, "(x: nw.expr|nw.axis|number, axis: nw.axis): boolean", "True if x depends on the axis."},
     {"dtypes", f_dtypes, "(): string[]", "Returns the names of all dtypes."},
+    {"dtype_elsewhere", f_dtype_elsewhere, "(name: string): string?",
+     "Returns the dtype that has this name in other libraries: f32 for float32; nil for other names."},
     {"promote", f_promote, "(a: string, b: string): string",
      "Returns the dtype in which an operation on these two dtypes is computed."},
     {NULL, NULL, NULL, NULL},

@@ -533,9 +533,10 @@ function schedule:version() end
 function schedule:why(line, view) end
 
 ---@class nw.stage
+---@field op {name: string, axis: nw.loop[], reduce_axis: nw.loop[]} The operation of the stage, as in TVM: s[C].op.axis[1] is the loop of the first axis, and s[C].op.reduce_axis[1] that of the first reduce axis. The lists have the loops that the stage had before any step; Lua counts from 1.
 local stage = {}
 
----The loops around the stage, outermost first.
+---The stage's own loops, outermost first. If the stage is computed in a loop of another stage, the loops of the other stage are left out.
 ---@return nw.loop ...
 function stage:axes() end
 
@@ -1759,5 +1760,98 @@ function nw.partition.pipelined(s, loop, options) end
 ---@param options? {partition_const_loop?: boolean}
 ---@return nw.schedule
 function nw.partition.tvm_like(s, loop, kernel, options) end
+
+nw.te = {}
+
+---nw.argmax; the axes may be given as {axis = k} or {axis = {k, l}}.
+---@param term nw.expr|nw.axis|number
+---@param axis? nw.expr|nw.axis|number|nw.axis[]|{axis: nw.axis|nw.axis[]}
+---@return nw.expr
+function nw.te.argmax(term, axis) end
+
+---nw.argmin; the axes may be given as {axis = k} or {axis = {k, l}}.
+---@param term nw.expr|nw.axis|number
+---@param axis? nw.expr|nw.axis|number|nw.axis[]|{axis: nw.axis|nw.axis[]}
+---@return nw.expr
+function nw.te.argmin(term, axis) end
+
+---nw.cast(value, dtype): a constant of this dtype.
+---@param value nw.expr|nw.axis|number
+---@param dtype? string
+---@return nw.expr
+function nw.te.const(value, dtype) end
+
+---nw.select(condition, a, b): only the chosen value is computed.
+---@param condition nw.expr
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.te.if_then_else(condition, a, b) end
+
+---a // b, for indices that are not negative.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.te.indexdiv(a, b) end
+
+---a % b, for indices that are not negative.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.te.indexmod(a, b) end
+
+---nw.max; the axes may be given as {axis = k} or {axis = {k, l}}.
+---@param term nw.expr|nw.axis|number
+---@param axis? nw.expr|nw.axis|number|nw.axis[]|{axis: nw.axis|nw.axis[]}
+---@return nw.expr
+function nw.te.max(term, axis) end
+
+---nw.min; the axes may be given as {axis = k} or {axis = {k, l}}.
+---@param term nw.expr|nw.axis|number
+---@param axis? nw.expr|nw.axis|number|nw.axis[]|{axis: nw.axis|nw.axis[]}
+---@return nw.expr
+function nw.te.min(term, axis) end
+
+---nw.placeholder with TVM's names of dtypes: te.placeholder({64, 64}, {name = "A", dtype = "float32"}).
+---@param shape integer|nw.expr|(integer|nw.expr)[]
+---@param dtype? string|{dtype?: string, name?: string}
+---@param name? string
+---@return nw.tensor
+function nw.te.placeholder(shape, dtype, name) end
+
+---nw.pow(a, b), which is also written a ^ b.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.te.power(a, b) end
+
+---nw.prod; the axes may be given as {axis = k} or {axis = {k, l}}.
+---@param term nw.expr|nw.axis|number
+---@param axis? nw.expr|nw.axis|number|nw.axis[]|{axis: nw.axis|nw.axis[]}
+---@return nw.expr
+function nw.te.prod(term, axis) end
+
+---nw.size: a symbolic size, which is at least 1.
+---@param name? string
+---@param dtype? string
+---@return nw.expr
+function nw.te.size_var(name, dtype) end
+
+---nw.sum; the axes may be given as {axis = k} or {axis = {k, l}}.
+---@param term nw.expr|nw.axis|number
+---@param axis? nw.expr|nw.axis|number|nw.axis[]|{axis: nw.axis|nw.axis[]}
+---@return nw.expr
+function nw.te.sum(term, axis) end
+
+---The name itself: s:bind(loop, "threadIdx.x") takes the name of an index of the grid.
+---@param name string
+---@return string
+function nw.te.thread_axis(name) end
+
+---nw.size: a symbolic size, which is at least 1.
+---@param name? string
+---@param dtype? string
+---@return nw.expr
+function nw.te.var(name, dtype) end
 
 return nw

@@ -17,6 +17,7 @@ rows.adopt(nw, core, {
   {topic = "refusals", names = {"judge_question"}}, {topic = "notebook", names = {"version"}},
 })
 require "nestwright.language.language" (nw)
+require "nestwright.language.te" (nw)
 require "nestwright.measure.data" (nw)
 require "nestwright.language.schedule" (nw)
 require "nestwright.measure.kernel" (nw)

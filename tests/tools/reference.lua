@@ -105,7 +105,7 @@ local function meta(classes)
   out[#out + 1] = "---@class nw.view\n---@field render fun(style: 'plain'|'ansi'|'html'): string\n"
   out[#out + 1] = "---@class nestwright\nlocal nw = {}\n"
   for _, row in ipairs(classes.nw) do annotate(out, row, help.modules.nw) end
-  for _, class in ipairs {"xsmm", "nest", "cost", "partition"} do
+  for _, class in ipairs {"xsmm", "nest", "cost", "partition", "te"} do
     out[#out + 1] = ("nw.%s = {}\n"):format(class)
     for _, row in ipairs(classes[class]) do annotate(out, row, help.modules[class]) end
   end

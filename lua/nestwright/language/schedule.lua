@@ -60,7 +60,7 @@ end
 
 local function step_method(p)
   return function(s, ...)
-    local args = steps.arguments(p, ...)
+    local args = steps.arguments(s, p, ...)
     return tell(s, dress(s, p, core.classes.schedule.__methods.apply(s, p.name, args)))
   end
 end
@@ -68,7 +68,12 @@ end
 -- ---- stages: s[C]
 
 local stage_methods = {}
-steps.stage_meta.__index = stage_methods
+local stage_fields = {}
+steps.stage_meta.__methods, steps.stage_meta.__fields = stage_methods, stage_fields
+function steps.stage_meta.__index(stage, key)
+  if stage_methods[key] then return stage_methods[key] end
+  return stage_fields[key] and stage_fields[key](stage)
+end
 steps.stage_meta.__tostring = function(stage) return ("%s %s"):format(stage.kind or "stage", stage.name) end
 
 -- Returns the name of a loop without the numbers that distinguish it from the loops of other stages: i_o for i_1_o.
@@ -109,6 +114,24 @@ local function forward(p)
     for n = 1, of_loops and args.n or 0 do args[n] = loops_in_stage(stage, args[n]) end
     return stage.schedule[p.name](stage.schedule, table.unpack(args, 1, args.n))
   end
+end
+
+-- Returns the loops that the stage had when it was made. If a step has replaced a loop by one other loop, the list has the other
+-- loop. If it has replaced the loop by several, the list has the old loop, and its use is an error that names them.
+local function axes_of(stage, kind, of)
+  local list = core.own_loops(stage.schedule, stage.name, of)
+  for n, loop in ipairs(list) do
+    local now = loop.forwarded
+    if not loop.alive and #now == 1 then list[n] = now[1] end
+  end
+  return setmetatable(list, {__index = function(_, key)
+    if key == 0 then errors.fail("range", nil, "`op.%s[0]`: Lua counts from 1: write `op.%s[1]`", kind, kind) end
+  end})
+end
+
+-- Returns the operation of a stage as in TVM: s[C].op.axis and s[C].op.reduce_axis are lists of loops.
+function stage_fields.op(stage)
+  return {name = stage.name, axis = axes_of(stage, "axis", "axis"), reduce_axis = axes_of(stage, "reduce_axis", "reduce")}
 end
 
 -- ---- views
@@ -271,8 +294,13 @@ return function(nw)
     .. "elements. The result states what was checked; an error names the first difference.",
     function(s) return core.check(s) end)
 
-  stage_method("axes", "(self: nw.stage): nw.loop ...", "The loops around the stage, outermost first.",
-    function(stage) return table.unpack(core.schedule_loops(stage.schedule, stage.name)) end)
+  stage_method("axes", "(self: nw.stage): nw.loop ...",
+    "The stage's own loops, outermost first. If the stage is computed in a loop of another stage, the loops of the other stage are "
+    .. "left out.",
+    function(stage) return table.unpack(core.own_loops(stage.schedule, stage.name)) end)
+  rows.field("stage", "schedules", "op", "{name: string, axis: nw.loop[], reduce_axis: nw.loop[]}",
+    "The operation of the stage, as in TVM: s[C].op.axis[1] is the loop of the first axis, and s[C].op.reduce_axis[1] that of the "
+    .. "first reduce axis. The lists have the loops that the stage had before any step; Lua counts from 1.")
   stage_method("loops", "(self: nw.stage): nw.loop[]", "The loops around the stage as a list.",
     function(stage) return core.schedule_loops(stage.schedule, stage.name) end)
 

@@ -16,6 +16,7 @@ local TITLES = {
   {"machine", "Methods and fields of a machine record"},
   {"target", "Methods and fields of a target"},
   {"accesses", "Methods of an access list of nw.accesses"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
+  {"te", "Functions of nw.te, where TVM's names differ; all others are those of nw"},
   {"cost", "Functions of nw.cost"}, {"partition", "Functions of nw.partition"},
   {"piece", "Methods and fields of a piece, which a kernel of s:partition_auto schedules"},
   {"ranking", "Methods of a ranking of s:partition_auto"}, {"ranked", "Fields of the rows of a ranking"},
@@ -25,7 +26,7 @@ local TITLES = {
 }
 
 -- The prefixes of functions that belong to no object.
-local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost.",
+local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost.", te = "nw.te.",
   partition = "nw.partition."}
 
 local LONGEST = 200 -- the largest number of letters of a name; pattern matching takes time that is quadratic in this number
