@@ -122,7 +122,7 @@ static char *join(char *first, const char *line) {
 static bool blank(const char *s) { return s[strspn(s, " \t\r\n")] == '\0'; }
 
 // Returns a whole chunk; NULL at the end of input. Ctrl-C discards the typed text. Two blank lines end an incomplete
-// chunk.
+// chunk. One blank line ends a block of Python or C, which is a slip.
 static char *read_chunk(nwh *h) {
   char *chunk = NULL;
   int blanks = 0;
@@ -149,6 +149,7 @@ static char *read_chunk(nwh *h) {
     chunk = join(chunk, line);
     free(line);
     if (blank(chunk) || nwh_is_question(chunk) || blanks > 1 || !nwh_incomplete(h, chunk)) return chunk;
+    if (strpbrk(chunk, ":{") && nwh_ends(h, chunk)) return chunk;
   }
 }
 

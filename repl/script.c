@@ -53,7 +53,9 @@ int nwr_file(nwh *h, const char *path, int narg) {
 }
 
 int nwr_string(nwh *h, const char *code) {
+  static const char name[] = "=(command line)";
   lua_State *L = nwh_lua(h);
-  if (luaL_loadbuffer(L, code, strlen(code), "=(command line)") != LUA_OK) return status_of(nwr_report(h, NWH_ERROR));
+  nwh_keep_source(h, name, code);
+  if (luaL_loadbuffer(L, code, strlen(code), name) != LUA_OK) return status_of(nwr_report(h, NWH_ERROR));
   return run(h, 0);
 }

@@ -220,16 +220,19 @@ static int load_chunk(lua_State *L, const char *code, const char *name, bool *qu
   return status;
 }
 
+// The end of a line is added, because it ends a string in quotes: more lines cannot complete such a string.
 bool nwh_incomplete(nwh *h, const char *code) {
   int top = lua_gettop(h->L);
-  bool quiet, more = unfinished(h->L, load_chunk(h->L, code, "=input", &quiet));
+  const char *line = lua_pushfstring(h->L, "%s\n", code);
+  bool quiet, more = unfinished(h->L, load_chunk(h->L, line, "=input", &quiet));
   lua_settop(h->L, top);
   return more;
 }
 
 // Stores the source of a chunk of the prompt or of a cell. It is needed later: an error shows a line of the source, and
 // if a result is nil, a message says which variable has no value.
-static void keep_source(lua_State *L, const char *name, const char *code) {
+void nwh_keep_source(nwh *h, const char *name, const char *code) {
+  lua_State *L = h->L;
   if (*name != '=') return;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, "nestwright.sources");
@@ -245,7 +248,7 @@ nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bo
   int top = lua_gettop(L);
   int status = load_chunk(L, code, name, quiet);
   *results = 0;
-  keep_source(L, name, code);
+  nwh_keep_source(h, name, code);
   if (status != LUA_OK) return explain_memory(h), NWH_ERROR;
   nwh_status done = nwh_call(h, 0, LUA_MULTRET);
   if (done == NWH_OK) *results = lua_gettop(L) - top;
@@ -393,6 +396,18 @@ static char *ask(nwh *h, const char *service, const char *text) {
   }
   lua_settop(L, top);
   return answer;
+}
+
+bool nwh_ends(nwh *h, const char *code) {
+  lua_State *L = h->L;
+  int top = lua_gettop(L);
+  bool ends = false;
+  if (push_service(h, "ends")) {
+    lua_pushstring(L, code);
+    ends = nwh_call(h, 1, 1) == NWH_OK && lua_toboolean(L, -1);
+  }
+  lua_settop(L, top);
+  return ends;
 }
 
 char *nwh_inspect(nwh *h, const char *text) { return ask(h, "inspect", text); }

@@ -31,6 +31,10 @@ char *nwh_error_text(nwh *h, bool colour);
 // results on the stack and sets *results to their number. Sets *quiet if the chunk ended in ";".
 nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet);
 bool nwh_incomplete(nwh *h, const char *code); // true if more lines could complete the chunk
+// True if an incomplete chunk is a slip that the user does not continue, such as a block of Python.
+bool nwh_ends(nwh *h, const char *code);
+// Stores the source of a chunk, which error messages show. Does nothing if the name does not begin with "=".
+void nwh_keep_source(nwh *h, const char *name, const char *code);
 // Calls the function that lies on the stack below its `nargs` arguments. Errors get a traceback, and Ctrl-C interrupts
 // the call.
 nwh_status nwh_call(nwh *h, int nargs, int nresults);

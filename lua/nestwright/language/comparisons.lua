@@ -164,16 +164,17 @@ end
 
 -- ---- comparisons
 
+-- Returns the texts of an index and of a number that the instruction at pc compares, or nil.
 local function compared(code, pc, index, number)
   local it = code[pc]
   if it.op == EQI or it.op == EQK then
     local constant = it.op == EQI and it.b - 127 or code.constants[it.b]
     local left = type(constant) == "number" and text_in(code, pc, it.a, index, false)
-    return left and ("%s == %s"):format(left, constant)
+    return left, constant
   elseif it.op == EQ then
     for _, pair in ipairs {{it.a, it.b}, {it.b, it.a}} do
       local left, right = text_in(code, pc, pair[1], index, false), text_in(code, pc, pair[2], number, true)
-      if left and right then return ("%s == %s"):format(left, right) end
+      if left and right then return left, right end
     end
   end
 end
@@ -197,10 +198,11 @@ function comparisons.check(what, f)
   if not code or asks_for_types(code) then return end
   local index, number = index_leaf(code, parameters(f, code.params)), number_leaf(code, f)
   for pc = 1, #code do
-    local text = compared(code, pc, index, number)
-    if text then
-      errors.fail("type", "use nw.eq(a, b) or nw.ne(a, b) as the condition of nw.select(condition, a, b)",
-        "%s: `%s` is always false in Lua, and ~= always true: an index cannot be compared this way", what, text)
+    local left, right = compared(code, pc, index, number)
+    if left then
+      local pair = ("(%s, %s)"):format(left, right)
+      errors.fail("type", nil, "%s: `%s == %s` is always false in Lua, and ~= always true: write `nw.eq%s` or `nw.ne%s`", what,
+        left, right, pair, pair)
     end
   end
 end

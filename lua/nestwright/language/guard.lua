@@ -3,6 +3,7 @@
 --- themselves.
 local core = require "nestwright.core"
 local signature = require "nestwright.language.signature"
+local slips = later "nestwright.slips.arguments"
 
 local guard = {}
 
@@ -289,9 +290,19 @@ local function refuse_key_of(function_name, params, n, why)
   guard.refuse_key(("%s: %s%s"):format(function_name, name_of(params, n), why.path), "key", why.key, {}, hint)
 end
 
+-- Returns a sentence about the given value if it is one of the commonest slips: a method without its object because of a dot, a
+-- variable without a value, or a string that the brackets of a nested list make.
+local function slip_of(function_name, params, n, why)
+  if name_of(params, n) == "self" then return slips.dot(function_name) end
+  if why.path ~= "" then return nil end
+  if why.value == nil then return slips.missing(function_name, place(params, n)) end
+  if type(why.value) == "string" then return slips.brackets(why.value) end
+end
+
 local function refuse(function_name, params, n, why)
   if why.key ~= nil then refuse_key_of(function_name, params, n, why) end
-  local parameter = name_of(params, n)
+  local parameter, slip = name_of(params, n), slip_of(function_name, params, n, why)
+  if slip then core.fail("invalid", slip) end
   refuse_text(("%s: %s%s"):format(function_name, parameter, why.path), why)
   local hint = parameter == "self" and ("call it with a colon: x:%s(...)"):format(function_name) or misspelt(why)
     or hint_for(why.type, why.value) or misplaced(params, n, why.value)

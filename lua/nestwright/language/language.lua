@@ -4,6 +4,7 @@ local comparisons = later "nestwright.language.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
+local slips = later "nestwright.slips.arguments"
 
 local AXIS, EXPR, TENSOR = core.classes.axis, core.classes.expr, core.classes.tensor
 
@@ -44,12 +45,16 @@ end
 
 -- Raises an error if one of the values that a user's function returns is not an expression. position: the number of this value.
 -- count: the number of all values.
-local function check_body(what, value, position, count)
+local function check_body(what, f, value, position, count)
   local class = class_of(value)
   if class == EXPR or class == AXIS or type(value) == "number" then return end
   local hint
   if class == TENSOR then hint = ("read an element of it: %s(i, ...)"):format(value.name) end
-  if value == nil then hint = "end the function with `return`" end
+  if value == nil then
+    local slip = slips.no_return(f)
+    if slip then errors.fail("type", nil, "%s: %s", what, slip) end
+    hint = "end the function with `return`"
+  end
   if type(value) == "boolean" then hint = "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)" end
   local which = count > 1 and (" as value %d"):format(position) or ""
   errors.fail("type", hint, "%s: the function returned %s%s; it must return an expression", what,
@@ -66,7 +71,7 @@ local function compute(what, shape, f, name)
   local build, axes = core.compute_begin(name, axis_names(what, f, #shape), shape)
   local _ <close> = drop_on_close(build)
   local bodies = table.pack(f(table.unpack(axes)))
-  for n = 1, math.max(bodies.n, 1) do check_body(what, bodies[n], n, bodies.n) end
+  for n = 1, math.max(bodies.n, 1) do check_body(what, f, bodies[n], n, bodies.n) end
   return core.compute_end(build, bodies)
 end
 
@@ -112,7 +117,7 @@ local function functional_scan(o)
   local build, axes = core.compute_begin(name .. "_update", {table.unpack(names, 2)}, shape)
   local _ <close> = drop_on_close(build)
   local body = o.step(state, table.unpack(axes))
-  check_body("scan: step", body, 1, 1)
+  check_body("scan: step", o.step, body, 1, 1)
   local update = core.compute_end(build, {body})
   return core.scan(name, {init}, {update}, {state})
 end
@@ -127,7 +132,35 @@ local SHAPE = "integer|nw.expr|(integer|nw.expr)[]"
 local NAME, NAMED = "name?: string|{name?: string}", "dtype?: string|{dtype?: string, name?: string}, name?: string"
 local AXES = "...: nw.axis|nw.axis[]"
 
+-- ---- slips
+
+-- Returns a metamethod that names the slip if expressions are compared by one of the marks. Otherwise it works like the original.
+local function comparing(original, marks)
+  return function(a, b)
+    local compared, result = pcall(original, a, b)
+    if compared then return result end
+    local slip = slips.comparison(marks)
+    if slip then errors.fail("type", nil, "%s", slip) end
+    error(result, 0)
+  end
+end
+
+-- Lets brackets after a tensor, and members that tensors and expressions have in TVM, raise an error that shows the right form.
+local function name_slips()
+  for _, class in ipairs {EXPR, AXIS} do
+    class.__lt, class.__le = comparing(class.__lt, {"<", ">"}), comparing(class.__le, {"<=", ">="})
+    class.__eq = comparing(class.__eq, {"==", "~="})
+  end
+  local function lookup(self, key)
+    local slip
+    if type(key) == "string" then slip = slips.member(key) elseif class_of(self) == TENSOR then slip = slips.index(self.name) end
+    if slip then errors.fail("invalid", nil, "%s", slip) end
+  end
+  TENSOR.__lookup, EXPR.__lookup = lookup, lookup
+end
+
 return function(nw)
+  name_slips()
   local define = rows.definer(nw, "nw", "definitions")
 
   define("size", "(name: string, options?: integer|{min?: integer, multiple?: integer}): nw.expr",

@@ -2,6 +2,7 @@
 --- parameters.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local slips = later "nestwright.slips.arguments"
 
 local steps = {}
 
@@ -90,11 +91,28 @@ local function positional_of(p)
   return list
 end
 
+-- True if a loop or a stage of the schedule has this name.
+local function is_name(s, name)
+  for _, loop in ipairs(core.schedule_loops(s)) do if loop.name == name then return true end end
+  for _, stage in ipairs(core.schedule_stages(s)) do if stage == name then return true end end
+  return false
+end
+
+-- Raises an error if argument number n is a variable without a value. The error names the variable. If a loop or a stage has
+-- the name of the variable, the error shows the call with this name. param: the parameter to which the argument belongs.
+local function refuse_variable(s, p, n, param)
+  local slip, shows = slips.missing(p.name, n, function(name) return is_name(s, name) end)
+  if not slip then return end
+  errors.fail("invalid", not shows and p.example and "for example " .. p.example or nil, "%s needs %s, but %s", p.name,
+    param.name, slip)
+end
+
 -- Returns the arguments from `first` to `last` as a list. Accepts s:reorder(a, b, c) and s:reorder{a, b, c}.
-local function rest(p, at, given, first, last)
+local function rest(s, p, at, given, first, last)
   local none = first == last and given[first] == nil and p.params[at].optional
   for n = first, last do
     if given[n] == nil and not none then
+      refuse_variable(s, p, n, p.params[at])
       errors.fail("invalid", p.example and "for example " .. p.example, "%s: argument %d is nil", p.name, n)
     end
   end
@@ -110,12 +128,13 @@ local function is_size(value) return math.type(value) ~= nil or debug.getmetatab
 
 -- Raises an error if loops are followed by numbers, and there are more or fewer numbers than loops. A number may be an expression
 -- of sizes, but not its text, because a text is the name of a loop.
-local function check_pairs(p, positional, given, count)
+local function check_pairs(s, p, positional, given, count)
   local of, loops, last = p.params[positional[1]], 0, p.params[positional[2]]
   if of.item ~= "loop" or last.item ~= "size" then return end
   while loops < count and not is_size(given[loops + 1]) do
     loops = loops + 1
     if not is_loop(given[loops]) then
+      if given[loops] == nil then refuse_variable(s, p, loops, of) end
       errors.fail("invalid", "for example " .. p.example, "%s: argument %d: expected a loop or a string, got %s", p.name, loops,
         core.type_name(given[loops]))
     end
@@ -130,12 +149,12 @@ end
 
 -- Converts s:tile("i", "j", 32, 32) to s:tile({"i", "j"}, {32, 32}). If all positional parameters are lists of the same length,
 -- their elements may be written without the braces.
-local function unflatten(p, positional, given, count)
+local function unflatten(s, p, positional, given, count)
   local n = #positional
   for _, at in ipairs(positional) do
     if not is_list_param(p, at) then return given, count end
   end
-  if n == 2 and not is_list(given[1]) then check_pairs(p, positional, given, count) end
+  if n == 2 and not is_list(given[1]) then check_pairs(s, p, positional, given, count) end
   if n < 2 or count == 0 or count % n ~= 0 or is_list(given[1]) then return given, count end
   local lists, each = {}, count // n
   for k = 1, n do lists[k] = {table.unpack(given, (k - 1) * each + 1, k * each)} end
@@ -156,13 +175,13 @@ local function as_option(p, value)
   return names[1] and ("options have names: {%s = ...}"):format(table.concat(names, " = ..., ")) or nil
 end
 
-local function fill_positional(p, args, given, count)
+local function fill_positional(s, p, args, given, count)
   local positional = positional_of(p)
-  given, count = unflatten(p, positional, given, count)
+  given, count = unflatten(s, p, positional, given, count)
   for n, at in ipairs(positional) do
     if n > count then return end
     local last = n == #positional and p.params[at].kind == "list"
-    args[at] = last and rest(p, at, given, n, count) or given[n]
+    args[at] = last and rest(s, p, at, given, n, count) or given[n]
     if last then return end
   end
   if count > #positional then
@@ -184,18 +203,19 @@ local function fill_options(p, args, options)
   end
 end
 
---- Returns the arguments in the order of the primitive's parameters; omitted arguments are nil.
-function steps.arguments(p, ...)
+--- Returns the arguments of a step of the schedule s, in the order of the primitive's parameters; omitted arguments are nil.
+function steps.arguments(s, p, ...)
   local given, count = {...}, select("#", ...)
   local args, takes_options = {}, #positional_of(p) < #p.params
   if takes_options and count > 0 and given[count] == nil then count = count - 1 end
   local options = count > 0 and is_options(given[count]) and given[count] or nil
-  fill_positional(p, args, given, options and count - 1 or count)
+  fill_positional(s, p, args, given, options and count - 1 or count)
   if options then fill_options(p, args, options) end
   for n, param in ipairs(p.params) do
     args[n] = convert(param, args[n])
     check_choice(p, param, args[n])
     if args[n] == nil and not param.optional then
+      refuse_variable(s, p, n, param)
       errors.fail("invalid", p.example and "for example " .. p.example, "%s needs %s", p.name, param.name)
     end
   end

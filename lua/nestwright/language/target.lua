@@ -4,6 +4,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
 local rows = require "nestwright.language.rows"
+local slips = later "nestwright.slips.arguments"
 
 local TARGET = core.classes.target
 local target = {}
@@ -29,7 +30,9 @@ function target.schedule(first, ...)
     outputs[outputs.n] = nil
     outputs.n = outputs.n - 1
   end
-  if outputs[1] == nil then errors.fail("invalid", nil, "schedule: expected a tensor, got nil") end
+  if outputs[1] == nil then
+    errors.fail("invalid", nil, "schedule: %s", slips.missing("schedule", 1) or "expected a tensor, got nil")
+  end
   local list = type(outputs[1]) == "table" and outputs[1] or outputs
   return core.schedule(list, options.target ~= nil and target.of(options.target, "target") or nil)
 end

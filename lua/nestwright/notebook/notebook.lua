@@ -8,6 +8,7 @@ local front = require "nestwright.front"
 local json = require "nestwright.show.json"
 local mime = require "nestwright.show.mime"
 local prompt = require "nestwright.show.prompt"
+local slips = later "nestwright.slips.slips"
 
 -- ---- start
 
@@ -120,8 +121,8 @@ function notebook.is_complete(argument)
   local code = json.decode(argument).code
   if code:find "^%s*%?" or blanks.right(code):find "%?$" then return json.encode {status = "complete"} end
   if loads(code:gsub("^%s*=", "")) then return json.encode {status = "complete"} end
-  local _, message = load(code, "=input", "t")
-  if not message:find "near <eof>$" then return json.encode {status = "invalid"} end
+  local _, message = load(code .. "\n", "=input", "t") -- a string in quotes ends with its line
+  if not message:find "near <eof>$" or slips.ends(code) then return json.encode {status = "invalid"} end
   return json.encode {status = "incomplete", indent = ("  "):rep(depth_of(code))}
 end
 

@@ -3,6 +3,7 @@ local blanks = require "nestwright.show.blanks"
 local complete = require "nestwright.show.complete"
 local core = require "nestwright.core"
 local help = require "nestwright.show.help"
+local words = require "nestwright.slips.words"
 
 local lost = {}
 
@@ -60,6 +61,9 @@ end
 --- another reason, for example a call that returned nil.
 function lost.text(code)
   local line = last_line(code)
+  local name = line:match "^[%a_][%w_]*$"
+  local slip = not (name and is_set(code, name)) and words.whole(line)
+  if slip then return slip end
   if line:find "^[%a_][%w_]*[%w_.]*$" and line ~= "nil" then return of_path(code, line) end
   local before, word = line:match "^(.+)%.([%a_][%w_]*)$"
   if before and without_inside(before):find "^[%w_.:]+$" then return ("nil: %s has no field %s"):format(before, word) end

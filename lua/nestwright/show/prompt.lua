@@ -10,6 +10,7 @@ local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
 local remarks = require "nestwright.show.remarks"
 local rows = require "nestwright.language.rows"
+local slips = later "nestwright.slips.slips"
 local view = require "nestwright.show.view"
 
 local LIMIT = {entries = 40, depth = 4, width = 100}
@@ -180,6 +181,9 @@ function prompt.error_text(err, traceback, colour)
   local shown = display.release()
   display.settle()
   if shown then return "" end
+  local slip = type(err) == "string" and slips.of_error(err)
+  if slip then err = slip end
+  if package.loaded["nestwright.sources"] then package.loaded["nestwright.sources"][0] = nil end
   local text = plain(err)
   if type(err) == "string" and err:find("global 'nw'", 1, true) then
     text = text .. '\n  hint: a script begins with local nw = require "nestwright"'
@@ -198,6 +202,15 @@ end
 local pending = {}
 inside.on_note(function(text) pending[#pending + 1] = text end)
 
+-- Adds a remark if the chunk that has just run uses a value of another language, such as True, which is nil in Lua.
+local function look_for_words()
+  local texts = package.loaded["nestwright.sources"] or {}
+  local code = texts[0]
+  texts[0] = nil
+  if not code or not code:find "%f[%w_][NTFnu]%l%l%l" then return end -- most chunks have none of the words
+  pending[#pending + 1] = require "nestwright.slips.words".used(code)
+end
+
 -- Returns the remarks without repetitions. Equal remarks become one remark with their number.
 local function folded(list)
   local out, at, times = {}, {}, {}
@@ -215,8 +228,7 @@ local function folded(list)
   return out
 end
 
---- Returns the remarks since the last call, or nil. This is called at the end of a line of the prompt or of a cell.
-function prompt.notes()
+local function notes()
   display.settle()
   if #pending == 0 then return nil end
   local text = table.concat(folded(pending), "\n")
@@ -224,14 +236,23 @@ function prompt.notes()
   return remarks.marked(text)
 end
 
+--- Returns the remarks since the last call, or nil. This is called at the end of a line of the prompt or of a cell.
+function prompt.notes()
+  look_for_words()
+  return notes()
+end
+
 -- Shows the remarks when long work begins, because they may say why it takes long. Otherwise, they are shown at the end.
 local function tell_early()
   if #pending == 0 then return end
-  io.stdout:write(prompt.notes(), "\n")
+  io.stdout:write(notes(), "\n")
   io.stdout:flush()
 end
 core.before_progress(function() if remarks.at_prompt() then tell_early() end end)
 display.before_progress = tell_early -- in a notebook
+
+--- True if an unfinished input is a slip that the user does not continue, so that it must be explained now.
+function prompt.ends(code) return slips.ends(code) end
 
 function prompt.complete(text) return require "nestwright.show.complete".complete(text) end
 function prompt.inspect(text, detail) return require "nestwright.show.complete".inspect(text, detail) end

@@ -112,7 +112,7 @@ describe("nw.display", function()
       assert.truthy(tostring(p):find "^tiles %[")
       assert.equal("7  1", prompt.display(false, d, 1))
       fails("call it with a colon", "invalid", function() d.update(3) end)
-      fails("update: self: expected an output, got a number", "invalid", function() d.update(3) end)
+      fails("update: self: expected an output, got a number", "invalid", load("local d = ... d.update(3)", "=elsewhere"), d)
     end)
   end)
 
