@@ -30,7 +30,7 @@ if registry["nestwright.host"] and strings.__index == string then strings.__inde
 local directory = debug.getinfo(1, "S").source:match "^@(.*[/\\])language[/\\]" or "nestwright/"
 local loaded, require_any = package.loaded, require
 local gsub, match, loadfile, open = string.gsub, string.match, loadfile, io.open
-local error = error
+local error, getmetatable, setmetatable = error, getmetatable, setmetatable
 
 -- Returns the chunk of a module of this library and its file, or nil for other modules. In an installation, the modules of plots
 -- are in the library's folder; in the source tree, they are in the top-level folder plots.
