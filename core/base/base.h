@@ -141,6 +141,7 @@ typedef enum nw_slot_id {
   NW_SLOT_RUN,
   NW_SLOT_TE,
   NW_SLOT_INTRINSICS,
+  NW_SLOT_REDUCERS,
   NW_SLOT_COST,
   NW_SLOT_COUNT
 } nw_slot_id;

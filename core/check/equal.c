@@ -113,11 +113,11 @@ typedef struct both {
 static double value_of(const nwi_node *n) { return nwi_number((nw_dtype)n->dtype, n->v); }
 
 // True if the value of a node is not near the real number that its operation gives, because that number is too large or
-// too small for f64.
-static bool leaves_range(const nwi_node *n) {
+// too small for f64. With `vanish`, a number that is too small is near 0.
+static bool leaves_range(const nwi_node *n, bool vanish) {
   double v = value_of(n), a = n->nargs ? value_of(n->arg[0]) : 0, b = n->nargs > 1 ? value_of(n->arg[1]) : 1;
   if (!n->nargs || !isfinite(a) || !isfinite(b)) return false;
-  bool tiny = fabs(v) < 1e-290;
+  bool tiny = fabs(v) < 1e-290 && !vanish;
   switch (n->expr->op) {
   case NW_OP_EXP: return isinf(v) || tiny;
   case NW_OP_LDEXP: return isinf(v) || (tiny && a != 0);
@@ -137,7 +137,7 @@ static bool largest(const both *b, double *out) {
   for (int i = 0; i < b->wide.scope.node.n; i++) {
     const nwi_node *n = b->wide.scope.node.at[i];
     if (!nwi_values_done(&b->wide, n) || !nw_dtype_is_float((nw_dtype)n->dtype)) continue;
-    if (leaves_range(n)) return false;
+    if (leaves_range(n, b->t->vanish)) return false;
     double v = fabs(value_of(n));
     if (isfinite(v) && v > *out) *out = v;
   }

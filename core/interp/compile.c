@@ -151,22 +151,22 @@ static const nw_expr *old_value(nwi_program *x, const nw_block_target *t) {
 static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scope *body) {
   bool ok = true;
   int n = c->ntargets = s->block.ntargets;
-  bool arg = s->block.combiner == NW_ARGMIN || s->block.combiner == NW_ARGMAX;
+  bool joint = nw_combiner_is_joint(s->block.combiner);
   c->target = NW_NEW_N(x->arena, nwi_target, n + 1);
   for (int i = 0; i < n; i++) {
     const nw_block_target *t = &s->block.target[i];
-    const nw_expr *old[2] = {0}, *term[2] = {0}, *value = t->value;
+    const nw_expr *old[NW_MAX_REDUCED] = {0}, *term[NW_MAX_REDUCED] = {0}, *value = t->value;
     nwi_target *to = &c->target[i];
     *to = (nwi_target){.buffer = nwi_buffer_named(x, t->buffer), .n = t->n};
     to->index = make_all(x, body, t->n, t->index, &ok);
     to->init = make(body, t->init, &ok);
     if (s->block.combiner != NW_PLAIN) {
-      for (int k = 0; k < (arg ? 2 : 1); k++) {
-        const nw_block_target *from = arg ? &s->block.target[k] : t;
+      for (int k = 0; k < (joint ? n : 1); k++) {
+        const nw_block_target *from = joint ? &s->block.target[k] : t;
         old[k] = old_value(x, from);
         term[k] = nw_import(x->pool, from->value);
       }
-      value = nw_combine(x->pool, s->block.combiner, arg ? i : 0, old, term);
+      value = nw_combine(x->pool, s->block.combiner, joint ? i : 0, old, term);
     }
     to->value = make(body, value, &ok);
   }

@@ -51,6 +51,20 @@ static bool replaces(nw_dtype t, nwi_cell a, int64_t i, nwi_cell b, int64_t j, i
   return order == sign || (order == 0 && j < i);
 }
 
+// Combines by a reducer that a user has defined. The variables of the two states have the bits of the cells.
+static void accumulate_own(nwi_run *r, const nwi_op *o, nwi_cell *acc, nwi_cell *term) {
+  const nw_teop *op = o->op;
+  int n = op->nout;
+  for (int k = 0; k < n; k++) {
+    round_to(op->dtype[k], &term[k]);
+    r->slot[o->states + k] = acc[k].i;
+    r->slot[o->states + n + k] = term[k].i;
+  }
+  nwi_turn(r);
+  for (int k = 0; k < n; k++) acc[k] = *nwi_get(r, o->combine[k]);
+  for (int k = 0; k < n; k++) round_to(op->dtype[k], &acc[k]);
+}
+
 static void accumulate(const nw_teop *op, nwi_cell *acc, const nwi_cell *term) {
   int sign = op->combiner == NW_ARGMAX || op->combiner == NW_MAX_OF ? 1 : -1;
   if (op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX) {
@@ -75,15 +89,25 @@ static void terms(nwi_naive *x, nwi_op *o, nwi_cell *out) {
   for (int k = 0; k < o->op->nout; k++) out[k] = *nwi_get(&x->run, o->body[k]);
 }
 
+// Leaves out the values of an axis that are outside of its range, whose terms are the identity.
+static void shorten(nwi_run *r, const nwi_op *o, int axis, int64_t *lo, int64_t *end) {
+  if (!o->from[axis] && !o->to[axis]) return;
+  nwi_turn(r);
+  int64_t from = o->from[axis] ? nwi_int(r, o->from[axis]) : *lo, to = o->to[axis] ? nwi_int(r, o->to[axis]) : *end;
+  if (from > *lo) *lo = from;
+  if (to < *end) *end = to;
+}
+
 static void reduce(nwi_naive *x, nwi_op *o, int axis, nwi_cell *acc, nwi_cell *term) {
   nwi_run *r = &x->run;
   if (axis == o->op->nreduce) {
     terms(x, o, term);
-    return accumulate(o->op, acc, term);
+    return o->op->combiner < NW_OWN ? accumulate(o->op, acc, term) : accumulate_own(r, o, acc, term);
   }
-  int64_t lo = nwi_int(r, o->lo[axis]), extent = nwi_int(r, o->extent[axis]);
-  for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
-    r->slot[o->reduce + axis] = lo + i;
+  int64_t lo = nwi_int(r, o->lo[axis]), end = lo + nwi_int(r, o->extent[axis]);
+  if (lo < end) shorten(r, o, axis, &lo, &end);
+  for (int64_t i = lo; i < end && !nwi_stop(r); i++) {
+    r->slot[o->reduce + axis] = i;
     reduce(x, o, axis + 1, acc, term);
   }
 }

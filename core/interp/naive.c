@@ -1,5 +1,6 @@
 // Evaluates each operation into whole arrays. Handles elementwise operations, scans, and reads of other operations.
 #include "interp/naive.h"
+#include "ir/program/reducer.h"
 #include "te/internal.h"
 #include <stdlib.h>
 
@@ -69,6 +70,21 @@ static bool set_shape(nwi_naive *x, nwi_op *o) {
   return true;
 }
 
+// Makes the nodes of a reducer that a user has defined.
+static bool make_combination(nwi_naive *x, nwi_op *o) {
+  const nw_teop *op = o->op;
+  const nw_reducer *r = nw_reducer_of(x->run.ctx, op->combiner);
+  nwi_scope *s = &x->scope;
+  bool ok = true;
+  o->combine = NW_NEW_N(x->arena, nwi_node *, r->n);
+  o->states = new_slots(x, 2 * r->n);
+  for (int i = 0; i < 2 * r->n; i++)
+    nwi_bind(s, nw_reducer_var(op->pool, i >= r->n, i % r->n, r->dtype[i % r->n])->name, o->states + i);
+  for (int i = 0; i < r->n; i++) ok = (o->combine[i] = nwi_make(s, nw_import(op->pool, r->combine[i]))) && ok;
+  for (int i = 0; i < 2 * r->n; i++) nwi_unbind(s);
+  return ok;
+}
+
 static bool make_bodies(nwi_naive *x, nwi_op *o) {
   const nw_teop *op = o->op;
   nwi_scope *s = &x->scope;
@@ -77,8 +93,9 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
   o->reduce = new_slots(x, op->nreduce);
   for (int i = 0; i < op->naxes; i++) nwi_bind(s, op->axis[i]->name, o->axis + i);
   for (int i = 0; i < op->nreduce; i++) nwi_bind(s, op->reduce[i]->var->name, o->reduce + i);
-  nwi_node **all = NW_NEW_N(x->arena, nwi_node *, 2 * (op->nout + op->nreduce) + 1);
+  nwi_node **all = NW_NEW_N(x->arena, nwi_node *, 2 * op->nout + 4 * op->nreduce + 1);
   o->body = all, o->identity = all + op->nout, o->lo = o->identity + op->nout, o->extent = o->lo + op->nreduce;
+  o->from = o->extent + op->nreduce, o->to = o->from + op->nreduce;
   // If this operation reads another operation, the calls below also make the nodes of that operation. Those nodes must
   // not be mixed with the nodes of this operation.
   nw_vec made_expr = s->expr, made_node = s->node;
@@ -86,9 +103,12 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
   for (int k = 0; k < op->nout; k++) ok = (o->body[k] = nwi_make(s, op->body[k])) && ok;
   for (int k = 0; k < op->nout && op->combiner != NW_PLAIN; k++)
     ok = (o->identity[k] = nwi_make(s, nw_combiner_identity(op->pool, op->combiner, op->dtype[k], k))) && ok;
+  if (op->combiner >= NW_OWN) ok = make_combination(x, o) && ok;
   for (int i = 0; i < op->nreduce; i++) {
     ok = (o->lo[i] = nwi_make(s, op->reduce[i]->lo)) && ok;
     ok = (o->extent[i] = nwi_make(s, op->reduce[i]->extent)) && ok;
+    if (op->reduce[i]->from) ok = (o->from[i] = nwi_make(s, op->reduce[i]->from)) && ok;
+    if (op->reduce[i]->to) ok = (o->to[i] = nwi_make(s, op->reduce[i]->to)) && ok;
   }
   nw_vec_free(&s->expr), nw_vec_free(&s->node);
   s->expr = made_expr, s->node = made_node;

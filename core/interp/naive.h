@@ -9,6 +9,10 @@ typedef struct nwi_op {
   int64_t *shape;
   int64_t count;
   nwi_node **body, **identity, **lo, **extent;
+  nwi_node **from, **to; // per reduce axis: its range, if it depends on other axes or on data; otherwise NULL
+  // for a reducer that a user has defined: the nodes of the combined state, and the first slot of the two states
+  nwi_node **combine;
+  int states;
   char **data; // one array for each output, if `whole`
   bool *own;
   bool whole; // true if `data` is complete, or if it is the state of a running scan, which reads only complete rows

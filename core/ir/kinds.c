@@ -1,6 +1,6 @@
 // Defines the words for combiners, loop marks, scopes and roles, and the initial values of reductions.
 #include "ir/text/lines.h"
-#include "ir/program/program.h"
+#include "ir/program/reducer.h"
 #include <math.h>
 
 static const struct {
@@ -11,13 +11,21 @@ static const struct {
     [NW_ARGMAX] = {"argmax", "argmax="},
 };
 
-const char *nw_combiner_name(nw_combiner c) { return combiners[c].name; }
+bool nw_combiner_is_joint(nw_combiner c) { return c >= NW_ARGMIN; }
 
-const char *nw_combiner_assign(nw_combiner c) { return combiners[c].assign; }
+const char *nw_combiner_name(nw_ctx *ctx, nw_combiner c) {
+  return c < NW_OWN ? combiners[c].name : nw_reducer_of(ctx, c)->name;
+}
 
-bool nw_combiner_of_assign(const char *text, nw_combiner *out) {
+const char *nw_combiner_assign(nw_ctx *ctx, nw_combiner c) {
+  return c < NW_OWN ? combiners[c].assign : nw_reducer_of(ctx, c)->assign;
+}
+
+bool nw_combiner_of_assign(const nw_program *p, const char *text, nw_combiner *out) {
   for (int i = 0; i < NW_COUNT(combiners); i++)
     if (!strcmp(combiners[i].assign, text)) return *out = (nw_combiner)i, true;
+  for (int i = 0; i < p->nreducers; i++)
+    if (!strcmp(nw_reducer_of(p->ctx, p->reducer[i])->assign, text)) return *out = p->reducer[i], true;
   return false;
 }
 
@@ -91,10 +99,12 @@ static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);
 }
 
-// Returns the identity of component `which` of a reduction. A minimum starts from the greatest value of the dtype, and
+// Returns the identity of component `which` of a reduction. Of a reducer that a user has defined, it is the init. A
+// minimum starts from the greatest value of the dtype, and
 // a maximum starts from the least value. For floats these values are infinities. In an arg-reduction, component 1 is
 // the index, and its identity is -1. In other reductions all components have the same identity.
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which) {
+  if (c >= NW_OWN) return nw_convert(p, t, nw_reducer_of(nw_pool_ctx(p), c)->init[which]);
   bool low = c == NW_MAX_OF || c == NW_ARGMAX;
   bool arg = c == NW_ARGMIN || c == NW_ARGMAX;
   if (which && (arg || NW_MUTATED(identity_of_index))) return nw_index(p, -1);

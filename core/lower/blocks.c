@@ -81,9 +81,15 @@ static void lower_kids(blocks *b, nw_stmt *s) {
   nw_scope_pop(&b->r, s);
 }
 
+// A bound may read data (bounds.c).
+static const nw_expr *loop_bound(blocks *b, const nw_expr *e) {
+  e = nw_simplify(&b->r, e);
+  return nw_uses_load(e, NULL) ? nw_rewrite(b->p->pool, e, keep_var, linear_load, b) : e;
+}
+
 static void lower_loop(blocks *b, nw_stmt *s) {
-  s->loop.begin = nw_simplify(&b->r, s->loop.begin);
-  s->loop.extent = nw_simplify(&b->r, s->loop.extent);
+  s->loop.begin = loop_bound(b, s->loop.begin);
+  s->loop.extent = loop_bound(b, s->loop.extent);
   s->loop.nfused = 0;
   s->loop.fused = NULL;
   b->loops[b->nloops++] = s->loop.var->name;

@@ -18,6 +18,8 @@ static const nw_pass passes[] = {
     {"barriers", "inserts barriers between threads of a block", nw_pass_barriers, always},
     {"async", "commits asynchronous copies in groups, and waits for a group before its elements are used",
      nw_pass_async, always},
+    {"bounds", "shortens loops to the iterations in which the reduction inside gets a contribution", nw_pass_bounds,
+     always},
     {"blocks", "turns blocks into stores with linear indices, and conditions into guards", nw_pass_blocks, always},
     {"pads", "writes the value of positions that hold no element of an output", nw_pass_pads, always},
     {"interleave", "turns virtual threads, and threads around barriers, into loops around each statement",

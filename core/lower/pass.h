@@ -13,6 +13,7 @@ nw_program *nw_pass_accumulate(nw_program *p);
 nw_program *nw_pass_init(nw_program *p);
 nw_program *nw_pass_barriers(nw_program *p);
 nw_program *nw_pass_async(nw_program *p);
+nw_program *nw_pass_bounds(nw_program *p);
 nw_program *nw_pass_blocks(nw_program *p);
 nw_program *nw_pass_pads(nw_program *p);
 nw_program *nw_pass_interleave(nw_program *p);

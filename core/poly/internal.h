@@ -472,11 +472,8 @@ nw_answer nw_copied(const nw_fate *f, const nw_use *fill, nw_use *r);
 
 // ---- neutral.c: contributions that add nothing
 
-// nw_is_neutral returns true if e, as component t of a contribution, never changes the reduction's value.
-//
 // nw_contributes_where returns a condition on the block's variables such that the contribution is neutral wherever the
 // condition is false. Returns NULL if the block's values do not have the form select(condition, x, neutral value).
-bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
 // Removes neutral contributions from `need`, and consumes `need`. `need` has tuples of three groups: the loops around
 // the allocation (`dims` dimensions), the element, and the values of the reduce variables.

@@ -1,8 +1,14 @@
 // Finds neutral contributions, which do not change the result of a reduction. In a sum of select(condition, x, 0),
 // these are the contributions for which the condition is false. Iterations with only neutral contributions can be
 // removed.
+#include "ir/program/reducer.h"
 #include "poly/internal.h"
 #include <math.h>
+
+static bool is_init(const nw_stmt *block, int t, const nw_expr *e) {
+  const nw_reducer *r = nw_reducer_of(nw_pool_ctx(e->pool), block->block.combiner);
+  return e == nw_import(e->pool, r->init[t]);
+}
 
 // True if every value of the dtype stays unchanged when it is combined with e. This function does not use the table of
 // neutral values that the steps use, so that the judge detects errors in that table.
@@ -21,7 +27,8 @@ bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e
     if (t == 1) return whole && e->i == -1;
     // fallthrough
   case NW_MAX_OF: return (whole && e->i == least) || (real && isinf(e->f) && e->f < 0);
-  default: return false;
+  case NW_PLAIN: return false;
+  default: return is_init(block, t, e); // the init of a reducer was examined when it was defined
   }
 }
 
@@ -35,7 +42,9 @@ const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block) {
   if (block->block.combiner == NW_PLAIN) return NULL;
   for (int t = 0; t < block->block.ntargets; t++) {
     const nw_expr *e = block->block.target[t].value;
-    if (e->op != NW_OP_SELECT || (t && e->arg[0] != cond) || !nw_cond_exact(e->arg[0])) return NULL;
+    nw_dtype dtype = nw_find_buffer(m->p, block->block.target[t].buffer)->dtype;
+    if (nw_is_neutral(block, t, dtype, e)) continue;
+    if (e->op != NW_OP_SELECT || (cond && e->arg[0] != cond) || !nw_cond_exact(e->arg[0])) return NULL;
     if (!adds_nothing(m, block, t, e->arg[2])) return NULL;
     cond = e->arg[0];
   }

@@ -3,6 +3,7 @@
 // If every element of a buffer has only one value, it is sufficient that each read comes after the write, and each
 // update after the init (buffer.c). This file checks the other buffers, in which two instances that access the same
 // element must keep their order.
+#include "ir/program/reducer.h"
 #include "poly/internal.h"
 
 // ---- the same blocks
@@ -177,9 +178,10 @@ nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_
 // ---- the order of the terms of a float sum, which affects its rounding
 
 static bool sums_floats(const nw_use *a) {
-  const nw_stmt *block = a->site->block;
-  return a->write && a->update && (block->block.combiner == NW_SUM || block->block.combiner == NW_PROD) &&
-         nw_dtype_is_float(a->buffer->dtype);
+  nw_combiner k = a->site->block->block.combiner;
+  if (!a->write || !a->update) return false;
+  if (k >= NW_OWN) return nw_reducer_of(nw_pool_ctx(a->site->block->block.target[0].value->pool), k)->rounds;
+  return (k == NW_SUM || k == NW_PROD) && nw_dtype_is_float(a->buffer->dtype);
 }
 
 static nw_answer same_order(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {

@@ -235,16 +235,17 @@ static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *con
   return true;
 }
 
-// Replaces select(cond, contribution, neutral) by the contribution, and stores the condition in w->cond. Returns false
-// if a body does not have this form.
+// Replaces select(cond, contribution, neutral) by the contribution, and stores the condition in w->cond. A body that is
+// always neutral needs no condition. Returns false if a body has another form.
 static bool without_condition(whole *w, int n, const nw_expr **is) {
   for (int t = 0; t < n; t++) {
-    if (is[t]->op != NW_OP_SELECT || (t && is[t]->arg[0] != w->cond)) return false;
+    if (neutral(w, t, is[t])) continue;
+    if (is[t]->op != NW_OP_SELECT || (w->cond && is[t]->arg[0] != w->cond)) return false;
     if (!neutral(w, t, is[t]->arg[2]) && NW_RULE(w->after->p->ctx, parts_neutral)) return false;
     w->cond = is[t]->arg[0];
     is[t] = is[t]->arg[1];
   }
-  return true;
+  return w->cond;
 }
 
 static bool same_bodies(whole *w) {

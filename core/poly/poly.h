@@ -80,6 +80,10 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
 // out->nconds to 0 if some update always contributes. Returns false if isl cannot decide where updates contribute.
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out);
 
+// True if e, as component t of a contribution to the reduction, never changes the reduction's value. `dtype` is the dtype
+// of the element.
+bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
+
 // The value of a padded stage, select(condition, x, constant): it may differ from the constant only where `inside` holds.
 // `inside` uses the variables of the block.
 typedef struct nw_padding {

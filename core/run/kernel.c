@@ -1,5 +1,6 @@
 // Compiles programs to machine code.
 #include "run/kernel.h"
+#include "ir/program/reducer.h"
 #include "poly/poly.h"
 #include "run/guard.h"
 #include <stdlib.h>
@@ -166,6 +167,7 @@ static char *with_marks(char *text, const nw_program *p, const char *comment) {
   if (p->unsafe) nw_str_fmt(&b, "%s unsafe: steps that were not judged: %d\n", comment, p->unsafe);
   if (p->tested)
     nw_str_fmt(&b, "%s steps that were tested, not proved: %d, on %d values\n", comment, p->tested, p->values);
+  nw_program_note_reducers(&b, p, comment);
   nw_str_add(&b, text);
   free(text);
   return nw_str_take(&b);

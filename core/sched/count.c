@@ -1,6 +1,7 @@
 // Counts executions. Two loops are in the same group if a condition uses the variables of both, or if a bound of one
 // loop uses the variable of the other. The points of a group are enumerated. The result is the product of the numbers
 // of points of all groups.
+#include "ir/program/reducer.h"
 #include "sched/count.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -208,6 +209,10 @@ int nw_count_operations(const nw_stmt *block) {
   int n = 0;
   for (int i = 0; i < block->block.ntargets; i++)
     n += operations(block->block.target[i].value) + (block->block.combiner != NW_PLAIN);
+  const nw_reducer *r = block->block.combiner < NW_OWN
+                            ? NULL
+                            : nw_reducer_of(nw_pool_ctx(block->block.target[0].value->pool), block->block.combiner);
+  for (int i = 0; r && i < r->n; i++) n += operations(r->combine[i]) - 1;
   return n;
 }
 

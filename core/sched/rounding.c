@@ -2,6 +2,7 @@
 // that is stored in another dtype.
 #include "ir/expr/fma.h"
 #include "ir/program/cross.h"
+#include "ir/program/reducer.h"
 #include "ir/program/tags.h"
 #include "poly/poly.h"
 #include "sched/rounding.h"
@@ -11,7 +12,9 @@
 // ---- the order of the terms of a float sum
 
 bool nw_rounds(const nw_program *p, const nw_stmt *s) {
-  if (s->kind != NW_BLOCK || (s->block.combiner != NW_SUM && s->block.combiner != NW_PROD)) return false;
+  if (s->kind != NW_BLOCK) return false;
+  if (s->block.combiner >= NW_OWN) return nw_reducer_of(p->ctx, s->block.combiner)->rounds;
+  if (s->block.combiner != NW_SUM && s->block.combiner != NW_PROD) return false;
   for (int i = 0; i < s->block.ntargets; i++) {
     const nw_buffer *b = nw_find_buffer(p, s->block.target[i].buffer);
     if (b && nw_dtype_is_float(b->dtype)) return true;
@@ -183,7 +186,8 @@ static const nw_expr *load_of(nw_pool *pool, const nw_block_target *t, const nw_
 const nw_expr *nw_block_stored(nw_pool *pool, const nw_stmt *b, int t) {
   const nw_expr *value = b->block.target[t].value;
   if (b->block.combiner != NW_SUM) return value;
-  return nw_make2(pool, NW_OP_ADD, load_of(pool, &b->block.target[t], value), value);
+  const nw_expr *old = load_of(pool, &b->block.target[t], value);
+  return nw_combine(pool, NW_SUM, 0, &old, &value);
 }
 
 static bool count_fma(void *env, const nw_expr *e) {
@@ -210,8 +214,12 @@ static int fmas(const nw_program *p, const nw_path *path) {
   nw_ranges_of(&r, p, path);
   if (block->block.where) nw_ranges_fact(&r, nw_block_bound(p, block, block->block.where));
   for (int t = 0; t < block->block.ntargets; t++) {
-    const nw_expr *e = nw_block_bound(p, block, nw_block_stored(p->pool, block, t));
-    nw_visit(nw_form_fma(p->pool, nw_simplify(&r, e)), count_fma, &n);
+    nw_stmt known = *block;
+    nw_block_target one = block->block.target[t];
+    one.value = nw_simplify(&r, nw_block_bound(p, block, one.value));
+    known.block.target = &one;
+    const nw_expr *e = nw_simplify(&r, nw_block_bound(p, block, nw_block_stored(p->pool, &known, 0)));
+    nw_visit(nw_form_fma(p->pool, e), count_fma, &n);
   }
   nw_ranges_free(&r);
   return n;

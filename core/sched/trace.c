@@ -1,4 +1,5 @@
 // Writes and reads traces. A trace is the text of all steps of a schedule. It can be pasted into a script, or replayed.
+#include "ir/program/reducer.h"
 #include "sched/args.h"
 #include "sched/history.h"
 #include "sched/json.h"
@@ -52,12 +53,27 @@ static void write_step(nw_str *b, const nw_node *node) {
   nw_str_add(b, "}}");
 }
 
+// Writes the reducers of the computation that were tested, but not proved. Replaying a trace does not need them.
+static void write_reducers(nw_str *b, const nw_program *p) {
+  int n = 0;
+  for (int i = 0; i < p->nreducers; i++) {
+    const nw_reducer *r = nw_reducer_of(p->ctx, p->reducer[i]);
+    if (!r->tested) continue;
+    nw_str_add(b, n++ ? ", " : ",\n  \"reducers\": [");
+    nw_str_add(b, "{\"name\": ");
+    nw_json_string(b, r->name);
+    nw_str_fmt(b, ", \"tested\": %d}", r->tested);
+  }
+  if (n) nw_str_add(b, "]");
+}
+
 static char *as_json(const nw_sched *s, int n, nw_node **line) {
   nw_str b = {0};
   nw_str_add(&b, "{\n  \"nestwright\": ");
   nw_json_string(&b, NW_VERSION);
   nw_str_add(&b, ",\n  \"computation\": ");
   nw_json_string(&b, nw_sched_program(s)->name);
+  write_reducers(&b, nw_sched_program(s));
   nw_str_add(&b, ",\n  \"steps\": [");
   for (int i = 0; i < n; i++) {
     nw_str_add(&b, i ? ",\n" : "\n");
@@ -67,8 +83,9 @@ static char *as_json(const nw_sched *s, int n, nw_node **line) {
   return nw_str_take(&b);
 }
 
-static char *as_lua(int n, nw_node **line) {
+static char *as_lua(const nw_sched *s, int n, nw_node **line) {
   nw_str b = {0};
+  nw_program_note_reducers(&b, nw_sched_program(s), "--");
   for (int i = 0; i < n; i++) {
     nw_str_fmt(&b, line[i]->unsafe ? "s:unsafe(function(s) %s end)" : "%s", line[i]->text);
     if (line[i]->tested) nw_str_fmt(&b, " -- tested on %d values, not proved", line[i]->tested);
@@ -81,7 +98,7 @@ char *nw_sched_trace(const nw_sched *s, bool json) {
   if (!s) return NULL;
   nw_node **line;
   int n = nw_sched_line(s, &line);
-  char *text = json ? as_json(s, n, line) : as_lua(n, line);
+  char *text = json ? as_json(s, n, line) : as_lua(s, n, line);
   free(line);
   return text;
 }

@@ -1,4 +1,5 @@
 // Makes a compute. nw_compute_begin makes its axes, and nw_compute_end takes one body per output.
+#include "ir/program/reducer.h"
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,12 @@ static bool check_reduction_place(nw_teop *op, const nw_expr *body) {
 
 // ---- the operation's bodies
 
-static int terms_of(const nw_expr *reduce) { return reduce->i == NW_ARGMIN || reduce->i == NW_ARGMAX ? 2 : 1; }
+static int terms_of(const nw_expr *reduce) {
+  nw_combiner k = (nw_combiner)reduce->i;
+  return k >= NW_OWN ? nw_reducer_of(nw_pool_ctx(reduce->pool), k)->n : nw_combiner_is_joint(k) ? 2 : 1;
+}
+
+static bool is_joint(const nw_expr *reduce) { return nw_combiner_is_joint((nw_combiner)reduce->i); }
 
 static void take_axes(nw_teop *op, const nw_expr *reduce) {
   int nt = terms_of(reduce);
@@ -103,7 +109,7 @@ static bool same_reduction(const nw_expr *a, const nw_expr *b) {
   if (a->op != NW_OP_REDUCE && b->op != NW_OP_REDUCE) return true;
   if (a->op != b->op) return false;
   int nt = terms_of(a);
-  if (a->i != b->i || a->n != b->n || nt == 2) return false;
+  if (a->i != b->i || a->n != b->n || is_joint(a)) return false;
   return !memcmp(a->arg + nt, b->arg + nt, sizeof *a->arg * (size_t)(a->n - nt));
 }
 
@@ -121,13 +127,13 @@ static bool check_bodies(nw_teop *op, int n, const nw_expr *const *bodies) {
 }
 
 static void set_bodies(nw_teop *op, int n, const nw_expr *const *bodies) {
-  bool reduce = bodies[0]->op == NW_OP_REDUCE, arg = reduce && terms_of(bodies[0]) == 2;
-  op->nout = arg ? 2 : n;
+  bool reduce = bodies[0]->op == NW_OP_REDUCE, joint = reduce && is_joint(bodies[0]);
+  op->nout = joint ? terms_of(bodies[0]) : n;
   op->body = nw_xcalloc((size_t)op->nout, sizeof *op->body);
   op->dtype = nw_xcalloc((size_t)op->nout, sizeof *op->dtype);
   if (reduce) take_axes(op, bodies[0]);
   for (int i = 0; i < op->nout; i++) {
-    op->body[i] = !reduce ? bodies[i] : arg ? bodies[0]->arg[i] : bodies[i]->arg[0];
+    op->body[i] = !reduce ? bodies[i] : joint ? bodies[0]->arg[i] : bodies[i]->arg[0];
     op->dtype[i] = op->body[i]->type.dtype;
   }
   op->ndim = op->naxes;
@@ -174,10 +180,11 @@ static void set_reads(nw_teop *op, const nw_vec *written) {
 // Returns the name of an output. A single output has the name of its compute.
 char *nw_te_output_name(const nw_teop *op, const char *name, int out) {
   nw_str b = {0};
-  bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
+  bool own = op->combiner >= NW_OWN, arg = !own && nw_combiner_is_joint(op->combiner);
   nw_str_add(&b, name);
+  if (op->nout > 1 && own) nw_str_fmt(&b, ".%s", nw_reducer_of(op->ctx, op->combiner)->part[out]);
   if (op->nout > 1 && arg) nw_str_add(&b, out ? ".index" : ".value");
-  if (op->nout > 1 && !arg) nw_str_fmt(&b, ".v%d", out);
+  if (op->nout > 1 && !arg && !own) nw_str_fmt(&b, ".v%d", out);
   return nw_str_take(&b);
 }
 
@@ -212,7 +219,7 @@ static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *con
   return op->deferred || check_bounds(op);
 }
 
-// Ends the build in every case, even on failure. `outputs` must have space for max(nbodies, 2) tensors.
+// Ends the build in every case, even on failure. `outputs` must have space for max(nbodies, NW_MAX_REDUCED) tensors.
 int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies, nw_tensor **outputs) {
   if (!b) return 0;
   nw_teop *op = b->op;

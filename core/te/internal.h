@@ -46,6 +46,14 @@ const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char 
 // added again.
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e);
 
+nw_axis *nw_te_new_axis(nw_ctx *c, const char *name); // without a range; NULL, with a diagnostic, if the name is wrong
+// Adds the range of every axis and size that e uses. The compute in progress has the ranges of the output's axes.
+void nw_te_push_axes(nw_ranges *r, const nw_expr *e);
+// Returns the reduction of n terms over the axes. Where the range of an axis depends on other axes or on data, and the
+// axis is outside of this range, each term is the identity. Returns NULL with a diagnostic if the axes do not fit.
+const nw_expr *nw_te_reduce(nw_ctx *c, nw_combiner k, int n, const nw_expr *const *term, int naxes,
+                            nw_axis *const *axes);
+
 // nw_place is the context of an expression: the ranges of its variables, and the conditions of the selects around it. A
 // traversal has its own pool for the expressions that it visits.
 typedef struct nw_place {

@@ -1,6 +1,7 @@
 // Makes the naive program from the graph of operations. A compute becomes one perfect nest. A scan becomes a nest for
 // the init of each state, and a loop over the time steps with the nests of the updates. Temporaries exist as long as
 // the program runs.
+#include "ir/program/reducer.h"
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,7 +276,8 @@ static void add_target(maker *m, nw_stmt *b, const nw_teop *op, int out, const c
   t->init = nw_combiner_identity(p, op->combiner, op->dtype[out], out);
 }
 
-static void set_combiner(nw_stmt *b, const nw_teop *op) {
+static void set_combiner(maker *m, nw_stmt *b, const nw_teop *op) {
+  nw_program_use_reducer(m->p, op->combiner);
   b->block.combiner = op->combiner;
   b->block.has_init = op->combiner != NW_PLAIN;
 }
@@ -284,7 +286,7 @@ static nw_stmt *compute_nest(maker *m, const nw_teop *op) {
   nest n = {.block = new_block(m, name_of(m, op), NULL, op->naxes + op->nreduce, op->nout)};
   add_axes(m, &n, op, NULL);
   for (int k = 0; k < op->nout; k++) add_target(m, n.block, op, k, buffer_of(m, op, k));
-  set_combiner(n.block, op);
+  set_combiner(m, n.block, op);
   close_nest(m, &n);
   return n.outer;
 }
@@ -311,7 +313,7 @@ static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
   if (absorb) {
     add_axes(m, &n, init, &first);
     add_target(m, n.block, init, 0, buffer);
-    set_combiner(n.block, init);
+    set_combiner(m, n.block, init);
   } else {
     nw_teop copy = *update;
     copy.nreduce = 0;
@@ -348,7 +350,7 @@ static void update_nest(maker *m, const nw_teop *scan, int k, rows *r, nw_stmt *
   add_axes(m, &n, u, r);
   for (int j = k; j < scan->nout; j++)
     if (scan->update[j]->op == u) add_target(m, n.block, u, scan->update[j]->out, buffer_of(m, scan, j));
-  set_combiner(n.block, u);
+  set_combiner(m, n.block, u);
   close_nest(m, &n);
 }
 

@@ -46,8 +46,9 @@ static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *updat
     return nw_fail(c, NW_EINVAL, "make it with nw.scan_state", "the state %s is not a placeholder", state->name);
   if (s->ndim < 1) return nw_fail(c, NW_EINVAL, NULL, "the state %s has no time dimension", state->name);
   if (u->kind != NW_TE_COMPUTE) return nw_fail(c, NW_EINVAL, NULL, "the update %s is not a compute", update->name);
-  if (u->combiner == NW_ARGMIN || u->combiner == NW_ARGMAX)
-    return nw_fail(c, NW_EINVAL, "make it a separate stage", "the update %s is an arg-reduction", update->name);
+  if (nw_combiner_is_joint(u->combiner) && u->nout > 1)
+    return nw_fail(c, NW_EINVAL, "make it a separate stage", "the update %s is a reduction with %d outputs",
+                   update->name, u->nout);
   if (!same_shape(p, u, s, 0))
     return nw_fail(c, NW_EINVAL,
                    "the update must have the full shape, including the first rows, which are taken from init",

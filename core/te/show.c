@@ -23,9 +23,12 @@ static void add_shape(nw_str *b, const nw_tensor *t) {
 
 // Adds the right-hand side of output `out`.
 static void add_body(nw_str *b, const nw_teop *op, int out) {
-  bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
-  if (op->combiner != NW_PLAIN) nw_str_fmt(b, "%s(", nw_combiner_name(op->combiner));
-  add_text(b, op->body[arg ? 0 : out]);
+  bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX, own = op->combiner >= NW_OWN;
+  if (op->combiner != NW_PLAIN) nw_str_fmt(b, "%s(", nw_combiner_name(op->ctx, op->combiner));
+  for (int i = 0; i < (own ? op->nout : 1); i++) {
+    if (i) nw_str_add(b, ", ");
+    add_text(b, op->body[own ? i : arg ? 0 : out]);
+  }
   for (int i = 0; i < op->nreduce; i++) nw_str_fmt(b, ", %s", op->reduce[i]->name);
   if (op->combiner != NW_PLAIN) nw_str_add(b, ")");
 }

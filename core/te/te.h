@@ -10,6 +10,9 @@ struct nw_axis {
   nw_pool *pool;
   char *name; // "k"; its variable is "k@serial"
   const nw_expr *var, *lo, *extent;
+  // If the range depends on other axes or on data: the axis has only the values with from <= value < to, within lo and
+  // extent. Both are NULL if it does not.
+  const nw_expr *from, *to;
 };
 
 typedef struct nw_teop nw_teop;

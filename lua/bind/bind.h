@@ -138,6 +138,8 @@ const char *nwl_typename(lua_State *L, int arg); // "a tensor", "a string", ...
 // Returns the value at arg as an expression. The value may be an expression, an axis, a number or a boolean; any other
 // value raises an error that names the argument. The comment on literals in ir.c gives the dtypes of numbers.
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name);
+// Like nwl_expr, but a number gets the dtype `like` if it is not negative.
+const nw_expr *nwl_expr_like(lua_State *L, int arg, int like, const char *name);
 void nwl_not_lua_boolean(lua_State *L, int arg, const char *name);
 const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name); // numbers become i64
 // Reads a list of index expressions and returns its length.

@@ -57,6 +57,7 @@ void nwl_not_lua_boolean(lua_State *L, int arg, const char *name) {
 }
 
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name) { return operand(L, arg, -1, name); }
+const nw_expr *nwl_expr_like(lua_State *L, int arg, int like, const char *name) { return operand(L, arg, like, name); }
 const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name) {
   if (lua_type(L, arg) == LUA_TNUMBER) return nw_int(nwl_pool(L), NW_INDEX, nwl_integer(L, arg, name));
   return operand(L, arg, NW_INDEX, name);

@@ -232,7 +232,8 @@ const nwl_row nwl_outline_rows[] = {
      "Returns, for each line of s:show 'lowered', the id of its statement; 0 if the line has no statement."},
     {"program_name", f_program_name, "(s: nw.schedule): string", "Returns the name of the program."},
     {"tested", f_tested, "(s: nw.schedule): integer?",
-     "If a rewrite of this version was tested, but not proved: the least number of values on which one was tested."},
+     "If a rewrite or a reducer of this version was tested, but not proved: the least number of values on which one "
+     "was tested."},
     {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean",
      "True if a step of this version was not proven legal (s:unsafe)."},
     {"operation_count", f_operation_count, "(s: nw.schedule, version: integer, sizes: table): number?",

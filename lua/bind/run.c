@@ -330,7 +330,7 @@ static int kernel_unsafe(lua_State *L) {
 
 static const nwl_row kernel_fields[] = {
     {"tested", kernel_tested, "integer?",
-     "If a rewrite of the kernel's schedule was tested, but not proved: the least number of values on which one was "
+     "If a rewrite or a reducer of the kernel was tested, but not proved: the least number of values on which one was "
      "tested."},
     {"unsafe", kernel_unsafe, "boolean", "True if the schedule of the kernel has steps that were not proven legal."},
     {"code_bytes", kernel_code_bytes, "integer", "The bytes of machine code of all versions of the kernel."},

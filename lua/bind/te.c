@@ -41,16 +41,112 @@ static int f_reduce_axis(lua_State *L) {
   return b->p ? 1 : nwl_raise(L);
 }
 
+// reduce_axis_between(begin, end, within, name)
+static int f_reduce_axis_between(lua_State *L) {
+  const nw_expr *begin = nwl_index_expr(L, 1, "begin"), *end = nwl_index_expr(L, 2, "end");
+  const nw_expr *within = lua_isnil(L, 3) ? NULL : nwl_index_expr(L, 3, "within");
+  const char *name = nwl_string(L, 4, "name");
+  nwl_box *b = nwl_new(L, &nwl_axis_class, release_axis);
+  nwl_hold(b, nw_reduce_axis_between(nwl_ctx(L), name, begin, end, within));
+  return b->p ? 1 : nwl_raise(L);
+}
+
+static int f_extent_is_fixed(lua_State *L) {
+  lua_pushboolean(L, nw_extent_is_fixed(nwl_index_expr(L, 1, "extent")));
+  return 1;
+}
+
+static int read_axes(lua_State *L, int arg, nw_axis **axes) {
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, "axes");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, arg, i + 1);
+    axes[i] = nwl_check(L, -1, &nwl_axis_class, "axis");
+  }
+  return n;
+}
+
 static int f_reduction(lua_State *L) {
   const char *kind = nwl_string(L, 1, "kind");
   const nw_expr *term = nwl_expr(L, 2, "term");
   nw_axis *axes[NWL_MAX_DIMS];
-  int n = nwl_list_length(L, 3, NWL_MAX_DIMS, "axes");
-  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
-    lua_rawgeti(L, 3, i + 1);
-    axes[i] = nwl_check(L, -1, &nwl_axis_class, "axis");
-  }
+  int n = read_axes(L, 3, axes);
   nwl_push_expr(L, nw_reduction(nwl_ctx(L), kind, term, n, axes));
+  return 1;
+}
+
+// ---- reducers that users define
+
+// Reads a list of at most NWL_MAX_DIMS expressions. A number gets the dtype of like[i], or `or` if `like` is NULL.
+static int read_typed(lua_State *L, int arg, const char *name, const nw_expr *const *like, int or,
+                      const nw_expr **out) {
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, name);
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, arg, i + 1);
+    const char *which = lua_pushfstring(L, "%s %d", name, i + 1);
+    lua_insert(L, -2); // the name stays on the stack, below the value
+    out[i] = nwl_expr_like(L, lua_gettop(L), like ? nw_expr_type(like[i]).dtype : or, which);
+  }
+  return n;
+}
+
+// Finds the dtype of the first term that is not a number. Returns -1 if all terms are numbers.
+static int dtype_of_terms(lua_State *L, int arg) {
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, "terms"), t = -1;
+  for (int i = 0; i < n && t < 0; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, arg, i + 1);
+    if (lua_type(L, -1) != LUA_TNUMBER && !lua_isboolean(L, -1))
+      t = nw_expr_type(nwl_expr(L, lua_gettop(L), "term")).dtype;
+  }
+  return t;
+}
+
+static void push_states(lua_State *L, bool second, int n, const nw_expr *const *term) {
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    nwl_push_expr(L, nw_reducer_component(nwl_ctx(L), second, i, (nw_dtype)nw_expr_type(term[i]).dtype));
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+// reducer_states(terms): returns the terms as expressions, the two states that combine gets, and the dtypes.
+static int f_reducer_states(lua_State *L) {
+  const nw_expr *term[NWL_MAX_DIMS];
+  int n = read_typed(L, 1, "term", NULL, dtype_of_terms(L, 1), term);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    nwl_push_expr(L, term[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  push_states(L, false, n, term);
+  push_states(L, true, n, term);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushstring(L, nw_dtype_name((nw_dtype)nw_expr_type(term[i]).dtype));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 4;
+}
+
+// own_reduction(name, parts, init, combine, terms, axes)
+static int f_own_reduction(lua_State *L) {
+  const nw_expr *term[NWL_MAX_DIMS], *init[NWL_MAX_DIMS], *combine[NWL_MAX_DIMS];
+  const char *part[NWL_MAX_DIMS];
+  nw_axis *axes[NWL_MAX_DIMS];
+  nw_own_reducer own = {.name = nwl_string(L, 1, "name"), .part = part, .init = init, .combine = combine};
+  own.n = read_typed(L, 5, "term", NULL, -1, term);
+  if (nwl_list_length(L, 2, NWL_MAX_DIMS, "names") != own.n || nwl_list_length(L, 3, NWL_MAX_DIMS, "init") != own.n ||
+      nwl_list_length(L, 4, NWL_MAX_DIMS, "combine") != own.n)
+    return nwl_fail(L, NW_EINVAL, NULL, "reducer %s: %d terms, %d inits, %d names, and combine returned %d values",
+                    own.name, own.n, (int)lua_rawlen(L, 3), (int)lua_rawlen(L, 2), (int)lua_rawlen(L, 4));
+  for (int i = 0; i < own.n; i++) {
+    lua_rawgeti(L, 2, i + 1);
+    part[i] = nwl_string(L, -1, "the name of a component");
+  }
+  read_typed(L, 3, "init", term, -1, init);
+  read_typed(L, 4, "component", term, -1, combine);
+  int n = read_axes(L, 6, axes);
+  nwl_push_expr(L, nw_own_reduction(nwl_ctx(L), &own, term, n, axes));
   return 1;
 }
 
@@ -260,6 +356,16 @@ const nwl_row nwl_te_rows[] = {
      "Makes an axis to reduce over."},
     {"reduction", f_reduction, "(kind: string, term: nw.expr, axes: nw.axis[]): nw.expr",
      "Makes the reduction of a term over axes."},
+    {"reduce_axis_between", f_reduce_axis_between,
+     "(begin: integer|nw.expr, end: integer|nw.expr, within: integer|nw.expr|nil, name: string): nw.axis",
+     "Makes an axis to reduce over, whose range depends on other axes or on data."},
+    {"extent_is_fixed", f_extent_is_fixed, "(extent: integer|nw.expr): boolean",
+     "True if the extent uses only constants and symbolic sizes."},
+    {"reducer_states", f_reducer_states, "(terms: (nw.expr|number)[]): nw.expr[], nw.expr[], nw.expr[], string[]",
+     "Returns the terms as expressions, the two states that a reducer combines, and their dtypes."},
+    {"own_reduction", f_own_reduction,
+     "(name: string, names: string[], init: number[], combine: nw.expr[], terms: nw.expr[], axes: nw.axis[]): nw.expr",
+     "Makes the reduction of terms by a reducer that a user defines."},
     {"compute_begin", f_compute_begin, "(name: string, axes: string[], shape: table): userdata, nw.expr[]",
      "Begins a compute. Returns the unfinished compute and its axes."},
     {"compute_end", f_compute_end, "(build: userdata, bodies: nw.expr[]): nw.tensor ...",

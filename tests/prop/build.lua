@@ -2,6 +2,7 @@
 --- tensors and a table of all tensors by name. The outputs are the stages that no other stage reads, and the stages with the field
 --- `shown`.
 local nw = require "nestwright"
+local own = require "own"
 local tree = require "tree"
 
 -- Returns a function with exactly n parameters that calls `f` with their list. The number matters because nw.compute makes one axis
@@ -22,6 +23,12 @@ local function build_stage(stage, tensors, extent_of)
   local function values(bodies)
     return function(at)
       env.axes = at
+      if stage.range then
+        local last = #env.over
+        env.over[last] = nw.reduce_axis({tree.build(stage.range[1], env), tree.build(stage.range[2], env)},
+          {name = ("kpq"):sub(last, last), within = extent_of(stage.over[last])})
+      end
+      if own.is(stage.combiner) then return own.build(stage.combiner, tree.build(bodies[1], env), env.over) end
       local out = {}
       for k, body in ipairs(bodies) do
         out[k] = tree.build(body, env)

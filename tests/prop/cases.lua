@@ -32,7 +32,10 @@ function cases.decides(case)
     if e.op ~= "select" then return end
     tree.visit(e[1], function(x) decides = decides or x.op == "read" end)
   end
-  for _, stage in ipairs(case.stages) do for _, body in ipairs(stage.bodies) do tree.visit(body, see) end end
+  for _, stage in ipairs(case.stages) do
+    for _, body in ipairs(stage.bodies) do tree.visit(body, see) end
+    for _, bound in ipairs(stage.range or {}) do tree.visit(bound, function(x) decides = decides or x.op == "read" end) end
+  end
   return decides
 end
 

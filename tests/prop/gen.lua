@@ -11,9 +11,11 @@
 ---   ordered  true: the sizes satisfy M <= N
 ---   bodies   trees (tree.lua), one for each output
 ---   over     the extents of the reduction
+---   range    {begin, end}: the last axis of the reduction has only these values; trees of the output's axes
 ---   shown    true: the stage is an output, even if another stage reads it
 local cases = require "cases"
 local kinds = require "kinds"
+local own = require "own"
 local sizes = require "sizes"
 local tree = require "tree"
 local types = require "types"
@@ -22,11 +24,14 @@ local gen, make = {}, tree.make
 
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
   "pad", "scan", "scan", "transpose", "reshape", "gather", "gather", "pair",
-  "band"}
+  "band", "own"}
 
 -- Some requirements (see steps.wants) are met by a stage that reads only the previous stage. Maps each of these requirements to the
 -- kind of this stage.
 local FOLLOWS = {epilogue = "map", divided = "map", window = "stencil", deep_window = "stencil"}
+
+-- The kinds of reductions whose last axis may have a range that depends on other axes and on data.
+local RANGED = {matmul = true, fold = true, folds = true, arg = true, own = true}
 
 local function draw_stage(r, have, case, before, want)
   local kind = r:pick(ORDER)
@@ -42,6 +47,7 @@ local function draw_stage(r, have, case, before, want)
   if not stage or sizes.volume(stage.dims) > 4096 then return nil end
   if stage.over and sizes.volume(stage.over) * sizes.volume(stage.dims) > 65536 then return nil end
   stage.kind = kind
+  if RANGED[kind] and r:chance(0.2) then kinds.range(r, have, stage) end
   return stage
 end
 
@@ -53,6 +59,7 @@ local function find_dtypes(stage, have)
   stage.dtypes = {}
   for k, body in ipairs(stage.bodies) do stage.dtypes[k] = tree.dtype(body, function(name) return by_name[name] end) end
   if stage.combiner == "argmin" or stage.combiner == "argmax" then stage.dtypes[2] = "i64" end
+  if own.is(stage.combiner) then stage.dtypes = own.dtypes(stage.combiner, stage.dtypes[1]) end
 end
 
 -- The state of a scan has the dtype of its initial values, so the update is cast to this dtype.

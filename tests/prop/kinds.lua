@@ -199,6 +199,32 @@ function kinds.arg(r, have, case)
   return stage
 end
 
+-- Draws a reduction by a reducer that the language does not have.
+function kinds.own(r, have, case)
+  local stage, a, at = over_last(r, have)
+  if not stage then return nil end
+  stage.combiner = r:pick {"tied", "span"}
+  stage.bodies = {term(r, case, have, stage, a, at)}
+  return stage
+end
+
+-- Gives the last axis of a reduction a range that depends on an axis of the output, or on the elements of a tensor of integers.
+function kinds.range(r, have, stage)
+  local d = #stage.dims > 0 and r:int(1, #stage.dims)
+  local with = {}
+  for _, t in ipairs(have) do
+    if d and types.is_int(t.dtype) and #t.dims == 1 and sizes.same(t.dims[1], stage.dims[d]) then with[#with + 1] = t end
+  end
+  local function bound(least, most)
+    if not d or r:chance(0.2) then return number(r:int(least, most)) end
+    if #with == 0 or r:chance(0.5) then return plus(axis(d), r:int(least, most)) end
+    local t = r:pick(with)
+    stage.from[#stage.from + 1] = t
+    return read(t, {axis(d)})
+  end
+  stage.range = {bound(-2, 2), bound(0, 9)}
+end
+
 -- Draws a sum over a part of the last dimension. The part lies between two constants, or it ends at the diagonal.
 function kinds.band(r, have, case)
   local stage, a, at = over_last(r, have)

@@ -2,6 +2,7 @@
 --- text is made from the trees of the case, by the rules of docs/language.md. The oracle shares no code with the core, neither the
 --- C writer nor constant folding. Fifty cases are compiled as one file, because the compiler is slow to start.
 local cases = require "cases"
+local own = require "own"
 local sizes = require "sizes"
 local tree = require "tree"
 local types = require "types"
@@ -310,17 +311,38 @@ local function stored(e, t, env, kept)
   return x
 end
 
+-- Returns the C text that skips values of the last axis that are outside of its range.
+local function skip(stage, env)
+  if not stage.range then return "" end
+  local k = "k" .. #stage.over
+  return ("if (!(%s <= %s && %s < %s)) continue;"):format(operand(stage.range[1], "i64", env), k, k,
+    operand(stage.range[2], "i64", env))
+end
+
+local function write_own(out, stage, mine, env)
+  local at, t = here(stage.dims), stage.dtypes
+  local function extremum(op) return function(x, y) return updated(op, t[1], x, y) end end
+  local start, update = own.in_c(stage.combiner, t[1],
+    {type = types.info(t[1]).c, literal = literal, min = extremum "min", max = extremum "max"})
+  out[#out + 1] = start
+  loops(out, "k", stage.over, "0")
+  out[#out + 1] = ("{ %s %s v = %s; %s }"):format(skip(stage, env), types.info(t[1]).c, stored(stage.bodies[1], t[1], env), update)
+  for k, one in ipairs(mine) do out[#out + 1] = ("%s[%s] = s%d;"):format(identifier(one.name), at, k) end
+  out[#out + 1] = "}"
+end
+
 local function write_reduction(out, stage, mine, env)
   local at, t = here(stage.dims), stage.dtypes
   loops(out, "i", stage.dims, "0")
   out[#out + 1] = "{"
+  if own.is(stage.combiner) then return write_own(out, stage, mine, env) end
   if stage.combiner:find "^arg" then
     out[#out + 1] = ("%s best = %s; int64_t place = -1;"):format(types.info(t[1]).c, identity(stage.combiner, t[1]))
     loops(out, "k", stage.over, "0")
     local position = "0"
     for d, dim in ipairs(stage.over) do position = d == 1 and "k1" or ("(%s)*%s + k%d"):format(position, index_of(dim), d) end
-    out[#out + 1] = ("{ %s v = %s; if (place < 0 || v %s best || (v != v && best == best)) { best = v; place = %s; } }"):format(
-      types.info(t[1]).c, stored(stage.bodies[1], t[1], env), stage.combiner == "argmax" and ">" or "<", position)
+    out[#out + 1] = ("{ %s %s v = %s; if (place < 0 || v %s best || (v != v && best == best)) { best = v; place = %s; } }"):format(
+      skip(stage, env), types.info(t[1]).c, stored(stage.bodies[1], t[1], env), stage.combiner == "argmax" and ">" or "<", position)
     out[#out + 1] = ("%s[%s] = best; %s[%s] = place; }"):format(identifier(mine[1].name), at, identifier(mine[2].name), at)
     return
   end
@@ -328,7 +350,7 @@ local function write_reduction(out, stage, mine, env)
     out[#out + 1] = ("%s acc%d = %s;"):format(types.info(dtype).c, k, identity(stage.combiner, dtype))
   end
   loops(out, "k", stage.over, "0")
-  out[#out + 1] = "{"
+  out[#out + 1] = "{" .. skip(stage, env)
   for k, dtype in ipairs(t) do
     out[#out + 1] = ("acc%d = %s;"):format(k, updated(stage.combiner, dtype, "acc" .. k, operand(stage.bodies[k], dtype, env)))
   end

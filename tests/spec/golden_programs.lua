@@ -712,4 +712,42 @@ programs.gpu_reduction = {
   },
 }
 
+-- A reducer of one's own, with two components, in partial results.
+programs.reducer = {
+  make = function()
+    local A, k = nw.placeholder({8, 100}, "f32", "A"), nw.reduce_axis(100, "k")
+    local online = nw.reducer {
+      name = "online", init = {-3e38, 0}, names = {"max", "sum"},
+      combine = function(a, b)
+        local m = nw.max(a[1], b[1])
+        return m, a[2] * nw.exp(a[1] - m) + b[2] * nw.exp(b[1] - m)
+      end,
+    }
+    return nw.schedule {nw.compute({8}, function(i) return online({A(i, k), 1.0}, k) end, "R")}
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("k", 16) end,
+    function(s) s:rfactor("R", "k_i") end,
+  },
+}
+
+-- A sparse matrix times a vector: the range of the reduction is read from P.
+programs.ranges = {
+  make = function()
+    local P, J = nw.placeholder({33}, "i32", "P"), nw.placeholder({200}, "i32", "J")
+    local V, x = nw.placeholder({200}, "f32", "V"), nw.placeholder({32}, "f32", "x")
+    return nw.schedule(nw.compute({32}, function(i)
+      local e = nw.reduce_axis({P(i), P(i + 1)}, {name = "e", within = 200})
+      return nw.sum(V(e) * x(nw.min(nw.max(J(e), 0), 31)), e)
+    end, "Y"))
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", 8) end,
+    function(s) s:parallel "i_o" end,
+    function(s) s:split("e", 8) end,
+  },
+}
+
 return programs

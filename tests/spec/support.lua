@@ -12,6 +12,29 @@ function support.product(M, N, K)
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
+local function differ(a, b, close)
+  if a == b or (a ~= a and b ~= b) then return false end
+  return not close or math.abs(a - b) > close * math.max(1, math.abs(a), math.abs(b))
+end
+
+--- Checks that the interpreter, on the schedule and on its lowered program, and the machine code give the result of the definition,
+--- and that the machine code gives the bits of the interpreter. If `close` is given, floats may differ from the definition by this
+--- relative amount.
+function support.agree(s, outputs, data, close)
+  local nw = require "nestwright"
+  local expected, lowered = nw.evaluate(outputs, data), nw.interpret(s, data, {lowered = true})
+  local ways = {nw.interpret(s, data), lowered, {s:build {threads = 2}(table.unpack(data))}}
+  for way, got in ipairs(ways) do
+    for n, array in ipairs(expected) do
+      for i = 1, array:count() do
+        local a, b = array:getflat(i), got[n]:getflat(i)
+        assert(not differ(a, b, close), ("way %d, output %d at %d: %s, not %s"):format(way, n, i, b, a))
+        assert(way < 3 or not differ(b, lowered[n]:getflat(i)), ("output %d at %d: machine code gives other bits"):format(n, i))
+      end
+    end
+  end
+end
+
 --- Splits the loop over columns by four. The loop over groups of four columns becomes the outermost loop.
 function support.columns_outside(s)
   s:split("j", 4)

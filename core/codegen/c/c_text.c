@@ -3,6 +3,7 @@
 // conditions hold. The compiler must not make an fma of a multiplication and an addition (-ffp-contract=off, or
 // -std=c99). The program must not use exp, log, tanh, erf or pow.
 #include "codegen/c/c.h"
+#include "ir/program/reducer.h"
 #include <stdlib.h>
 
 bool nwt_fail(nwt *g, const char *fmt, ...) {
@@ -67,6 +68,7 @@ static void layout(nw_str *out, const nw_buffer *b) {
 void nwt_describe(nwt *g, nw_str *out) {
   if (g->p->unsafe) nw_str_fmt(out, UNSAFE, g->p->unsafe);
   if (g->p->tested) nw_str_fmt(out, TESTED, g->p->tested, g->p->values);
+  nw_program_note_reducers(out, g->p, "//");
   nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Tensors are row-major and must not overlap:\n");
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];

@@ -43,8 +43,8 @@ NW_API bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const 
                           int64_t *out, bool *is_condition);
 NW_API const char *nw_program_name(const nw_program *p);
 NW_API bool nw_program_unsafe(const nw_program *p); // true if a step was not checked by the judge
-// If a rewrite of the program was tested, but not proved, returns the least number of values on which such a rewrite was
-// tested. Otherwise returns 0.
+// If a rewrite or a reducer of the program was tested, but not proved, returns the least number of values on which one of
+// them was tested. Otherwise returns 0.
 NW_API int nw_program_tested(const nw_program *p);
 // A row of the outline of a scheduled program. The outline has a row for every loop, stage, guard, allocation, prefetch,
 // call and unit. An outer statement comes before the statements inside it.

@@ -18,11 +18,33 @@ NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int nd
 // nw_scan also checks that reads of earlier times stay in bounds at the first times.
 NW_API nw_tensor *nw_scan_state(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
 NW_API nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent);
+// Makes a reduce axis whose values are begin <= k < end. Begin and end may use other axes, which must come before it in
+// the reduction, and data. Only values with 0 <= k < within are used; other values contribute nothing. If `within` is
+// NULL, it is the greatest value of end.
+NW_API nw_axis *nw_reduce_axis_between(nw_ctx *c, const char *name, const nw_expr *begin, const nw_expr *end,
+                                       const nw_expr *within);
+NW_API bool nw_extent_is_fixed(const nw_expr *e); // true if e uses only constants and symbolic sizes
 NW_API const nw_expr *nw_axis_var(const nw_axis *a); // the axis as an index expression; borrowed
 NW_API const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index); // A(i, k)
 // Returns a reduction, which is allowed only as the whole body of a compute. `kind` is "sum", "prod", "min", "max",
 // "argmin" or "argmax".
 NW_API const nw_expr *nw_reduction(nw_ctx *c, const char *kind, const nw_expr *term, int naxes, nw_axis *const *axes);
+// A reducer that a user defines. It has n components, one for each term. `init` has constants, and `combine` gives the
+// components of the combined state, as expressions of the variables that nw_reducer_component returns. All expressions
+// have the dtype of their term.
+typedef struct nw_own_reducer {
+  const char *name;
+  int n;
+  const char *const *part; // the names of the components
+  const nw_expr *const *init, *const *combine;
+} nw_own_reducer;
+// Returns the variable of component i of the first state, or of the second state.
+NW_API const nw_expr *nw_reducer_component(nw_ctx *c, bool second, int i, nw_dtype t);
+// Returns the reduction of the terms by the reducer, which makes n outputs. The reducer must be associative and
+// commutative, and init must change nothing. If this is neither proved nor tested, or does not hold, returns NULL with a
+// diagnostic.
+NW_API const nw_expr *nw_own_reduction(nw_ctx *c, const nw_own_reducer *own, const nw_expr *const *term, int naxes,
+                                       nw_axis *const *axes);
 
 // A compute is built in two calls, so that the caller can run user code between them: nw_compute_begin makes the axes,
 // and nw_compute_end takes one body per output. An exception is an argmin or argmax, which is one body and makes two

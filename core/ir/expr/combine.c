@@ -1,6 +1,6 @@
 // Makes expressions about reductions: the result of combining an old value with a new contribution, and the conditions
 // under which a reduction is empty.
-#include "ir/program/program.h"
+#include "ir/program/reducer.h"
 
 static const nw_op combiner_op[] = {
     [NW_SUM] = NW_OP_ADD, [NW_PROD] = NW_OP_MUL, [NW_MIN_OF] = NW_OP_MIN, [NW_MAX_OF] = NW_OP_MAX};
@@ -23,8 +23,50 @@ static const nw_expr *ties(nw_pool *p, const nw_expr *b, const nw_expr *a) {
              : same;
 }
 
+static bool is_zero(const nw_expr *e) { return e->op == NW_OP_FLOAT && e->f == 0; }
+
+// True if the term is a product of floats, or is one where conditions hold and 0 elsewhere.
+static bool is_product(const nw_expr *term) {
+  if (term->type.dtype != NW_F32 && term->type.dtype != NW_F64) return false;
+  if (term->op == NW_OP_SELECT) return is_zero(term->arg[2]) && is_product(term->arg[1]);
+  return term->op == NW_OP_MUL;
+}
+
+// Adds a term to a sum. If the term is a product under a condition, the condition is moved outside. So the product and the
+// sum become an fma whether or not the condition is known, and a step that makes it known does not change the rounding.
+static const nw_expr *add(nw_pool *p, const nw_expr *old, const nw_expr *term) {
+  if (term->op == NW_OP_SELECT && is_product(term)) return nw_select(p, term->arg[0], add(p, old, term->arg[1]), old);
+  return nw_make2(p, NW_OP_ADD, old, term);
+}
+
+// If all terms are the init where the same condition fails, combines under this condition. So the rounding does not depend
+// on whether the condition is known.
+static const nw_expr *common_condition(const nw_reducer *r, const nw_expr *const *term, const nw_expr **then) {
+  const nw_expr *cond = NULL;
+  for (int i = 0; i < r->n; i++) {
+    const nw_expr *e = term[i], *init = nw_import(e->pool, r->init[i]);
+    then[i] = e;
+    if (e == init) continue;
+    if (e->op != NW_OP_SELECT || (cond && e->arg[0] != cond) || e->arg[2] != init) return NULL;
+    cond = e->arg[0];
+    then[i] = e->arg[1];
+  }
+  return cond;
+}
+
+// Combines by a reducer that a user has defined. As for arg-reductions, a term is rounded first.
+static const nw_expr *combine_own(nw_pool *p, const nw_reducer *r, int which, const nw_expr *const *old,
+                                  const nw_expr *const *term) {
+  const nw_expr *rounded[NW_MAX_REDUCED], *then[NW_MAX_REDUCED], *cond = common_condition(r, term, then);
+  if (cond) return nw_select(p, cond, combine_own(p, r, which, old, then), old[which]);
+  for (int i = 0; i < r->n; i++) rounded[i] = nw_cast(p, r->dtype[i], term[i]);
+  return nw_reducer_combined(p, r, which, old, rounded);
+}
+
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term) {
   if (c == NW_PLAIN) return term[which];
+  if (c >= NW_OWN) return combine_own(p, nw_reducer_of(nw_pool_ctx(p), c), which, old, term);
+  if (c == NW_SUM) return add(p, old[which], term[which]);
   if (c != NW_ARGMIN && c != NW_ARGMAX) return nw_make2(p, combiner_op[c], old[which], term[which]);
   bool early = NW_MUTATED(halves_compared_bf16) && old[0]->type.dtype == NW_BF16;
   const nw_expr *rounded[] = {early ? term[0] : nw_cast(p, (nw_dtype)old[0]->type.dtype, term[0]), term[1]};

@@ -14,6 +14,7 @@ typedef struct nw_trial {
   const nw_expr *cond, *was, *is; // `is` must have the value of `was` where `cond` holds; all use only these variables
   int n;
   const nw_trial_var *var;
+  bool vanish; // true: a number that is too small for the range of f64 is compared as 0
   // results
   int compared; // number of points at which the values were compared
   // number of points that could not be compared, because a number was too large or too small for the range of f64

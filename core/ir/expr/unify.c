@@ -151,8 +151,8 @@ static bool loops_differ(unify *u) {
 
 // ---- the block
 
-static const char *how(const nw_stmt *block) {
-  const char *kind = nw_combiner_name(block->block.combiner);
+static const char *how(const unify *u, const nw_stmt *block) {
+  const char *kind = nw_combiner_name(u->p->ctx, block->block.combiner);
   return block->block.combiner == NW_PLAIN ? "a plain store" : kind;
 }
 
@@ -201,7 +201,7 @@ static bool same_block(unify *u) {
   for (int t = 0; t < theirs->block.ntargets; t++)
     if (theirs->block.target[t].stream) return differs_in(u, theirs, "ordinary stores", "streaming stores");
   if (mine->block.combiner != theirs->block.combiner || mine->block.ntargets != theirs->block.ntargets)
-    return differs_in(u, theirs, how(mine), how(theirs));
+    return differs_in(u, theirs, how(u, mine), how(u, theirs));
   for (int t = 0; t < mine->block.ntargets; t++)
     if (!same_dtype(u, &mine->block.target[t], &theirs->block.target[t])) return false;
   return same_init(u);

@@ -78,6 +78,7 @@ static bool use_stmt(void *env, nw_stmt *s) {
     use_expr(u, s->store.value);
     use_expr(u, s->store.mask);
   }
+  if (s->kind == NW_LOOP) use_expr(u, s->loop.begin), use_expr(u, s->loop.extent);
   if (s->kind == NW_GUARD) use_expr(u, s->guard.cond);
   if (s->kind == NW_PREFETCH) use(u, s->prefetch.buffer);
   for (int i = 0; s->kind == NW_CALL && i < s->call.ntiles; i++) use(u, s->call.tile[i].buffer);

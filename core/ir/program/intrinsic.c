@@ -235,6 +235,9 @@ bool nw_intrinsic_describe(nw_ctx *c, nw_intrinsic *in, nw_program *description)
   if (!all_given(c, in) || !few_words(c, in) || !read_block(c, in)) return false;
   nw_combiner k = in->block->block.combiner;
   if (k == NW_PLAIN) in->init = false;
+  if (k >= NW_OWN)
+    return cannot(c, "describe it with nw.sum, nw.prod, nw.min, nw.max, nw.argmin or nw.argmax",
+                  "intrinsic %s: its description uses the reducer %s", in->name, nw_combiner_name(c, k));
   if (!in->init && (k == NW_ARGMIN || k == NW_ARGMAX))
     return cannot(c, "with init = true it computes the whole reduction",
                   "intrinsic %s: an arg-reduction cannot be continued%s", in->name, "");

@@ -17,8 +17,6 @@ char *nw_program_extent(const nw_program *p, int i, int dim) {
 const char *nw_program_name(const nw_program *p) { return p->name; }
 bool nw_program_unsafe(const nw_program *p) { return p->unsafe > 0; }
 
-int nw_program_tested(const nw_program *p) { return p->tested ? p->values : 0; }
-
 bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names, const int64_t *values,
                           int64_t *out) {
   return nw_eval_size(nw_physical_shape(p->buffer[i])[dim], n, names, values, out);

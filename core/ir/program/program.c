@@ -102,6 +102,9 @@ static void clone_tables(nw_program *to, const nw_program *p) {
   to->nfacts = p->nfacts;
   to->nassumed = p->nassumed;
   to->fact = copy_exprs(to->arena, p->nfacts, p->fact);
+  to->nreducers = p->nreducers;
+  to->reducer = NW_NEW_N(to->arena, nw_combiner, p->nreducers);
+  if (p->nreducers) memcpy(to->reducer, p->reducer, (size_t)p->nreducers * sizeof *to->reducer);
   to->nbuffers = p->nbuffers;
   to->buffer = NW_NEW_N(to->arena, nw_buffer *, power_of_two(p->nbuffers));
   for (int i = 0; i < p->nbuffers; i++) to->buffer[i] = clone_buffer(to->arena, p->buffer[i]);

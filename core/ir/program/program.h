@@ -22,13 +22,18 @@ typedef enum nw_combiner {
   NW_MAX_OF,
   NW_ARGMIN,
   NW_ARGMAX, // like NW_ARGMIN, stores a value and its index; among equal values, the lowest index is selected
+  NW_OWN, // the first of the combiners that users define; reducer.h keeps the table of them
 } nw_combiner;
-const char *nw_combiner_name(nw_combiner c); // "sum", ...
+const char *nw_combiner_name(nw_ctx *ctx, nw_combiner c); // "sum", ...
+// True if all targets of a block are combined together, because the new value of each depends on the old values of all.
+bool nw_combiner_is_joint(nw_combiner c);
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
                                     int which); // the identity of component `which`; for an index it is -1
 
-// Returns the new value of target `which` when `term` is combined with `old`. The arrays `old` and `term` have two
-// entries for arg-reductions, otherwise one. The interpreter, lowering and the naive evaluation all use this
+#define NW_MAX_REDUCED 8 // maximal number of targets that are combined together
+
+// Returns the new value of target `which` when `term` is combined with `old`. If the combiner is joint, the arrays `old`
+// and `term` have an entry for each target; otherwise they have one entry, and `which` is 0. The interpreter, lowering and the naive evaluation all use this
 // definition. In an arg-reduction, index -1 means that there is no contribution yet. NaN is preferred to every number.
 // Of two equal values, or of two NaNs, the one with the lower index is kept. So the order of contributions does not
 // matter.
@@ -266,6 +271,8 @@ struct nw_program {
   int nfacts; // conditions on the sizes, checked when a kernel is called
   const nw_expr **fact;
   int nassumed; // number of facts that steps assumed; these are the last facts, and are shown with the nest
+  int nreducers; // the combiners of its blocks that users have defined (reducer.h)
+  nw_combiner *reducer;
   int nbuffers; // parameters first (inputs, then outputs), then temporaries
   nw_buffer **buffer;
   nw_stmt *root; // NW_SEQ

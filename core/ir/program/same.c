@@ -116,7 +116,9 @@ bool nw_same_program(const nw_program *a, const nw_program *b) {
   if (!a || !b || !same_text(a->name, b->name)) return false;
   if (a->unsafe != b->unsafe || a->tested != b->tested || a->values != b->values) return false;
   if (a->nsizes != b->nsizes || a->nbuffers != b->nbuffers) return false;
-  if (a->nfacts != b->nfacts || a->nassumed != b->nassumed) return false;
+  if (a->nfacts != b->nfacts || a->nassumed != b->nassumed || a->nreducers != b->nreducers) return false;
+  for (int i = 0; i < a->nreducers; i++)
+    if (a->reducer[i] != b->reducer[i]) return false;
   for (int i = 0; i < a->nsizes; i++)
     if (!same_text(a->size[i].name, b->size[i].name) || !same_expr(a->size[i].lo, b->size[i].lo)) return false;
   for (int i = 0; i < a->nbuffers; i++)

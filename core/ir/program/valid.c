@@ -1,6 +1,7 @@
 // Checks the invariants of a program.
 #include "ir/program/layout.h"
 #include "ir/program/physical.h"
+#include "ir/program/reducer.h"
 #include "ir/program/tags.h"
 #include "ir/program/valid.h"
 #include <stdio.h>
@@ -260,6 +261,23 @@ static bool check_target(check *c, const nw_stmt *s, const nw_block_target *t) {
          (!t->init || check_typed(&body, "an init", t->init, b->dtype, 1));
 }
 
+// Checks the targets of a reduction that combines them together.
+static bool check_joint(check *c, const nw_stmt *s) {
+  nw_combiner k = s->block.combiner;
+  bool listed = k < NW_OWN;
+  for (int i = 0; i < c->p->nreducers; i++) listed |= c->p->reducer[i] == k;
+  if (!listed) return flaw(c, s->id, "block %s uses a reducer that is not in the table", s->block.name);
+  const nw_reducer *r = k < NW_OWN ? NULL : nw_reducer_of(c->p->ctx, k);
+  if (s->block.ntargets != (r ? r->n : 2))
+    return flaw(c, s->id, "block %s has %d targets, but its reduction has %d", s->block.name, s->block.ntargets,
+                r ? r->n : 2);
+  for (int i = 0; r && i < r->n; i++)
+    if (s->block.target[i].value && s->block.target[i].value->type.dtype != r->dtype[i])
+      return flaw(c, s->id, "target %d of block %s is not %s, as in its reducer", i + 1, s->block.name,
+                  nw_dtype_name(r->dtype[i]));
+  return true;
+}
+
 static bool check_block(check *c, const nw_stmt *s) {
   scope around = {.c = c, .kind = LOOPS, .stmt = s};
   if (!nw_name_ok(s->block.name) || !nw_name_ok(s->block.origin))
@@ -270,6 +288,7 @@ static bool check_block(check *c, const nw_stmt *s) {
     return flaw(c, s->id, "block %s has an init but is not a reduction", s->block.name);
   if (s->block.atomic && s->block.combiner == NW_PLAIN)
     return flaw(c, s->id, "block %s is atomic but is not a reduction", s->block.name);
+  if (nw_combiner_is_joint(s->block.combiner) && !check_joint(c, s)) return false;
   if (s->block.async && s->block.combiner != NW_PLAIN)
     return flaw(c, s->id, "block %s is asynchronous but is a reduction", s->block.name);
   if (!check_vars(c, s)) return false;

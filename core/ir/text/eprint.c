@@ -73,7 +73,7 @@ static void print_load(printer *p, const nw_expr *e) {
 static void print_call(printer *p, const nw_expr *e) {
   switch (e->op) {
   case NW_OP_CAST: nw_str_add(p->out, nw_dtype_name((nw_dtype)e->type.dtype)); break;
-  case NW_OP_REDUCE: nw_str_add(p->out, nw_combiner_name((nw_combiner)e->i)); break;
+  case NW_OP_REDUCE: nw_str_add(p->out, nw_combiner_name(nw_pool_ctx(e->pool), (nw_combiner)e->i)); break;
   default: nw_str_add(p->out, nw_op_name((nw_op)e->op));
   }
   print_list(p, "(", e->n, e->arg, "");

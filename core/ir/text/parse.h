@@ -25,6 +25,7 @@ typedef struct nw_parser {
   nw_ctx *ctx;
   nw_pool *pool;
   nw_program *p; // NULL if a single expression is parsed; then a LOAD is an error
+  const struct nw_reducer *reducer; // while the combination of a reducer is parsed; its variables have its dtypes
   const nw_type *pattern; // if a pattern is parsed: the type of its variables (ir/expr/equality.h); otherwise NULL
   const char *at, *line_start;
   int line, indent;

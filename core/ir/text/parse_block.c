@@ -51,14 +51,14 @@ static bool element(nw_parser *ps, nw_block_target *t) {
 
 // Reads the combiner: =, +=, *=, min=, argmax=, ... All targets of a block must have the same combiner.
 static bool assignment(nw_parser *ps, nw_stmt *s, bool first) {
-  char text[16] = "";
+  char text[NW_PARSE_NAME + 2] = "";
   nw_token at = ps->tok;
   nw_combiner c;
-  if (ps->tok.n < 8) memcpy(text, ps->tok.s, (size_t)ps->tok.n);
+  if (ps->tok.n <= NW_PARSE_NAME) memcpy(text, ps->tok.s, (size_t)ps->tok.n);
   bool wordy = ps->tok.kind == NW_TOK_NAME;
   if (wordy) strcat(text, "=");
-  if (!nw_combiner_of_assign(text, &c))
-    return nw_expected(ps, "an assignment: =, +=, *=, min=, max=, argmin=, argmax=");
+  if (!nw_combiner_of_assign(ps->p, text, &c))
+    return nw_expected(ps, "an assignment: =, +=, *=, min=, max=, argmin=, argmax=, or that of a reducer");
   nw_next(ps);
   if (wordy && !nw_expect(ps, "=", "after the name of a reduction")) return false;
   if (!first && c != s->block.combiner)

@@ -2,6 +2,7 @@
 // fold. Reading a printed expression gives the same expression.
 #include "ir/expr/equality.h"
 #include "ir/expr/fold.h"
+#include "ir/program/reducer.h"
 #include "ir/text/parse.h"
 #include <errno.h>
 #include <math.h>
@@ -234,7 +235,18 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
-static const nw_expr *variable(nw_parser *ps, const char *name) {
+// Returns the variable of a reducer, such as a0 or b1. If the reducer has no such variable, it is an error.
+static const nw_expr *reducer_variable(nw_parser *ps, const nw_token *at, const char *name) {
+  const nw_reducer *r = ps->reducer;
+  for (int i = 0; i < 2 * r->n; i++) {
+    const nw_expr *v = nw_reducer_var(ps->pool, i >= r->n, i % r->n, r->dtype[i % r->n]);
+    if (!strcmp(v->name, name)) return v;
+  }
+  return nw_parse_fail(ps, at, "%s is not a component of the two states, a0, b0 and so on", name);
+}
+
+static const nw_expr *variable(nw_parser *ps, const nw_token *at, const char *name) {
+  if (ps->reducer) return reducer_variable(ps, at, name);
   if (!ps->pattern || is_size(ps->p, name)) return nw_var(ps->pool, name);
   return nw_var_of(ps->pool, nw_pattern_name(ps->pool, name), *ps->pattern);
 }
@@ -244,8 +256,9 @@ static const nw_expr *named(nw_parser *ps) {
   char word[NW_PARSE_NAME + 1];
   if (nw_follows(ps, "[")) return load(ps);
   if (!nw_follows(ps, "(") || ps->tok.n > NW_PARSE_NAME) {
+    nw_token at = ps->tok;
     const char *name = nw_expect_name(ps, "a name");
-    return name ? variable(ps, name) : NULL;
+    return name ? variable(ps, &at, name) : NULL;
   }
   memcpy(word, ps->tok.s, (size_t)ps->tok.n);
   word[ps->tok.n] = 0;

@@ -2,6 +2,7 @@
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
 #include "ir/program/physical.h"
+#include "ir/program/reducer.h"
 
 static bool size_line(nw_parser *ps, nw_vec *sizes) {
   nw_size *s = NW_NEW(ps->p->arena, nw_size);
@@ -107,6 +108,55 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
   return (!nw_accept(ps, "layout") || layout(ps, b)) && (!nw_accept(ps, "pad") || pad(ps, b)) && strides(ps, b);
 }
 
+// ---- reducers: `reducer online tested 1000 (v0: f32 from f32(-inf)) = max(a0, b0)`
+
+static bool reducer_part(nw_parser *ps, nw_reducer *r) {
+  char word[16] = "";
+  int i = r->n;
+  nw_token at = ps->tok;
+  if (i == NW_MAX_REDUCED) return nw_parse_limit(ps, &at, "a reducer has at most %d components", NW_MAX_REDUCED);
+  if (!(r->part[i] = nw_expect_name(ps, "the name of a component")) || !nw_expect(ps, ":", "after the component"))
+    return false;
+  if (!nw_token_text(ps, word, sizeof word) || !nw_dtype_parse(word, &r->dtype[i])) return nw_expected(ps, "a type");
+  nw_next(ps);
+  if (!nw_expect(ps, "from", "before the init")) return false;
+  at = ps->tok;
+  if (!(r->init[i] = nw_parse_typed(ps, r->dtype[i], "init"))) return false;
+  if (r->init[i]->op != NW_OP_INT && r->init[i]->op != NW_OP_FLOAT)
+    return nw_parse_fail(ps, &at, "the init of %s must be a constant", r->part[i]);
+  r->n++;
+  return true;
+}
+
+static bool reducer_combination(nw_parser *ps, nw_reducer *r) {
+  ps->reducer = r;
+  bool ok = true;
+  for (int i = 0; i < r->n && ok; i++) {
+    nw_token at = ps->tok;
+    ok = (!i || nw_expect(ps, ",", "between the components")) &&
+         (r->combine[i] = nw_parse_typed(ps, r->dtype[i], "component"));
+    if (ok && nw_uses_load(r->combine[i], NULL)) ok = nw_parse_fail(ps, &at, "a reducer reads no tensors");
+  }
+  ps->reducer = NULL;
+  return ok;
+}
+
+static bool reducer_line(nw_parser *ps) {
+  nw_reducer r = {0};
+  nw_token at = ps->tok;
+  if (!(r.base = nw_expect_name(ps, "the name of a reducer"))) return false;
+  if (nw_accept(ps, "tested") && !number(ps, "tested values", &r.tested)) return false;
+  if (!nw_expect(ps, "(", "before the components")) return false;
+  while (!nw_accept(ps, ")"))
+    if ((r.n && !nw_expect(ps, ",", "or ')' after a component")) || !reducer_part(ps, &r)) return false;
+  if (!r.n) return nw_parse_fail(ps, &at, "a reducer has at least one component");
+  if (!nw_expect(ps, "=", "before the combination") || !reducer_combination(ps, &r)) return false;
+  const nw_reducer *known = nw_reducer_add(ps->ctx, &r);
+  if (!known) return nw_clear(ps->ctx), nw_parse_limit(ps, &at, "this session has too many reducers");
+  nw_program_use_reducer(ps->p, known->combiner);
+  return true;
+}
+
 typedef struct tables {
   nw_vec sizes, facts;
   int assumed; // number of assumed facts, which are the last facts
@@ -125,6 +175,7 @@ static bool table_line(nw_parser *ps, tables *t, bool *more) {
   if (nw_accept_word(ps, "size")) return size_line(ps, &t->sizes) && nw_end_line(ps);
   if (!t->assumed && nw_accept_word(ps, "fact")) return fact_line(ps, &t->facts) && nw_end_line(ps);
   if (nw_accept_word(ps, "assume")) return t->assumed++, fact_line(ps, &t->facts) && nw_end_line(ps);
+  if (nw_accept_word(ps, "reducer")) return reducer_line(ps) && nw_end_line(ps);
   if (nw_token_text(ps, word, sizeof word) && nw_role_parse(word, &role) && nw_accept_word(ps, word))
     return buffer_line(ps, role) && nw_end_line(ps);
   *more = false;

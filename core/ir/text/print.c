@@ -2,6 +2,7 @@
 // short form is for users: a block is shown with the variables of the enclosing loops in place of its own variables.
 #include "ir/text/lines.h"
 #include "ir/text/short.h"
+#include "ir/program/reducer.h"
 #include "ir/program/tags.h"
 #include <stdlib.h>
 
@@ -111,6 +112,22 @@ static void laid_out(printer *pr) {
     if (pr->p->buffer[i]->role != NW_TEMP && pr->p->buffer[i]->nlayout) buffer(pr, pr->p->buffer[i]);
 }
 
+// Prints `reducer online tested 1000 (v0: f32 from f32(-inf), v1: f32 from 0.0) = max(a0, b0), ...`.
+static void reducer(printer *pr, const nw_reducer *r) {
+  open_line(pr, NULL);
+  word(pr, "reducer ");
+  text(pr, r->name);
+  if (r->tested) nw_lines_put(pr->l, NW_PIECE_MARK, " tested %d", r->tested);
+  text(pr, " (");
+  for (int i = 0; i < r->n; i++) {
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "%s%s: %s", i ? ", " : "", r->part[i], nw_dtype_name(r->dtype[i]));
+    word(pr, " from ");
+    expr(pr, r->init[i]);
+  }
+  text(pr, ") = ");
+  exprs(pr, r->n, r->combine);
+}
+
 static void tables(printer *pr) {
   const nw_program *p = pr->p;
   open_line(pr, NULL);
@@ -136,6 +153,7 @@ static void tables(printer *pr) {
     expr(pr, p->fact[i]);
   }
   assumptions(pr);
+  for (int i = 0; i < p->nreducers; i++) reducer(pr, nw_reducer_of(p->ctx, p->reducer[i]));
   for (int i = 0; i < p->nbuffers; i++) buffer(pr, p->buffer[i]);
 }
 
@@ -291,7 +309,7 @@ static void full_block(printer *pr, const nw_stmt *s) {
     open_line(pr, s);
     if (t->stream) word(pr, "stream ");
     element(pr, t);
-    nw_lines_put(pr->l, NW_PIECE_TEXT, " %s ", nw_combiner_assign(s->block.combiner));
+    nw_lines_put(pr->l, NW_PIECE_TEXT, " %s ", nw_combiner_assign(pr->p->ctx, s->block.combiner));
     expr(pr, t->value);
   }
   pr->indent -= 2;
@@ -479,6 +497,12 @@ static void short_head(printer *pr) {
   if (m)
     nw_lines_put(pr->l, NW_PIECE_MARK, "# %d step%s tested on %s%d values, not proved", m, m == 1 ? " was" : "s were",
                  m == 1 ? "" : "at least ", pr->p->values);
+  for (int i = 0; i < pr->p->nreducers; i++) {
+    const nw_reducer *r = nw_reducer_of(pr->p->ctx, pr->p->reducer[i]);
+    if (!r->tested) continue;
+    open_line(pr, NULL);
+    nw_lines_put(pr->l, NW_PIECE_MARK, "# reducer %s: tested on %d values, not proved", r->name, r->tested);
+  }
 }
 
 void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o) {

@@ -142,14 +142,14 @@ static char *fit(nw_str *out) {
 
 // ---- the lines of a block
 
-// Prints both targets of an arg-reduction in one line: `V[i], I[i] argmin= A[i, k], k`.
+// Prints all targets of a joint reduction in one line: `V[i], I[i] argmin= A[i, k], k`.
 static void joint_line(nw_str *out, const place *at) {
   if (at->s->block.atomic) nw_str_add(out, "atomic ");
   for (int i = 0; i < at->s->block.ntargets; i++) {
     if (i) nw_str_add(out, ", ");
     element(out, at, &at->s->block.target[i]);
   }
-  nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
+  nw_str_fmt(out, " %s ", nw_combiner_assign(at->p->ctx, at->s->block.combiner));
   for (int i = 0; i < at->s->block.ntargets; i++) {
     if (i) nw_str_add(out, ", ");
     bound(out, at, at->s->block.target[i].value);
@@ -162,11 +162,11 @@ static void target_line(nw_str *out, const place *at, int i) {
   if (at->s->block.atomic) nw_str_add(out, "atomic ");
   if (at->s->block.async) nw_str_add(out, "async ");
   element(out, at, t);
-  nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
+  nw_str_fmt(out, " %s ", nw_combiner_assign(at->p->ctx, at->s->block.combiner));
   bound(out, at, t->value);
 }
 
-static bool is_joint(const nw_stmt *s) { return s->block.combiner == NW_ARGMIN || s->block.combiner == NW_ARGMAX; }
+static bool is_joint(const nw_stmt *s) { return nw_combiner_is_joint(s->block.combiner); }
 
 static void lines_of(nw_short_block *b, const place *at) {
   b->n = is_joint(at->s) ? 1 : at->s->block.ntargets;

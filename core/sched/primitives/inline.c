@@ -69,19 +69,22 @@ static void drop_block(nw_step *st, nw_stmt *block) {
 
 // True if a reader rounds in the same way when the block's expression replaces the load. The rounding may differ,
 // because a product and a sum in one expression may become an fma, which rounds only once.
-static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *block) {
-  nw_stmt formed = *block;
-  nw_block_target t = block->block.target[0];
-  t.value = nw_form_fma(pool, t.value);
-  formed.block.target = &t;
-  const nw_expr *was = nw_rewrite(pool, nw_form_fma(pool, value), NULL, expand, &(body){pool, &formed});
-  return was == nw_form_fma(pool, nw_rewrite(pool, value, NULL, expand, &(body){pool, block}));
+static bool rounds_alike(nw_pool *pool, const nw_stmt *reader, int t, const nw_stmt *block) {
+  nw_stmt formed = *block, after = *reader;
+  nw_block_target first = block->block.target[0], stored = reader->block.target[t];
+  first.value = nw_form_fma(pool, first.value);
+  formed.block.target = &first;
+  stored.value = nw_rewrite(pool, stored.value, NULL, expand, &(body){pool, block});
+  after.block.target = &stored;
+  const nw_expr *was = nw_form_fma(pool, nw_block_stored(pool, reader, t));
+  was = nw_rewrite(pool, was, NULL, expand, &(body){pool, &formed});
+  return was == nw_form_fma(pool, nw_block_stored(pool, &after, 0));
 }
 
 void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block) {
   nw_pool *pool = st->p->pool;
   for (int t = 0; t < reader->block.ntargets; t++)
-    if (!rounds_alike(pool, nw_block_stored(pool, reader, t), block))
+    if (!rounds_alike(pool, reader, t, block))
       nw_step_rounds(st, "rounding may change: a product and the sum that uses it are now rounded together instead of "
                          "separately, or the reverse");
 }

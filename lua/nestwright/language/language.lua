@@ -3,6 +3,7 @@
 local comparisons = later "nestwright.language.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local reducers = require "nestwright.language.reducers"
 local rows = require "nestwright.language.rows"
 local slips = later "nestwright.slips.arguments"
 
@@ -199,13 +200,22 @@ return function(nw)
       return core.scan_state(as_shape(shape, "scan_state"), o.dtype or "f32", o.name or "state")
     end)
 
-  define("reduce_axis", ("(extent: %s, %s): nw.axis"):format(SHAPE, NAME),
-    "An axis to reduce over. Its values are 0..extent, or begin..end if the extent is given as {begin, end}.",
+  define("reduce_axis",
+    "(extent: integer|nw.expr|nw.axis|(integer|nw.expr|nw.axis)[], name?: string|{name?: string, within?: integer|nw.expr}): nw.axis",
+    "An axis to reduce over. Its values are 0..extent, or begin..end if the extent is given as {begin, end}. The range may depend "
+    .. "on other axes and on data, if the axis is made in the function of the compute: nw.reduce_axis(i + 1), or "
+    .. "nw.reduce_axis({P(i), P(i + 1)}, {within = N}). Then only the values in 0..within count.",
     function(extent, name)
-      local o = named("reduce_axis", name, {"name"})
-      if type(extent) ~= "table" then return core.reduce_axis(0, extent, o.name or "k") end
-      if #extent ~= 2 then errors.fail("invalid", nil, "reduce_axis: extent: expected {begin, end}, got %d entries", #extent) end
-      return core.reduce_axis(extent[1], extent[2] - extent[1], o.name or "k")
+      local o = named("reduce_axis", name, {"name", "within"})
+      local first, last = 0, extent
+      if type(extent) == "table" then
+        if #extent ~= 2 then errors.fail("invalid", nil, "reduce_axis: extent: expected {begin, end}, got %d entries", #extent) end
+        first, last = extent[1], extent[2]
+      end
+      if o.within == nil and core.extent_is_fixed(first) and core.extent_is_fixed(last) then
+        return core.reduce_axis(first, type(extent) == "table" and last - first or last, o.name or "k")
+      end
+      return core.reduce_axis_between(first, last, o.within, o.name or "k")
     end)
 
   define("compute", ("(shape: %s, body: fun(...: nw.expr): nw.expr ..., %s): nw.tensor ..."):format(SHAPE, NAME),
@@ -247,6 +257,25 @@ return function(nw)
       if over_axes(a, ...) then return reduction("max", "max", a, ...) end
       return core.maximum(a, ...)
     end)
+
+  define("reducer",
+    "(options: {combine: function, init: any, name?: string, names?: string[]}): function",
+    "A reduction of your own. The result is a function: R(term, k), or R({term, term}, k) for several terms; a compute of it makes "
+    .. "an output for each term. combine(a, b) returns the state of two states together; with several terms, a and b are lists. "
+    .. "init has the first state: a number, a list of numbers, or a function of the dtypes of the terms. `names` are the names of "
+    .. "the outputs. The order of a reduction is not fixed. So combine must be associative and commutative, and init must change "
+    .. "nothing; this is proved or else tested on values, and shown as tested.",
+    function(options)
+      local o = errors.options("reducer", options, {"init", "combine", "name", "names"})
+      errors.expect("reducer: combine", o.combine, "function")
+      if o.init == nil then
+        errors.fail("invalid", "give the state that changes nothing, such as 0 for a sum", "reducer: init is missing")
+      end
+      return reducers.make(o.name or "reducer", o.init, o.combine, o.names)
+    end)
+  define("comm_reducer", "(combine: function, init: any, name?: string): function",
+    "TVM's name and arguments of nw.reducer.",
+    function(combine, init, name) return reducers.make(name or "reducer", init, combine) end)
 
   define("scan",
     "(init: nw.tensor|nw.tensor[]|table, update?: nw.tensor|nw.tensor[], state?: nw.tensor|nw.tensor[], "

@@ -12,16 +12,7 @@ end
 local function same_as_naive(s, outputs, shapes)
   local data = {}
   for n, t in ipairs(s:inputs()) do data[n] = filled(shapes and shapes[n] or t.dims, t.dtype) end
-  local expected = nw.evaluate(outputs, data)
-  local ways = {nw.interpret(s, data), nw.interpret(s, data, {lowered = true}), {s:build {threads = 2}(table.unpack(data))}}
-  for way, got in ipairs(ways) do
-    for n, array in ipairs(expected) do
-      for i = 1, array:count() do
-        assert(array:getflat(i) == got[n]:getflat(i),
-          ("way %d, output %d at %d: %s, not %s"):format(way, n, i, got[n]:getflat(i), array:getflat(i)))
-      end
-    end
-  end
+  support.agree(s, outputs, data)
 end
 
 local function fold(kind, dtype, m, n)

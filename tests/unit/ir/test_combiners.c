@@ -81,7 +81,8 @@ static void demand(const combining *x, const char *what, pair old, pair term, pa
     print_value(&s, x->t, all[i].v);
     nw_str_fmt(&s, " at %lld", (long long)all[i].at.i);
   }
-  fail_msg("%s of %s: %s: old | term | got | want: %s", nw_combiner_name(x->c), nw_dtype_name(x->t), what, s.s);
+  fail_msg("%s of %s: %s: old | term | got | want: %s", nw_combiner_name(nw_pool_ctx(x->out[0]->pool), x->c),
+           nw_dtype_name(x->t), what, s.s);
 }
 
 static pair draw(combining *x) {

@@ -1,0 +1,150 @@
+// Keeps the session's table of reducers.
+#include "ir/program/reducer.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST = 4096 }; // reducers in a session
+
+typedef struct table {
+  nw_pool *pool; // of the expressions of all reducers
+  nw_arena *arena; // of the reducers and their names
+  nw_vec all; // nw_reducer *
+} table;
+
+static void free_table(void *data) {
+  table *t = data;
+  nw_pool_release(t->pool);
+  nw_arena_free(t->arena);
+  nw_vec_free(&t->all);
+  free(t);
+}
+
+static table *table_of(nw_ctx *c) {
+  nw_slot *slot = &c->slot[NW_SLOT_REDUCERS];
+  if (slot->data) return slot->data;
+  table *t = nw_xcalloc(1, sizeof *t);
+  t->pool = nw_pool_new(c);
+  t->arena = nw_arena_new();
+  nw_slot_fill(c, NW_SLOT_REDUCERS, t, free_table, NULL);
+  return t;
+}
+
+const nw_reducer *nw_reducer_of(nw_ctx *c, nw_combiner k) {
+  const table *t = table_of(c);
+  int i = (int)k - NW_OWN;
+  NW_MUST(i >= 0 && i < t->all.n);
+  return t->all.at[i];
+}
+
+const nw_expr *nw_reducer_var(nw_pool *p, bool second, int i, nw_dtype t) {
+  char name[16];
+  snprintf(name, sizeof name, "%c%d", second ? 'b' : 'a', i);
+  return nw_var_of(p, name, (nw_type){(uint8_t)t, 1});
+}
+
+const nw_expr *nw_reducer_combined(nw_pool *p, const nw_reducer *r, int i, const nw_expr *const *a,
+                                   const nw_expr *const *b) {
+  const char *name[2 * NW_MAX_REDUCED];
+  const nw_expr *by[2 * NW_MAX_REDUCED];
+  for (int k = 0; k < 2 * r->n; k++) {
+    name[k] = nw_reducer_var(p, k >= r->n, k % r->n, r->dtype[k % r->n])->name;
+    by[k] = k < r->n ? a[k] : b[k - r->n];
+  }
+  return nw_subst_n(p, r->combine[i], 2 * r->n, name, by);
+}
+
+// ---- adding
+
+static bool has_name(const table *t, const char *name) {
+  for (int i = 0; i < t->all.n; i++)
+    if (!strcmp(((const nw_reducer *)t->all.at[i])->name, name)) return true;
+  return false;
+}
+
+static bool same(const nw_reducer *a, const nw_reducer *b) {
+  if (a->n != b->n || a->tested != b->tested) return false;
+  for (int i = 0; i < a->n; i++)
+    if (a->dtype[i] != b->dtype[i] || a->init[i] != b->init[i] || a->combine[i] != b->combine[i] ||
+        strcmp(a->part[i], b->part[i]) != 0)
+      return false;
+  return true;
+}
+
+static const nw_reducer *find(const table *t, const nw_reducer *like) {
+  for (int i = 0; i < t->all.n; i++) {
+    const nw_reducer *r = t->all.at[i];
+    if ((!strcmp(r->base, like->base) || !strcmp(r->name, like->base)) && same(r, like)) return r;
+  }
+  return NULL;
+}
+
+static bool exact(void *env, const nw_expr *e) {
+  (void)env;
+  return !nw_dtype_is_float((nw_dtype)e->type.dtype) || nw_op_exactness((nw_op)e->op) == NW_EXACT_SAME;
+}
+
+// The names of the built-in combiners are reserved.
+static const char *unused_name(nw_ctx *c, table *t, const char *base) {
+  const char *name = base;
+  for (int k = 1;; k++) {
+    bool taken = has_name(t, name);
+    for (nw_combiner b = NW_PLAIN; b < NW_OWN; b++) taken |= !strcmp(nw_combiner_name(c, b), name);
+    if (!taken) return nw_arena_strdup(t->arena, name);
+    name = nw_arena_printf(t->arena, "%s_%d", base, k);
+  }
+}
+
+const nw_reducer *nw_reducer_add(nw_ctx *c, const nw_reducer *like) {
+  table *t = table_of(c);
+  nw_reducer own = *like;
+  for (int i = 0; i < like->n; i++) {
+    own.init[i] = nw_import(t->pool, like->init[i]);
+    own.combine[i] = nw_import(t->pool, like->combine[i]);
+  }
+  const nw_reducer *known = find(t, &own);
+  if (known) return known;
+  if (t->all.n == MOST)
+    return nw_fail(c, NW_ELIMIT, "define a reducer once, and use it several times",
+                   "a session can have at most %d different reducers", MOST);
+  nw_reducer *r = NW_NEW(t->arena, nw_reducer);
+  *r = own;
+  r->base = nw_arena_strdup(t->arena, like->base);
+  r->name = unused_name(c, t, like->base);
+  r->assign = nw_arena_printf(t->arena, "%s=", r->name);
+  r->combiner = (nw_combiner)(NW_OWN + t->all.n);
+  r->rounds = false;
+  for (int i = 0; i < r->n; i++) {
+    r->part[i] = nw_arena_strdup(t->arena, like->part[i]);
+    r->rounds |= !nw_visit(r->combine[i], exact, NULL);
+  }
+  nw_vec_push(&t->all, r);
+  return r;
+}
+
+// ---- programs
+
+void nw_program_use_reducer(nw_program *p, nw_combiner k) {
+  if (k < NW_OWN) return;
+  for (int i = 0; i < p->nreducers; i++)
+    if (p->reducer[i] == k) return;
+  nw_combiner *more = NW_NEW_N(p->arena, nw_combiner, p->nreducers + 1);
+  if (p->nreducers) memcpy(more, p->reducer, sizeof *more * (size_t)p->nreducers);
+  more[p->nreducers++] = k;
+  p->reducer = more;
+}
+
+int nw_program_tested(const nw_program *p) {
+  int least = p->tested ? p->values : 0;
+  for (int i = 0; i < p->nreducers; i++) {
+    int n = nw_reducer_of(p->ctx, p->reducer[i])->tested;
+    if (n && (!least || n < least)) least = n;
+  }
+  return least;
+}
+
+void nw_program_note_reducers(nw_str *out, const nw_program *p, const char *prefix) {
+  for (int i = 0; i < p->nreducers; i++) {
+    const nw_reducer *r = nw_reducer_of(p->ctx, p->reducer[i]);
+    if (r->tested) nw_str_fmt(out, "%s reducer %s: tested on %d values, not proved\n", prefix, r->name, r->tested);
+  }
+}
