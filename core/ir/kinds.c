@@ -17,15 +17,15 @@ const char *nw_combiner_name(nw_ctx *ctx, nw_combiner c) {
   return c < NW_OWN ? combiners[c].name : nw_reducer_of(ctx, c)->name;
 }
 
-const char *nw_combiner_assign(nw_ctx *ctx, nw_combiner c) {
-  return c < NW_OWN ? combiners[c].assign : nw_reducer_of(ctx, c)->assign;
+const char *nw_combiner_assign(const nw_program *p, nw_combiner c) {
+  return c < NW_OWN ? combiners[c].assign : nw_program_reducer(p, c)->assign;
 }
 
 bool nw_combiner_of_assign(const nw_program *p, const char *text, nw_combiner *out) {
   for (int i = 0; i < NW_COUNT(combiners); i++)
     if (!strcmp(combiners[i].assign, text)) return *out = (nw_combiner)i, true;
   for (int i = 0; i < p->nreducers; i++)
-    if (!strcmp(nw_reducer_of(p->ctx, p->reducer[i])->assign, text)) return *out = p->reducer[i], true;
+    if (!strcmp(p->reducer[i].assign, text)) return *out = p->reducer[i].combiner, true;
   return false;
 }
 

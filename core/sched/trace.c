@@ -57,12 +57,12 @@ static void write_step(nw_str *b, const nw_node *node) {
 static void write_reducers(nw_str *b, const nw_program *p) {
   int n = 0;
   for (int i = 0; i < p->nreducers; i++) {
-    const nw_reducer *r = nw_reducer_of(p->ctx, p->reducer[i]);
-    if (!r->tested) continue;
+    int tested = nw_reducer_of(p->ctx, p->reducer[i].combiner)->tested;
+    if (!tested) continue;
     nw_str_add(b, n++ ? ", " : ",\n  \"reducers\": [");
     nw_str_add(b, "{\"name\": ");
-    nw_json_string(b, r->name);
-    nw_str_fmt(b, ", \"tested\": %d}", r->tested);
+    nw_json_string(b, p->reducer[i].name);
+    nw_str_fmt(b, ", \"tested\": %d}", tested);
   }
   if (n) nw_str_add(b, "]");
 }

@@ -277,7 +277,7 @@ static void add_target(maker *m, nw_stmt *b, const nw_teop *op, int out, const c
 }
 
 static void set_combiner(maker *m, nw_stmt *b, const nw_teop *op) {
-  nw_program_use_reducer(m->p, op->combiner);
+  nw_program_use_reducer(m->p, op->combiner, NULL);
   b->block.combiner = op->combiner;
   b->block.has_init = op->combiner != NW_PLAIN;
 }

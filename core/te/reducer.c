@@ -118,7 +118,7 @@ static void make_contributions(exam *x) {
 static bool differs(const exam *x, const char *what, const char *hint, int i, const nw_trial *t) {
   char component[40] = "";
   if (x->r->n > 1) snprintf(component, sizeof component, "component %d of ", i + 1);
-  nw_fail(x->ctx, NW_EINVAL, hint, "reducer %s: %s%s: %s is not %s if %s", x->r->base, component, what, t->old, t->new,
+  nw_fail(x->ctx, NW_EINVAL, hint, "reducer %s: %s%s: %s is not %s if %s", x->r->name, component, what, t->old, t->new,
           t->point ? t->point : "the terms are constants");
   return false;
 }
@@ -129,12 +129,12 @@ static bool test(exam *x, const char *what, const char *hint, int i, const nw_ex
       .pool = x->pool, .cond = nw_true(x->pool), .was = was, .is = is, .n = x->nvars, .var = x->var, .vanish = true};
   if (!x->ctx->trial)
     return nw_fail(x->ctx, NW_ELIMIT, NULL, "reducer %s: this session runs no programs, so it cannot be tested",
-                   x->r->base);
+                   x->r->name);
   bool ok = x->ctx->trial(x->ctx, &t);
   if (ok && t.differs && !NW_MUTATED(reducer_any)) ok = differs(x, what, hint, i, &t);
   if (ok && t.compared < ENOUGH)
     ok = nw_fail(x->ctx, NW_EINVAL, "write it so that fewer values overflow",
-                 "reducer %s: %s could be tested on %d values only, of at least %d", x->r->base, what, t.compared,
+                 "reducer %s: %s could be tested on %d values only, of at least %d", x->r->name, what, t.compared,
                  ENOUGH);
   if (ok && (!x->r->tested || t.compared < x->r->tested)) x->r->tested = t.compared;
   free(t.point), free(t.old), free(t.new);
@@ -235,7 +235,7 @@ static bool only_states(void *env, const nw_expr *e) {
 
 static bool has_dtype(nw_ctx *c, const nw_reducer *r, const char *what, int i, const nw_expr *e) {
   if (e->type.dtype == r->dtype[i]) return true;
-  return nw_fail(c, NW_ETYPE, "cast it", "reducer %s: %s %d is %s, but term %d is %s", r->base, what, i + 1,
+  return nw_fail(c, NW_ETYPE, "cast it", "reducer %s: %s %d is %s, but term %d is %s", r->name, what, i + 1,
                  nw_dtype_name((nw_dtype)e->type.dtype), i + 1, nw_dtype_name(r->dtype[i]));
 }
 
@@ -249,13 +249,13 @@ static bool check_component(nw_ctx *c, const nw_reducer *r, int i) {
   const nw_expr *init = r->init[i], *e = r->combine[i];
   if (!has_dtype(c, r, "init", i, init) || !has_dtype(c, r, "component", i, e)) return false;
   if (!nw_is_constant(init))
-    return nw_fail(c, NW_EINVAL, "give a number", "reducer %s: init %d is not a constant", r->base, i + 1);
+    return nw_fail(c, NW_EINVAL, "give a number", "reducer %s: init %d is not a constant", r->name, i + 1);
   if (!nw_visit(e, only_states, (void *)r))
     return nw_fail(c, NW_EINVAL, "put the other values into terms",
-                   "reducer %s: combine may use only its two states and constants", r->base);
+                   "reducer %s: combine may use only its two states and constants", r->name);
   if (!nw_visit(e, divides_by_constants, NULL))
     return nw_fail(c, NW_ERANGE, "divide floats, or divide by a constant",
-                   "reducer %s: combine divides an integer by a number that can be 0", r->base);
+                   "reducer %s: combine divides an integer by a number that can be 0", r->name);
   return true;
 }
 
@@ -264,7 +264,7 @@ static bool check_parts(nw_ctx *c, const nw_reducer *r) {
     if (!nw_name_given(c, "a component of a reducer", r->part[i])) return false;
     for (int k = 0; k < i; k++)
       if (!strcmp(r->part[i], r->part[k]))
-        return nw_fail(c, NW_EINVAL, NULL, "reducer %s: two components are named %s", r->base, r->part[i]);
+        return nw_fail(c, NW_EINVAL, NULL, "reducer %s: two components are named %s", r->name, r->part[i]);
   }
   return true;
 }
@@ -272,7 +272,7 @@ static bool check_parts(nw_ctx *c, const nw_reducer *r) {
 const nw_expr *nw_own_reduction(nw_ctx *c, const nw_own_reducer *own, const nw_expr *const *term, int naxes,
                                 nw_axis *const *axes) {
   nw_pool *p = nw_lang_pool(c);
-  nw_reducer r = {.base = own->name, .n = own->n};
+  nw_reducer r = {.name = own->name, .n = own->n};
   const nw_expr *terms[NW_MAX_REDUCED];
   if (own->n < 1 || own->n > NW_MAX_REDUCED)
     return nw_fail(c, NW_ELIMIT, NULL, "reducer %s: it has %d terms; there may be 1 to %d", own->name, own->n,

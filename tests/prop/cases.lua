@@ -25,7 +25,8 @@ function cases.outputs(case)
   return list
 end
 
---- True if the condition of a select reads a tensor. The data then determines which elements are read.
+--- True if the condition of a select reads a tensor, or a reduction has a range. Then the data, or the range, determines which
+--- elements are read and which terms count.
 function cases.decides(case)
   local decides = false
   local function see(e)
@@ -34,7 +35,7 @@ function cases.decides(case)
   end
   for _, stage in ipairs(case.stages) do
     for _, body in ipairs(stage.bodies) do tree.visit(body, see) end
-    for _, bound in ipairs(stage.range or {}) do tree.visit(bound, function(x) decides = decides or x.op == "read" end) end
+    decides = decides or stage.range ~= nil
   end
   return decides
 end

@@ -1,5 +1,6 @@
 // Creates programs, clones them for the next step, freezes them, and counts references to them.
 #include "ir/program/program.h"
+#include "ir/program/reducer.h"
 #include "ir/program/valid.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static void clone_tables(nw_program *to, const nw_program *p) {
   to->nassumed = p->nassumed;
   to->fact = copy_exprs(to->arena, p->nfacts, p->fact);
   to->nreducers = p->nreducers;
-  to->reducer = NW_NEW_N(to->arena, nw_combiner, p->nreducers);
+  to->reducer = NW_NEW_N(to->arena, nw_used_reducer, p->nreducers);
   if (p->nreducers) memcpy(to->reducer, p->reducer, (size_t)p->nreducers * sizeof *to->reducer);
   to->nbuffers = p->nbuffers;
   to->buffer = NW_NEW_N(to->arena, nw_buffer *, power_of_two(p->nbuffers));

@@ -272,7 +272,7 @@ struct nw_program {
   const nw_expr **fact;
   int nassumed; // number of facts that steps assumed; these are the last facts, and are shown with the nest
   int nreducers; // the combiners of its blocks that users have defined (reducer.h)
-  nw_combiner *reducer;
+  struct nw_used_reducer *reducer;
   int nbuffers; // parameters first (inputs, then outputs), then temporaries
   nw_buffer **buffer;
   nw_stmt *root; // NW_SEQ

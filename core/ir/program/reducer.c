@@ -55,12 +55,6 @@ const nw_expr *nw_reducer_combined(nw_pool *p, const nw_reducer *r, int i, const
 
 // ---- adding
 
-static bool has_name(const table *t, const char *name) {
-  for (int i = 0; i < t->all.n; i++)
-    if (!strcmp(((const nw_reducer *)t->all.at[i])->name, name)) return true;
-  return false;
-}
-
 static bool same(const nw_reducer *a, const nw_reducer *b) {
   if (a->n != b->n || a->tested != b->tested) return false;
   for (int i = 0; i < a->n; i++)
@@ -70,28 +64,26 @@ static bool same(const nw_reducer *a, const nw_reducer *b) {
   return true;
 }
 
+// True if a program may give a reducer with this base the name: "online", "online_1", "online_2", ...
+static bool is_called(const char *base, const char *name) {
+  size_t n = strlen(base);
+  if (strncmp(base, name, n) != 0) return false;
+  if (!name[n]) return true;
+  return name[n] == '_' && name[n + 1] && strspn(name + n + 1, "0123456789") == strlen(name + n + 1);
+}
+
 static const nw_reducer *find(const table *t, const nw_reducer *like) {
-  for (int i = 0; i < t->all.n; i++) {
-    const nw_reducer *r = t->all.at[i];
-    if ((!strcmp(r->base, like->base) || !strcmp(r->name, like->base)) && same(r, like)) return r;
-  }
+  for (int exactly = 1; exactly >= 0; exactly--)
+    for (int i = 0; i < t->all.n; i++) {
+      const nw_reducer *r = t->all.at[i];
+      if ((exactly ? !strcmp(r->name, like->name) : is_called(r->name, like->name)) && same(r, like)) return r;
+    }
   return NULL;
 }
 
 static bool exact(void *env, const nw_expr *e) {
   (void)env;
   return !nw_dtype_is_float((nw_dtype)e->type.dtype) || nw_op_exactness((nw_op)e->op) == NW_EXACT_SAME;
-}
-
-// The names of the built-in combiners are reserved.
-static const char *unused_name(nw_ctx *c, table *t, const char *base) {
-  const char *name = base;
-  for (int k = 1;; k++) {
-    bool taken = has_name(t, name);
-    for (nw_combiner b = NW_PLAIN; b < NW_OWN; b++) taken |= !strcmp(nw_combiner_name(c, b), name);
-    if (!taken) return nw_arena_strdup(t->arena, name);
-    name = nw_arena_printf(t->arena, "%s_%d", base, k);
-  }
 }
 
 const nw_reducer *nw_reducer_add(nw_ctx *c, const nw_reducer *like) {
@@ -108,9 +100,7 @@ const nw_reducer *nw_reducer_add(nw_ctx *c, const nw_reducer *like) {
                    "a session can have at most %d different reducers", MOST);
   nw_reducer *r = NW_NEW(t->arena, nw_reducer);
   *r = own;
-  r->base = nw_arena_strdup(t->arena, like->base);
-  r->name = unused_name(c, t, like->base);
-  r->assign = nw_arena_printf(t->arena, "%s=", r->name);
+  r->name = nw_arena_strdup(t->arena, like->name);
   r->combiner = (nw_combiner)(NW_OWN + t->all.n);
   r->rounds = false;
   for (int i = 0; i < r->n; i++) {
@@ -123,20 +113,43 @@ const nw_reducer *nw_reducer_add(nw_ctx *c, const nw_reducer *like) {
 
 // ---- programs
 
-void nw_program_use_reducer(nw_program *p, nw_combiner k) {
-  if (k < NW_OWN) return;
+const nw_used_reducer *nw_program_reducer(const nw_program *p, nw_combiner k) {
   for (int i = 0; i < p->nreducers; i++)
-    if (p->reducer[i] == k) return;
-  nw_combiner *more = NW_NEW_N(p->arena, nw_combiner, p->nreducers + 1);
+    if (p->reducer[i].combiner == k) return &p->reducer[i];
+  return NULL;
+}
+
+// The names of the built-in combiners are reserved.
+static bool is_taken(const nw_program *p, const char *name) {
+  for (nw_combiner b = NW_PLAIN; b < NW_OWN; b++)
+    if (!strcmp(nw_combiner_name(p->ctx, b), name)) return true;
+  for (int i = 0; i < p->nreducers; i++)
+    if (!strcmp(p->reducer[i].name, name)) return true;
+  return false;
+}
+
+static const char *unused_name(nw_program *p, const char *want) {
+  const char *name = want;
+  for (int k = 1; is_taken(p, name); k++) name = nw_arena_printf(p->arena, "%s_%d", want, k);
+  return name;
+}
+
+void nw_program_use_reducer(nw_program *p, nw_combiner k, const char *name) {
+  if (k < NW_OWN || nw_program_reducer(p, k)) return;
+  nw_used_reducer *more = NW_NEW_N(p->arena, nw_used_reducer, p->nreducers + 1);
   if (p->nreducers) memcpy(more, p->reducer, sizeof *more * (size_t)p->nreducers);
-  more[p->nreducers++] = k;
+  nw_used_reducer *r = &more[p->nreducers];
+  r->combiner = k;
+  r->name = nw_pool_name(p->pool, name ? name : unused_name(p, nw_reducer_of(p->ctx, k)->name));
+  r->assign = nw_pool_name(p->pool, nw_arena_printf(p->arena, "%s=", r->name));
   p->reducer = more;
+  p->nreducers++;
 }
 
 int nw_program_tested(const nw_program *p) {
   int least = p->tested ? p->values : 0;
   for (int i = 0; i < p->nreducers; i++) {
-    int n = nw_reducer_of(p->ctx, p->reducer[i])->tested;
+    int n = nw_reducer_of(p->ctx, p->reducer[i].combiner)->tested;
     if (n && (!least || n < least)) least = n;
   }
   return least;
@@ -144,7 +157,7 @@ int nw_program_tested(const nw_program *p) {
 
 void nw_program_note_reducers(nw_str *out, const nw_program *p, const char *prefix) {
   for (int i = 0; i < p->nreducers; i++) {
-    const nw_reducer *r = nw_reducer_of(p->ctx, p->reducer[i]);
-    if (r->tested) nw_str_fmt(out, "%s reducer %s: tested on %d values, not proved\n", prefix, r->name, r->tested);
+    int n = nw_reducer_of(p->ctx, p->reducer[i].combiner)->tested;
+    if (n) nw_str_fmt(out, "%s reducer %s: tested on %d values, not proved\n", prefix, p->reducer[i].name, n);
   }
 }

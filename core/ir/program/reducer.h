@@ -9,8 +9,7 @@
 
 typedef struct nw_reducer {
   nw_combiner combiner; // its number: NW_OWN or more
-  const char *base; // the name that the user gave
-  const char *name, *assign; // its name in programs, which no other reducer has: "online", "online="
+  const char *name; // the name that the user gave
   int n;
   const char *part[NW_MAX_REDUCED]; // the names of the components
   nw_dtype dtype[NW_MAX_REDUCED];
@@ -21,14 +20,23 @@ typedef struct nw_reducer {
   int tested; // 0 if its properties are proved; otherwise the number of values on which they were tested
 } nw_reducer;
 
+// A row of a program's table of reducers.
+typedef struct nw_used_reducer {
+  nw_combiner combiner;
+  const char *name, *assign; // its name in the program, which no other reducer of the program has: "online", "online="
+} nw_used_reducer;
+
 // Returns the variable that stands for component i of the first state (a) or of the second state (b): "a0", "b0", ...
 const nw_expr *nw_reducer_var(nw_pool *p, bool second, int i, nw_dtype t);
-// Returns the reducer in the table that is equal to *like, and adds it if there is none. Only base, n, part, dtype, init,
+// Returns the reducer in the table that is equal to *like, and adds it if there is none. Only name, n, part, dtype, init,
 // combine and tested of *like are used. Returns NULL, with a diagnostic, if the table is full.
 const nw_reducer *nw_reducer_add(nw_ctx *c, const nw_reducer *like);
 const nw_reducer *nw_reducer_of(nw_ctx *c, nw_combiner k); // k is at least NW_OWN
-// Adds the combiner to the table of the program, if it is a reducer that is not yet there.
-void nw_program_use_reducer(nw_program *p, nw_combiner k);
+// Returns the row of a combiner in the table of the program; NULL if it has none.
+const nw_used_reducer *nw_program_reducer(const nw_program *p, nw_combiner k);
+// Adds the combiner to the table of the program, if it is a reducer that is not yet there. `name` is its name in the
+// program. If it is NULL, the user's name is made unique.
+void nw_program_use_reducer(nw_program *p, nw_combiner k, const char *name);
 // Returns component i of the state that combines the states a and b, which have n entries each. The expressions are in p.
 const nw_expr *nw_reducer_combined(nw_pool *p, const nw_reducer *r, int i, const nw_expr *const *a,
                                    const nw_expr *const *b);

@@ -1,5 +1,6 @@
 // Compares programs. Within one pool, equal expressions have the same pointer. Expressions of two pools are compared
 // node by node.
+#include "ir/program/reducer.h"
 #include "ir/program/tags.h"
 
 static bool same_expr(const nw_expr *a, const nw_expr *b) {
@@ -118,7 +119,8 @@ bool nw_same_program(const nw_program *a, const nw_program *b) {
   if (a->nsizes != b->nsizes || a->nbuffers != b->nbuffers) return false;
   if (a->nfacts != b->nfacts || a->nassumed != b->nassumed || a->nreducers != b->nreducers) return false;
   for (int i = 0; i < a->nreducers; i++)
-    if (a->reducer[i] != b->reducer[i]) return false;
+    if (a->reducer[i].combiner != b->reducer[i].combiner || !same_text(a->reducer[i].name, b->reducer[i].name))
+      return false;
   for (int i = 0; i < a->nsizes; i++)
     if (!same_text(a->size[i].name, b->size[i].name) || !same_expr(a->size[i].lo, b->size[i].lo)) return false;
   for (int i = 0; i < a->nbuffers; i++)

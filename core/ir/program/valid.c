@@ -264,9 +264,8 @@ static bool check_target(check *c, const nw_stmt *s, const nw_block_target *t) {
 // Checks the targets of a reduction that combines them together.
 static bool check_joint(check *c, const nw_stmt *s) {
   nw_combiner k = s->block.combiner;
-  bool listed = k < NW_OWN;
-  for (int i = 0; i < c->p->nreducers; i++) listed |= c->p->reducer[i] == k;
-  if (!listed) return flaw(c, s->id, "block %s uses a reducer that is not in the table", s->block.name);
+  if (k >= NW_OWN && !nw_program_reducer(c->p, k))
+    return flaw(c, s->id, "block %s uses a reducer that is not in the table", s->block.name);
   const nw_reducer *r = k < NW_OWN ? NULL : nw_reducer_of(c->p->ctx, k);
   if (s->block.ntargets != (r ? r->n : 2))
     return flaw(c, s->id, "block %s has %d targets, but its reduction has %d", s->block.name, s->block.ntargets,

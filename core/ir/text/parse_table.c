@@ -144,7 +144,7 @@ static bool reducer_combination(nw_parser *ps, nw_reducer *r) {
 static bool reducer_line(nw_parser *ps) {
   nw_reducer r = {0};
   nw_token at = ps->tok;
-  if (!(r.base = nw_expect_name(ps, "the name of a reducer"))) return false;
+  if (!(r.name = nw_expect_name(ps, "the name of a reducer"))) return false;
   if (nw_accept(ps, "tested") && !number(ps, "tested values", &r.tested)) return false;
   if (!nw_expect(ps, "(", "before the components")) return false;
   while (!nw_accept(ps, ")"))
@@ -153,7 +153,10 @@ static bool reducer_line(nw_parser *ps) {
   if (!nw_expect(ps, "=", "before the combination") || !reducer_combination(ps, &r)) return false;
   const nw_reducer *known = nw_reducer_add(ps->ctx, &r);
   if (!known) return nw_clear(ps->ctx), nw_parse_limit(ps, &at, "this session has too many reducers");
-  nw_program_use_reducer(ps->p, known->combiner);
+  for (int i = 0; i < ps->p->nreducers; i++)
+    if (!strcmp(ps->p->reducer[i].name, r.name) || ps->p->reducer[i].combiner == known->combiner)
+      return nw_parse_fail(ps, &at, "the reducer %s is there already", ps->p->reducer[i].name);
+  nw_program_use_reducer(ps->p, known->combiner, r.name);
   return true;
 }
 

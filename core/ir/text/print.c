@@ -113,10 +113,11 @@ static void laid_out(printer *pr) {
 }
 
 // Prints `reducer online tested 1000 (v0: f32 from f32(-inf), v1: f32 from 0.0) = max(a0, b0), ...`.
-static void reducer(printer *pr, const nw_reducer *r) {
+static void reducer(printer *pr, const nw_used_reducer *used) {
+  const nw_reducer *r = nw_reducer_of(pr->p->ctx, used->combiner);
   open_line(pr, NULL);
   word(pr, "reducer ");
-  text(pr, r->name);
+  text(pr, used->name);
   if (r->tested) nw_lines_put(pr->l, NW_PIECE_MARK, " tested %d", r->tested);
   text(pr, " (");
   for (int i = 0; i < r->n; i++) {
@@ -153,7 +154,7 @@ static void tables(printer *pr) {
     expr(pr, p->fact[i]);
   }
   assumptions(pr);
-  for (int i = 0; i < p->nreducers; i++) reducer(pr, nw_reducer_of(p->ctx, p->reducer[i]));
+  for (int i = 0; i < p->nreducers; i++) reducer(pr, &p->reducer[i]);
   for (int i = 0; i < p->nbuffers; i++) buffer(pr, p->buffer[i]);
 }
 
@@ -309,7 +310,7 @@ static void full_block(printer *pr, const nw_stmt *s) {
     open_line(pr, s);
     if (t->stream) word(pr, "stream ");
     element(pr, t);
-    nw_lines_put(pr->l, NW_PIECE_TEXT, " %s ", nw_combiner_assign(pr->p->ctx, s->block.combiner));
+    nw_lines_put(pr->l, NW_PIECE_TEXT, " %s ", nw_combiner_assign(pr->p, s->block.combiner));
     expr(pr, t->value);
   }
   pr->indent -= 2;
@@ -498,10 +499,10 @@ static void short_head(printer *pr) {
     nw_lines_put(pr->l, NW_PIECE_MARK, "# %d step%s tested on %s%d values, not proved", m, m == 1 ? " was" : "s were",
                  m == 1 ? "" : "at least ", pr->p->values);
   for (int i = 0; i < pr->p->nreducers; i++) {
-    const nw_reducer *r = nw_reducer_of(pr->p->ctx, pr->p->reducer[i]);
-    if (!r->tested) continue;
+    int tested = nw_reducer_of(pr->p->ctx, pr->p->reducer[i].combiner)->tested;
+    if (!tested) continue;
     open_line(pr, NULL);
-    nw_lines_put(pr->l, NW_PIECE_MARK, "# reducer %s: tested on %d values, not proved", r->name, r->tested);
+    nw_lines_put(pr->l, NW_PIECE_MARK, "# reducer %s: tested on %d values, not proved", pr->p->reducer[i].name, tested);
   }
 }
 

@@ -149,7 +149,7 @@ static void joint_line(nw_str *out, const place *at) {
     if (i) nw_str_add(out, ", ");
     element(out, at, &at->s->block.target[i]);
   }
-  nw_str_fmt(out, " %s ", nw_combiner_assign(at->p->ctx, at->s->block.combiner));
+  nw_str_fmt(out, " %s ", nw_combiner_assign(at->p, at->s->block.combiner));
   for (int i = 0; i < at->s->block.ntargets; i++) {
     if (i) nw_str_add(out, ", ");
     bound(out, at, at->s->block.target[i].value);
@@ -162,7 +162,7 @@ static void target_line(nw_str *out, const place *at, int i) {
   if (at->s->block.atomic) nw_str_add(out, "atomic ");
   if (at->s->block.async) nw_str_add(out, "async ");
   element(out, at, t);
-  nw_str_fmt(out, " %s ", nw_combiner_assign(at->p->ctx, at->s->block.combiner));
+  nw_str_fmt(out, " %s ", nw_combiner_assign(at->p, at->s->block.combiner));
   bound(out, at, t->value);
 }
 
