@@ -658,7 +658,7 @@ function array:totable() end
 ---@field compile_ms number The time to lower, compile and link, in milliseconds.
 ---@field cpu string LLVM's name of the CPU that the code is made for, such as znver4.
 ---@field notes string Remarks on the code. There is a line for each function that has no vector form on the target.
----@field tested integer? If a rewrite of the kernel's schedule was tested, but not proved: the least number of values on which one was tested.
+---@field tested integer? If a rewrite or a reducer of the kernel was tested, but not proved: the least number of values on which one was tested.
 ---@field unsafe boolean True if the schedule of the kernel has steps that were not proven legal.
 ---@operator call(nw.array): nw.array
 local kernel = {}
@@ -1146,6 +1146,13 @@ function nw.clamp(x, low, high) end
 ---@param wait? boolean
 function nw.clear_output(wait) end
 
+---TVM's name and arguments of nw.reducer.
+---@param combine function
+---@param init any
+---@param name? string
+---@return function
+function nw.comm_reducer(combine, init, name) end
+
 ---Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. Lua does not keep the order of such names; nw.compare{{"naive", f}, {"tiled", g}} keeps the order in which they are written. base: the kernel that the others are compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples = {...}}. Two kernels are distinguishable if one was faster in more rounds than is likely by chance (sign test, 0.1 %), and by 3 % in the median round, in each half of the rounds too. With less than ten rounds, and for times measured elsewhere, the middle halves of the times must not overlap. rounds: 40 by default. align, offset, cold, cpu, pin, pages: the conditions, as in f:time.
 ---@param kernels table
 ---@param ... nw.array
@@ -1481,11 +1488,16 @@ function nw.promote(a, b) end
 ---@return nw.array
 function nw.random(shape, dtype, options) end
 
----An axis to reduce over. Its values are 0..extent, or begin..end if the extent is given as {begin, end}.
----@param extent integer|nw.expr|(integer|nw.expr)[]
----@param name? string|{name?: string}
+---An axis to reduce over. Its values are 0..extent, or begin..end if the extent is given as {begin, end}. The range may depend on other axes and on data, if the axis is made in the function of the compute: nw.reduce_axis(i + 1), or nw.reduce_axis({P(i), P(i + 1)}, {within = N}). Then only the values in 0..within count.
+---@param extent integer|nw.expr|nw.axis|(integer|nw.expr|nw.axis)[]
+---@param name? string|{name?: string, within?: integer|nw.expr}
 ---@return nw.axis
 function nw.reduce_axis(extent, name) end
+
+---A reduction of your own. The result is a function: R(term, k), or R({term, term}, k) for several terms; a compute of it makes an output for each term. combine(a, b) returns the state of two states together; with several terms, a and b are lists. init has the first state: a number, a list of numbers, or a function of the dtypes of the terms. `names` are the names of the outputs. The order of a reduction is not fixed. So combine must be associative and commutative, and init must change nothing; this is proved or else tested on values, and shown as tested.
+---@param options {combine: function, init: any, name?: string, names?: string[]}
+---@return function
+function nw.reducer(options) end
 
 ---The bits of x as a value of another dtype of the same width. Every NaN gives the bits of the quiet NaN without a sign.
 ---@param x nw.expr|nw.axis|number

@@ -44,8 +44,8 @@ function own.build(combiner, x, axes) return build[combiner](x, axes) end
 --- Returns the dtypes of the outputs of a term of dtype t.
 function own.dtypes(combiner, t) return {t, combiner == "tied" and "i32" or t} end
 
---- Returns the C text that starts the state (s1, s2), and the text that adds the value v. max(x, y), min(x, y) and literal(v, dtype)
---- return C text.
+--- Returns the C text that starts the state (s1, s2), and the text that adds the value v. c.max(x, y), c.min(x, y) and
+--- c.literal(v, dtype) return C text.
 function own.in_c(combiner, t, c)
   local lo, hi = bounds(t)
   local low, high = c.literal(lo, t), c.literal(hi, t)

@@ -201,7 +201,8 @@ return function(nw)
     end)
 
   define("reduce_axis",
-    "(extent: integer|nw.expr|nw.axis|(integer|nw.expr|nw.axis)[], name?: string|{name?: string, within?: integer|nw.expr}): nw.axis",
+    "(extent: integer|nw.expr|nw.axis|(integer|nw.expr|nw.axis)[], "
+    .. "name?: string|{name?: string, within?: integer|nw.expr}): nw.axis",
     "An axis to reduce over. Its values are 0..extent, or begin..end if the extent is given as {begin, end}. The range may depend "
     .. "on other axes and on data, if the axis is made in the function of the compute: nw.reduce_axis(i + 1), or "
     .. "nw.reduce_axis({P(i), P(i + 1)}, {within = N}). Then only the values in 0..within count.",

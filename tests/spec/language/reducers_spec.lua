@@ -164,7 +164,8 @@ describe("the properties of a reducer", function()
   end
 
   it("are proved for sums, products, minima and maxima of components", function()
-    local both = nw.reducer {name = "both", init = {0, -math.huge}, combine = function(a, b) return a[1] + b[1], nw.max(a[2], b[2]) end}
+    local both = nw.reducer {name = "both", init = {0, -math.huge},
+      combine = function(a, b) return a[1] + b[1], nw.max(a[2], b[2]) end}
     local s = nw.schedule(rows(both, function(x) return {x, x} end))
     assert.is_nil(s:build().tested)
     assert.is_nil(tostring(s:show()):find("not proved", 1, true))
@@ -183,7 +184,8 @@ describe("the properties of a reducer", function()
   end)
 
   it("are refused with values if the order matters", function()
-    local err = support.fails("combine%(combine%(a, b%), c%) must be combine%(a, combine%(b, c%)%): .- is not .- if a = ", "invalid",
+    local err = support.fails("combine%(combine%(a, b%), c%) must be combine%(a, combine%(b, c%)%): .- is not .- if a = ",
+      "invalid",
       apply {name = "minus", init = 0, combine = function(a, b) return a + b + a * a * b * b end})
     assert.truthy(err.hint:find("nw.scan", 1, true))
     support.fails("combine%(a, b%) must be combine%(b, a%)", "invalid",
@@ -201,7 +203,8 @@ describe("the properties of a reducer", function()
   end)
 
   it("are refused if init changes a state", function()
-    support.fails("combine%(init, a%) must be a", "invalid", apply {name = "sum", init = 1, combine = function(a, b) return a + b end})
+    support.fails("combine%(init, a%) must be a", "invalid",
+      apply {name = "sum", init = 1, combine = function(a, b) return a + b end})
     support.fails("must be a", "invalid", apply({init = {-math.huge, 0}, combine = function(a, b)
       local m = nw.max(a[1], b[1])
       return m, a[2] * nw.exp(a[1] - m) + b[2] * nw.exp(b[1] - m)
@@ -219,7 +222,8 @@ describe("a wrong use of a reducer", function()
     support.fails("expected 2 values, one for each term, got 1", "invalid", apply({init = 0, combine = plus}, one))
     support.fails("expected 1 value, one for each term, got 0", "invalid",
       apply {init = 0, combine = function() return nil end})
-    support.fails("component 1 is bool, but term 1 is f32", "type", apply {init = 0, combine = function(a, b) return nw.lt(a, b) end})
+    support.fails("component 1 is bool, but term 1 is f32", "type",
+      apply {init = 0, combine = function(a, b) return nw.lt(a, b) end})
     support.fails("only its two states", "invalid", function()
       local A = nw.placeholder({4, 4}, "f32", "A")
       local k = nw.reduce_axis(4, "k")
