@@ -1,12 +1,14 @@
 --- Measures the language of schedules: counts legal schedules that are refused or give wrong results (tests/legal) and refusals
 --- whose counterexample does not occur, compares sliding windows with those of Halide, and finds the step that takes longest. The
 --- random schedules have a new seed for each run. The parts run at the same time, each in a process of its own, and write their
---- output to build/bench/language_PART.log. After them, types the commonest slips.
+--- output to build/bench/language_PART.log. After them, types the commonest slips, and compares many computations
+--- with plain loops in C.
 package.path = "tests/bench/?.lua;tests/legal/?.lua;tests/sound/?.lua;" .. package.path
 require "nestwright"
 local bench = require "_bench"
 local halide = require "_halide"
 local json = require "nestwright.show.json"
+local programs = require "_programs"
 local slips = require "_slips"
 
 local out = bench.open(arg[1] or "build/bench/language.json")
@@ -139,4 +141,5 @@ slowest()
 counterexamples()
 windows()
 slips.figures(out)
+programs.figures(out)
 out:close()

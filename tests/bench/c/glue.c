@@ -2,6 +2,7 @@
 // are passed as light userdata. A function returns the seconds of one call. With one thread, they are CPU seconds of
 // the process, which do not include preemption. With several threads, they are wall-clock seconds.
 #include "peers.h"
+#include "programs.h"
 #include <cblas.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -97,6 +98,29 @@ static int l_line_crossing(lua_State *L) {
   return 1;
 }
 
+// program(name, sizes, arrays, times): calls a program of programs.h, and returns the CPU seconds of one call.
+static int l_program(lua_State *L) {
+#define ROW(name) {#name, program_##name},
+  static const struct {
+    const char *name;
+    void (*run)(const long *n, void *const *p);
+  } rows[] = {PROGRAMS(ROW)};
+  long n[8];
+  void *p[16];
+  int sizes = (int)luaL_len(L, 2), arrays = (int)luaL_len(L, 3), times = size_at(L, 4);
+  luaL_argcheck(L, sizes <= 8 && arrays <= 16, 2, "too many");
+  for (int i = 0; i < sizes; i++, lua_pop(L, 1)) lua_geti(L, 2, i + 1), n[i] = (long)luaL_checkinteger(L, -1);
+  for (int i = 0; i < arrays; i++, lua_pop(L, 1)) lua_geti(L, 3, i + 1), p[i] = lua_touserdata(L, -1);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(rows[i].name, luaL_checkstring(L, 1)) != 0) continue;
+    double t = seconds(clock_for(1));
+    for (int k = 0; k < times; k++) rows[i].run(n, p);
+    lua_pushnumber(L, (seconds(clock_for(1)) - t) / times);
+    return 1;
+  }
+  return luaL_error(L, "there is no program %s", lua_tostring(L, 1));
+}
+
 int luaopen_peers(lua_State *L);
 int luaopen_peers(lua_State *L) {
   static const luaL_Reg rows[] = {{"sgemm", l_sgemm},
@@ -112,6 +136,7 @@ int luaopen_peers(lua_State *L) {
                                   {"copy", l_copy},
                                   {"branch_miss", l_branch_miss},
                                   {"line_crossing", l_line_crossing},
+                                  {"program", l_program},
                                   {NULL, NULL}};
   luaL_newlib(L, rows);
   return 1;
