@@ -71,8 +71,9 @@ local function unused_threads(c)
   if c.idle > 0 then
     return ("%d threads were requested, but no loop is parallel: one thread does all the work"):format(c.threads + c.idle)
   end
-  if c.threads == 1 and c.parallel then
-    return ("computed for one thread, although loop %s is parallel; for four threads: threads = 4"):format(c.parallel)
+  if c.threads == 1 and c.parallel and c.machine.cores > 1 then
+    return ("computed for one thread, although loop %s is parallel; for %d threads: threads = %d"):format(c.parallel,
+      c.machine.cores, c.machine.cores)
   end
 end
 

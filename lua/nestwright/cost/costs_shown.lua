@@ -79,7 +79,7 @@ local function remarks_of(measured, o, c)
   lines[2] = unused and "# " .. unused
   for _, words in ipairs(measured and loop_times.remarks(measured) or {}) do lines[#lines + 1] = "# measured: " .. words end
   if is_overlapped(c) then
-    lines[#lines + 1] = "# the core overlaps neighbouring loops: their shares add up to more than 100 %"
+    lines[#lines + 1] = "# the core overlaps neighbouring loops: their shares add up to more than the share of the loop around them"
   end
   if not measured and o.measured == nil and c.machine.name == "host" then
     lines[#lines + 1] = "# s:show{cost = true, measured = true} measures each loop beside its prediction"

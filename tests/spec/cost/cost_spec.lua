@@ -50,7 +50,7 @@ describe("cost", function()
     s:parallel "i"
     local c = s:cost {machine = round_machine()}
     assert.same({1, "i"}, {c.threads, c.parallel})
-    local REMARK = "computed for one thread, although loop i is parallel; for four threads: threads = 4"
+    local REMARK = "computed for one thread, although loop i is parallel; for 4 threads: threads = 4"
     assert.truthy(tostring(c):find(REMARK, 1, true))
     assert.truthy(tostring(s:show {cost = true, machine = round_machine()}):find("\n# " .. REMARK, 1, true))
     local four = s:cost {machine = "zen5", threads = 4}
