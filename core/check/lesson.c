@@ -26,7 +26,7 @@ static void put_what(nw_str *b, const nw_replay_case *x, const nw_touch *t, bool
   else if (t->unwritten)
     nw_str_fmt(b, "reads %s%s, which is not written yet", is_own(x) ? "its own " : "", e);
   else
-    nw_str_fmt(b, "%s %s%s = %.6g", write ? "writes" : "reads", e, shared ? " (at the same address)" : "", t->value);
+    nw_str_fmt(b, "%s %s%s = %.6Lg", write ? "writes" : "reads", e, shared ? " (at the same address)" : "", t->value);
 }
 
 static void put_line(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t, bool write) {
@@ -50,19 +50,20 @@ static void put_order(nw_str *b, const nw_replay_case *x, const char *label, con
 }
 
 // Writes the correct value of an element and its wrong value, with enough digits to distinguish the two numbers.
-static void put_should(nw_str *b, const char *element, double should, double is) {
+static void put_should(nw_str *b, const char *element, long double should, long double is) {
+  static const int digits[] = {6, 17, 20}; // 17 digits distinguish floats, and 20 digits integers
   char one[40], other[40];
-  for (int digits = 6; digits <= 17; digits += 11) {
-    snprintf(one, sizeof one, "%.*g", digits, should);
-    snprintf(other, sizeof other, "%.*g", digits, is);
+  for (int i = 0; i < NW_COUNT(digits); i++) {
+    snprintf(one, sizeof one, "%.*Lg", digits[i], should);
+    snprintf(other, sizeof other, "%.*Lg", digits[i], is);
     if (strcmp(one, other)) break;
   }
   nw_str_fmt(b, "%s should be %s, is %s\n", element, one, other);
 }
 
 // For a conflict that changes no value, writes that the value is the same, and why the step is still refused.
-static void put_same(nw_str *b, const nw_replay_case *x, double value, const char *why) {
-  nw_str_fmt(b, "  %s is %.6g either way; the step is still refused: %s\n", x->name ? x->name : "the value", value,
+static void put_same(nw_str *b, const nw_replay_case *x, long double value, const char *why) {
+  nw_str_fmt(b, "  %s is %.6Lg either way; the step is still refused: %s\n", x->name ? x->name : "the value", value,
              why);
 }
 
@@ -101,7 +102,7 @@ static bool same_reduction(const nw_replay_case *x) {
 // Shows two iterations that both set the initial value of the reduction, and then both add to it.
 static void put_starts(nw_str *b, const nw_replay_case *x) {
   nw_str cell = {0};
-  nw_str_fmt(&cell, "sets %s = %.6g", x->name, x->raced[NW_SOURCE][0].value);
+  nw_str_fmt(&cell, "sets %s = %.6Lg", x->name, x->raced[NW_SOURCE][0].value);
   put_cell(b, NW_SOURCE, cell.s);
   put_cell(b, NW_SINK, cell.s);
   nw_str_free(&cell);

@@ -55,12 +55,12 @@ static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch ou
 
 // ---- visible effects
 
-double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race) {
+long double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race) {
   bool source = !x->w->sink.write || (x->w->source.write && (race == NW_FIRST_STAYS || race == NW_BACKWARDS));
   return t[!source][1].value;
 }
 
-static bool same_value(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+static bool same_value(long double a, long double b) { return a == b || (isnan(a) && isnan(b)); }
 
 static bool same_touch(const nw_touch *a, const nw_touch *b) {
   return same_value(a->value, b->value) && a->unwritten == b->unwritten && a->outside == b->outside &&

@@ -20,11 +20,17 @@ static bool run_whole(nw_replay_case *x, nw_check_data *out) {
   return ran;
 }
 
+static long double number_at(const nw_array *a, int64_t at) {
+  int64_t whole = nw_array_get_int(a, at);
+  if (!nw_dtype_is_int(a->dtype)) return (long double)nw_array_get(a, at);
+  return a->dtype == NW_U64 ? (long double)(uint64_t)whole : (long double)whole;
+}
+
 static void note_wrong(nw_replay_case *x, int param, const nw_array *should, const nw_array *is, int64_t at) {
   free(x->element);
   x->element = nw_check_element(x->r->after->buffer[param]->name, should, at);
-  x->should = nw_array_get(should, at);
-  x->is = nw_array_get(is, at);
+  x->should = number_at(should, at);
+  x->is = number_at(is, at);
 }
 
 // Finds a wrong output. This is the element of the witness if its value is wrong, otherwise the first wrong element.

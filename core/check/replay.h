@@ -9,7 +9,7 @@ typedef struct nw_touch { // the first read or write of the element by an execut
   const char *other; // name of the accessed element if it is another element at the same location; otherwise NULL
   bool foreign; // true if the location holds the value of another element at the time of the access
   int64_t when; // number of the access in the run
-  double value;
+  long double value;
   const nw_stmt *block;
   int nvars; // number of the block's variables; `var` has their names, `at` their values
   const char **var;
@@ -91,7 +91,7 @@ typedef struct nw_replay_case {
   nw_race race; // how the iterations interleave in `raced`
   bool paired, shows; // paired: both iterations accessed the element in both runs; shows: a value differs between them
   char *element; // an output with a wrong value; heap
-  double should, is; // the correct value and the wrong value of `element`
+  long double should, is; // the correct value and the wrong value of `element`
 } nw_replay_case;
 bool nw_case_open(nw_replay_case *x, nw_ctx *c, nw_sched *s);
 void nw_case_close(nw_replay_case *x);
@@ -111,4 +111,4 @@ nw_race nw_case_race(const nw_replay_case *x); // the first interleaving to try
 // change the data.
 void nw_case_meet(nw_replay_case *x);
 // Returns the last value that the two iterations write to the element.
-double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race);
+long double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race);

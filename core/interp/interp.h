@@ -26,7 +26,7 @@ typedef struct nw_access {
   // outside: the element is outside the stored part of its buffer; unwritten: the element is read, but it was not
   // written since the allocation
   bool outside, unwritten;
-  double value; // value that is read or written
+  long double value; // value that is read or written; long double has all integers of 64 bits
 } nw_access;
 
 typedef struct nw_interp_opts {

@@ -1,6 +1,7 @@
 // Reads and writes the elements of buffers. An access outside its buffer is an error. A read of an element that was
 // never written is also an error.
 #include "interp/code.h"
+#include "interp/values.h"
 
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
   for (int i = 0; i < x->p->nbuffers; i++)
@@ -73,8 +74,9 @@ static void tell(nwi_program *x, nw_access a) {
   o->trace(o->env, &a);
 }
 
-static double as_double(nw_dtype t, const nwi_cell *v) {
-  return t == NW_F64 ? v->d : nw_dtype_is_float(t) ? v->f : (double)v->i;
+static long double as_number(nw_dtype t, const nwi_cell *v) {
+  if (nw_dtype_is_float(t)) return (long double)nwi_number(t, v);
+  return t == NW_U64 ? (long double)(uint64_t)v->i : (long double)v->i;
 }
 
 static int64_t home(const nwi_buffer *b, int64_t at) { return b->home && at >= 0 && at < b->count ? b->home[at] : at; }
@@ -96,7 +98,7 @@ static void tell_read(nwi_program *x, const nwi_buffer *b, int64_t at, bool unwr
   nw_access a = element_access(b, at, false, logical);
   a.unwritten = unwritten;
   if (!unwritten) nwi_read(b->dtype, b->data, home(b, at), &v);
-  a.value = as_double(b->dtype, &v);
+  a.value = as_number(b->dtype, &v);
   tell(x, a);
 }
 
@@ -106,7 +108,7 @@ static bool tell_write(nwi_program *x, const nwi_buffer *b, int64_t at, const nw
   int64_t logical[NW_MAX_DEPTH];
   if (!o || (!o->trace && !o->drop)) return false;
   nw_access a = element_access(b, at, true, logical);
-  a.value = as_double(b->dtype, value);
+  a.value = as_number(b->dtype, value);
   fill_access(x, &a);
   if (o->trace) o->trace(o->env, &a);
   return o->drop && o->drop(o->env, &a);

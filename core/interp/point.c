@@ -1,6 +1,7 @@
 // Holds the entry points for evaluating the definition of tensors without a program. Also evaluates single elements on
 // demand.
 #include "interp/naive.h"
+#include "interp/values.h"
 #include <stdlib.h>
 
 // ---- single elements that were computed: a hash table in o->memo, at most half full
@@ -176,10 +177,7 @@ bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names,
   bool ok = bind_sizes(&x, 1, &output, size_names, sizes, nsizes) && attach_inputs(&x, 1, &output, ninputs, inputs) &&
             (o = nwi_op_of(&x, output->op)) && inside(&x, o, index, &at);
   const nwi_cell *v = ok ? nwi_point(&x, o, at) : NULL;
-  if (v) {
-    nw_dtype t = nw_tensor_dtype(output);
-    *value = t == NW_F64 ? v[output->out].d : nw_dtype_is_float(t) ? v[output->out].f : (double)v[output->out].i;
-  }
+  if (v) { *value = nwi_number(nw_tensor_dtype(output), &v[output->out]); }
   finish(&x);
   return v != NULL;
 }
