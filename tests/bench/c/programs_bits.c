@@ -41,3 +41,33 @@ PROGRAM(radix_count) { // how often each digit of four bits occurs; n: numbers
   for (long d = 0; d < 16; d++) count[d] = 0;
   for (long i = 0; i < n[0]; i++) count[a[i] >> 8 & 15]++;
 }
+
+PROGRAM(splitmix) { // hashes of 64 bits; n: numbers
+  const uint64_t *restrict a = p[0];
+  uint64_t *restrict h = p[1];
+  for (long i = 0; i < n[0]; i++) {
+    uint64_t z = a[i] + 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    h[i] = z ^ z >> 31;
+  }
+}
+
+PROGRAM(own_exp) { // exp by a polynomial, and by the exponent in the bits; n: numbers
+  const float *restrict x = p[0];
+  float *restrict y = p[1];
+  for (long i = 0; i < n[0]; i++) {
+    float at = fminf(fmaxf(x[i], -87), 88), k = rintf(at * 0x1.715476p0f);
+    float r = at - k * 0x1.62e4p-1f - k * 0x1.7f7d1cp-20f, sum = 1.0f / 5040, power;
+    uint32_t bits = (uint32_t)((int32_t)k + 127) << 23;
+    sum = sum * r + 1.0f / 720;
+    sum = sum * r + 1.0f / 120;
+    sum = sum * r + 1.0f / 24;
+    sum = sum * r + 1.0f / 6;
+    sum = sum * r + 0.5f;
+    sum = sum * r + 1;
+    sum = sum * r + 1;
+    memcpy(&power, &bits, sizeof power);
+    y[i] = sum * power;
+  }
+}

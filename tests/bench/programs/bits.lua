@@ -29,6 +29,28 @@ return function(program)
     end}
   end, schedule = function(s) tools.rows(s, 16, "S") end}
 
+  program {"splitmix", sizes = {1 << 16}, integers = {[1] = {0, 1 << 50}}, make = function(input, n)
+    local a = input({n}, "u64")
+    return nw.compute({n}, function(i)
+      local z = a(i) + 0x9E3779B97F4A7C15
+      z = (z ~ z >> 30) * 0xBF58476D1CE4E5B9
+      z = (z ~ z >> 27) * 0x94D049BB133111EB
+      return z ~ z >> 31
+    end, "H")
+  end, schedule = function(s) tools.lanes(s, "i", 16) end}
+
+  -- exp(x) is 2^k*exp(r), where k is the whole number nearest to x/log(2). The bits of 2^k have k + 127 in the exponent.
+  program {"own_exp", sizes = {1 << 16}, range = {[1] = 80}, make = function(input, n)
+    local a = input {n}
+    return nw.compute({n}, function(i)
+      local x = nw.clamp(a(i), -87, 88)
+      local k = nw.round(x * 0x1.715476p0)
+      local r, p = x - k * 0x1.62e4p-1 - k * 0x1.7f7d1cp-20, nw.f32(1 / 5040)
+      for _, c in ipairs {1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1, 1} do p = p * r + c end
+      return p * nw.reinterpret(nw.i32(k) + 127 << 23, "f32")
+    end, "E")
+  end, schedule = function(s) tools.lanes(s, "i", 64) end}
+
   program {"radix_count", sizes = {65536}, integers = {[1] = {0, 1 << 20}}, make = function(input, n)
     local a, k = input({n}, "u32"), nw.reduce_axis(n, "k")
     return nw.compute({16}, function(d) return nw.sum(nw.select(nw.eq((a(k) >> 8) & 15, nw.u32(d)), 1, 0), k) end, "Count")
