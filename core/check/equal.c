@@ -5,6 +5,9 @@
 // difference must be small relative to the largest number that occurs in either expression. A point at which a number
 // leaves the range of f64 tells nothing about the equality, so it is not compared. Both expressions are also evaluated in
 // their own dtype, to find points at which only the new expression overflows.
+//
+// An identity of real numbers need not hold for NaN: select(0 < x, x, 0) is 0, but max(x, 0) is NaN. So points with NaN
+// do not count, but one at which the values differ is reported.
 #include "check/check.h"
 #include "interp/values.h"
 #include "ir/expr/fold.h"
@@ -13,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { POINTS = 1000, CORNERS = 400, MOST = 64 };
+enum { POINTS = 1000, CORNERS = 400, NANS = 100, MOST = 64 };
 
 // ---- expressions in f64
 
@@ -107,6 +110,7 @@ typedef struct both {
   nw_trial *t;
   nwi_values own, wide; // in the dtypes of the expressions, and in f64
   nwi_node *cond, *was, *is, *wide_was, *wide_is;
+  bool nan; // true if a variable is NaN at this point
   double least; // the burden of the point that the trial describes
 } both;
 
@@ -167,28 +171,33 @@ static char *shown(nw_dtype t, const nwi_cell *c) {
 // Returns a measure of how easily a person computes with a number: whole and small numbers are the easiest.
 static double burden(double v) { return fabs(v) + (v == rint(v) ? 0 : 100); }
 
-// Keeps the simplest point.
+// Keeps the simplest point in b->t->nan if b->nan is true, otherwise in b->t->at.
 static void describe(both *b, const nwi_cell *at, nw_dtype type, const nwi_cell *old, const nwi_cell *new) {
   nw_trial *t = b->t;
+  nw_trial_point *out = b->nan ? &t->nan : &t->at;
   nw_str s = {0};
   double sum = 0;
-  for (int i = 0; i < t->n; i++) sum += burden(nwi_number((nw_dtype)t->var[i].var->type.dtype, &at[i]));
-  if (t->point && sum >= b->least) return;
+  for (int i = 0; i < t->n; i++) {
+    double v = nwi_number((nw_dtype)t->var[i].var->type.dtype, &at[i]);
+    sum += isnan(v) ? 0 : burden(v);
+  }
+  if (out->point && sum >= b->least) return;
   b->least = sum;
   for (int i = 0; i < t->n; i++) {
     char *v = shown((nw_dtype)t->var[i].var->type.dtype, &at[i]);
     nw_str_fmt(&s, "%s%s = %s", i ? ", " : "", t->var[i].shown, v);
     free(v);
   }
-  free(t->point), free(t->old), free(t->new);
-  t->point = nw_str_take(&s), t->old = shown(type, old);
-  t->new = new ? shown(type, new) : nw_xstrdup("a division by zero");
+  free(out->point), free(out->old), free(out->new);
+  out->point = nw_str_take(&s), out->old = shown(type, old);
+  out->new = new ? shown(type, new) : nw_xstrdup("a division by zero");
 }
 
 // Records that the values differ at a point. `new` is NULL if the new expression divides by zero.
 static void differs(both *b, const nwi_cell *at, nw_dtype type, const nwi_cell *old, const nwi_cell *new) {
   nw_trial *t = b->t;
-  if (!t->differs) free(t->point), t->point = NULL;
+  if (b->nan) return describe(b, at, type, old, new);
+  if (!t->differs) free(t->at.point), t->at.point = NULL;
   t->differs = true;
   describe(b, at, type, old, new);
 }
@@ -201,9 +210,9 @@ static void compare_reals(both *b, const nwi_cell *at, const nwi_cell *old, cons
   double scale;
   if (!nwi_values_at(&b->wide, b->wide_was, &wide_old) || !nwi_values_at(&b->wide, b->wide_is, &wide_new)) return;
   bool within = largest(b, &scale);
-  within ? t->compared++ : t->beyond++;
+  if (!b->nan) within ? t->compared++ : t->beyond++;
   if (within && !near(type, wide_old.d, wide_new.d, scale)) return differs(b, at, NW_F64, &wide_old, &wide_new);
-  if (t->differs || !isfinite(nwi_number(type, old)) || isfinite(nwi_number(type, new))) return;
+  if (b->nan || t->differs || !isfinite(nwi_number(type, old)) || isfinite(nwi_number(type, new))) return;
   t->lost++;
   describe(b, at, type, old, new);
 }
@@ -217,13 +226,26 @@ static void compare(both *b, const nwi_cell *at) {
   if (!defined) return;
   if (divides) return differs(b, at, type, &old, NULL);
   if (nw_dtype_is_float(type)) return compare_reals(b, at, &old, &new);
-  t->compared++;
+  if (!b->nan) t->compared++;
   if (old.i != new.i) differs(b, at, type, &old, &new);
+}
+
+// Makes one of the floats NaN. Returns false if there are no floats.
+static bool put_nan(const nw_trial *t, uint64_t *seed, nwi_cell *at, nwi_cell *wide) {
+  int float_at[MOST], n = 0;
+  for (int i = 0; i < t->n; i++)
+    if (nw_dtype_is_float((nw_dtype)t->var[i].var->type.dtype)) float_at[n++] = i;
+  if (!n) return false;
+  int i = float_at[next(seed) % (uint64_t)n];
+  t->var[i].var->type.dtype == NW_F64 ? (at[i].d = NAN) : (at[i].f = NAN);
+  wide[i].d = NAN;
+  return true;
 }
 
 static void at_point(both *b, uint64_t *seed, bool corner) {
   nwi_cell at[MOST], wide[MOST], holds;
   draw(b->t, seed, corner, at, wide);
+  if (b->nan && !put_nan(b->t, seed, at, wide)) return;
   nwi_values_point(&b->own, at);
   nwi_values_point(&b->wide, wide);
   if (nwi_values_at(&b->own, b->cond, &holds) && holds.i) compare(b, at);
@@ -249,6 +271,8 @@ static bool trial(nw_ctx *c, nw_trial *t) {
   if (t->n > MOST) return nw_fail(c, NW_ELIMIT, NULL, "an equality with more than %d values cannot be tested", MOST);
   bool ok = prepare(&b, c);
   for (int i = 0; ok && i < POINTS; i++) at_point(&b, &seed, i < CORNERS);
+  b.nan = true;
+  for (int i = 0; ok && i < NANS; i++) at_point(&b, &seed, i % 2);
   nwi_values_close(&b.own);
   nwi_values_close(&b.wide);
   return ok;

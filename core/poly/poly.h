@@ -37,6 +37,7 @@ typedef struct nw_equality_verdict {
   int compared; // the least number of values on which a part was tested
   int beyond; // number of values at which a number leaves the range of f64, so that they tell nothing
   char *lost; // describes values at which only the new part is infinite or NaN; heap, or NULL
+  char *nan; // describes values, one of them NaN, at which the two parts differ; heap, or NULL
 } nw_equality_verdict;
 // Decides whether both sides have the same values wherever the stage computes them: by proof, or else by a test on many
 // values. Returns false with a diagnostic if they differ, or if too few values could be tested.

@@ -251,8 +251,9 @@ static bool keeps_values(nw_step *st) {
     if (v.beyond)
       nw_step_note(st, "%d more values were left out, since their numbers leave the range of f64", v.beyond);
     if (v.lost) nw_step_note(st, "the new form overflows: %s", v.lost);
+    if (v.nan) nw_step_note(st, "the new form treats NaN in another way: %s", v.nan);
   }
-  free(v.lost);
+  free(v.lost), free(v.nan);
   return ok;
 }
 

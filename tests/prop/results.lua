@@ -138,8 +138,10 @@ local function has_float(case)
 end
 
 -- Returns how results are compared with the results of the oracle: "exact" (bit by bit), "close" (with a tolerance) or nil (not at
--- all). They are not compared if rounding may differ and the numbers may be of any magnitude.
-local function agreement(case, rounds)
+-- all). They are not compared if rounding may differ and the numbers may be of any magnitude, or if a rewritten stage treats NaN in
+-- another way than the definition.
+local function agreement(case, rounds, nan)
+  if nan and has_float(case) then return nil end
   if not case.near and (not rounds or not has_float(case)) then return "exact" end
   return not case.full and "close" or nil
 end
@@ -193,7 +195,7 @@ function results.check(case, s, outputs, asked, answers, placed)
   local free = any_order(s, outputs)
   local kept, rounds = next(placed.kept_as) ~= nil, s:rounds() and placed.rounded
   local fused = has_float(case) and core.schedule_lowered(s):find("fma(", 1, true) ~= nil
-  local scheduled_as, lowered_as = agreement(case, rounds), agreement(case, rounds or fused)
+  local scheduled_as, lowered_as = agreement(case, rounds, placed.nan), agreement(case, rounds or fused, placed.nan)
   if kept and scheduled_as == "close" then scheduled_as = nil end -- a small difference may be rounded to a large one
   if kept and lowered_as == "close" then lowered_as = nil end
   for k, one in ipairs(asked) do
@@ -206,7 +208,9 @@ function results.check(case, s, outputs, asked, answers, placed)
     end
     -- Threads combine their partial results in the same order in both programs.
     if not message and on_grid and scheduled and lowered and not fused then
-      message = compare("the scheduled and the lowered program", outputs, scheduled, lowered, true)
+      -- a function of libm may round differently in a vector
+      local vectors = case.near and text:find("vectorize", 1, true) ~= nil
+      message = compare("the scheduled and the lowered program", outputs, scheduled, lowered, not vectors)
     end
     if not message and scheduled and scheduled_as then
       message = compare("the oracle and the scheduled program", outputs, want, scheduled, scheduled_as == "exact")

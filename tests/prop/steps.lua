@@ -187,8 +187,9 @@ local function ready(arg)
     scope = arg.scope}
 end
 
--- Records how an accepted step rounds. placed.kept_as[name] lists the dtypes in which a stage of the case was stored, since the
--- oracle rounds in the same way. placed.rounded is true if there are other causes of rounding, which the oracle does not know.
+-- Records how an accepted step rounds, and whether it treats NaN in another way. placed.kept_as[name] lists the dtypes in which a
+-- stage of the case was stored, since the oracle rounds in the same way. placed.rounded is true if there are other causes of
+-- rounding, which the oracle does not know.
 local function record_rounding(case, s, step, placed)
   local kept = step.primitive == "set_dtype" and placed.kept_as[step.args[1]]
   for _, stage in ipairs(step.primitive == "set_dtype" and not kept and case.stages or {}) do
@@ -200,6 +201,7 @@ local function record_rounding(case, s, step, placed)
   elseif s:notes():find "rounding may" then
     placed.rounded = true
   end
+  if step.primitive == "rewrite" and s:notes():find "treats NaN in another way" then placed.nan = true end
 end
 
 --- Applies a step. Returns true, or false and the error. If `placed` is given, it records stages of the case that were moved into

@@ -126,9 +126,15 @@ static bool refuse(const deciding *d, nw_refusal_kind kind, const char *why, con
 static bool refuse_differing(const deciding *d, const nw_occurrence *o, const nw_trial *t) {
   char *was = nw_expr_show(o->was), *is = nw_expr_show(o->is);
   refuse(d, NW_REFUSE_VALUE, "the two sides must have the same value wherever the stage computes them",
-         "%s is %s and %s is %s if %s", was, t->old, is, t->new, t->point);
+         "%s is %s and %s is %s if %s", was, t->at.old, is, t->at.new, t->at.point);
   free(was), free(is);
   return false;
+}
+
+static char *change_at(const nw_trial_point *at) {
+  nw_str s = {0};
+  nw_str_fmt(&s, "if %s, the value was %s and is now %s", at->point, at->old, at->new);
+  return nw_str_take(&s);
 }
 
 static void keep(const deciding *d, const nw_trial *t) {
@@ -137,10 +143,8 @@ static void keep(const deciding *d, const nw_trial *t) {
   v->proved = false;
   if (!v->compared || t->compared < v->compared) v->compared = t->compared;
   v->beyond += t->beyond;
-  if (!t->lost || v->lost) return;
-  nw_str s = {0};
-  nw_str_fmt(&s, "if %s, the value was %s and is now %s", t->point, t->old, t->new);
-  v->lost = nw_str_take(&s);
+  if (t->lost && !v->lost) v->lost = change_at(&t->at);
+  if (t->nan.point && !v->nan) v->nan = change_at(&t->nan);
 }
 
 static bool tested(const deciding *d, const nw_occurrence *o) {
@@ -165,7 +169,7 @@ static bool tested(const deciding *d, const nw_occurrence *o) {
                 "the equality could be tested on %d values only, of at least %d", t.compared, ENOUGH);
   if (ok) keep(d, &t);
   for (int i = 0; i < x.n; i++) free(x.shown[i]);
-  free(t.point), free(t.old), free(t.new);
+  nw_trial_free(&t);
   return ok;
 }
 

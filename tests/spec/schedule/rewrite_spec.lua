@@ -107,6 +107,28 @@ describe("a rewrite that is tested, but not proved", function()
     assert.is_true((tested()):rounds())
   end)
 
+  it("has a note about NaN if the two forms differ there", function()
+    local words = "the new form treats NaN in another way: if "
+    local function notes_of(dtype, f, from, to)
+      local s, C = map(dtype, f)
+      s:rewrite(C, from, to)
+      return last_notes(s)
+    end
+    for _, dtype in ipairs {"f16", "bf16", "f32", "f64"} do
+      local function clamped(a) return nw.select(nw.gt(a, 0), a, 0) end
+      local notes = notes_of(dtype, clamped, "select(0 < x, x, 0)", "max(x, 0)")
+      assert.truthy(notes:find(words .. "A[i] = nan, the value was 0 and is now nan", 1, true), dtype .. ": " .. notes)
+      notes = notes_of(dtype, function(a, b) return nw.max(a, b) end, "max(x, y)", "-min(-x, -y)")
+      assert.is_nil(notes:find(words, 1, true), dtype)
+    end
+    -- whole numbers that depend on the comparison of floats
+    local A, B = nw.placeholder({16}, "f32", "A"), nw.placeholder({16}, "f32", "B")
+    local C = nw.compute({16}, function(i) return nw.select(nw.lt(A(i), B(i)), nw.cast(1, "i32"), nw.cast(2, "i32")) end, "C")
+    local s = nw.schedule(C)
+    s:rewrite(C, "select(x < y, i32(1), i32(2))", "select(y <= x, i32(2), i32(1))")
+    assert.truthy(last_notes(s):find(words, 1, true), last_notes(s))
+  end)
+
   it("keeps its mark in later steps, and loses it with undo", function()
     local s = tested()
     s:split("j", 2)
