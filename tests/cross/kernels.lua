@@ -3,6 +3,7 @@
 --- usage: nestwright tests/cross/kernels.lua FOLDER [EMULATOR]
 --- Prints a line for each kernel: "ok NAME" or "not ok NAME: why".
 package.path = "tests/spec/?.lua;" .. package.path
+local core = require "nestwright.core"
 local nw = require "nestwright"
 local inside = require "nestwright.inside"
 local programs = require "golden_programs"
@@ -10,8 +11,9 @@ local programs = require "golden_programs"
 local TARGET = "aarch64"
 local folder, emulator = arg[1], arg[2] or "qemu-aarch64 -L /usr/aarch64-linux-gnu"
 
--- These programs are left out. They call a function of this host, need a grid, or have sums whose order depends on the threads.
-local LEFT = {tensorized = true, gpu_gemm = true, gpu_order = true, gpu_vthread = true, atomic = true}
+-- These programs are left out. They call a function of this host, or have sums whose order depends on the threads. Programs
+-- with a grid are left out, too.
+local LEFT = {tensorized = true, atomic = true}
 local SIZES = {M = 37, N = 48, H = 23, W = 41}
 
 local MAIN = [[
@@ -76,7 +78,14 @@ end
 local function schedule_of(case)
   local made = table.pack(case.make())
   for _, step in ipairs(case.steps) do step(table.unpack(made, 1, made.n)) end
-  return made[1]:retarget(TARGET)
+  return made[1]
+end
+
+local function on_grid(s)
+  for _, row in ipairs(core.outline(s)) do
+    if row.mark and (row.mark:find "Idx%." or row.mark == "vthread") then return true end
+  end
+  return false
 end
 
 local function run(command)
@@ -84,8 +93,8 @@ local function run(command)
   return ok or nil, not ok and ("%s: status %s"):format(command, code) or nil
 end
 
-local function try(name, case)
-  local s, path = schedule_of(case), folder .. "/" .. name
+local function try(name, schedule)
+  local s, path = schedule:retarget(TARGET), folder .. "/" .. name
   local arrays, inputs = inside.sized_arrays(s, SIZES), s:inputs()
   local tensors = table.move(s:outputs(), 1, #s:outputs(), #inputs + 1, s:inputs())
   for n, a in ipairs(arrays) do a:save(("%s.%d.npy"):format(path, n)) end
@@ -102,6 +111,9 @@ local names = {}
 for name in pairs(programs) do if not LEFT[name] then names[#names + 1] = name end end
 table.sort(names)
 for _, name in ipairs(names) do
-  local good, same, why = pcall(try, name, programs[name])
-  print(good and same and "ok " .. name or ("not ok %s: %s"):format(name, tostring(good and why or same):gsub("\n.*", "")))
+  local s = schedule_of(programs[name])
+  if not on_grid(s) then
+    local good, same, why = pcall(try, name, s)
+    print(good and same and "ok " .. name or ("not ok %s: %s"):format(name, tostring(good and why or same):gsub("\n.*", "")))
+  end
 end

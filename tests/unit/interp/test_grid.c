@@ -133,8 +133,10 @@ static nw_stmt *nth_barrier(nw_program *p, int *n, nw_stmt *s, nw_path *path) {
 // has fewer barriers.
 static bool run_without(nw_ctx *c, const nw_program *p, int n, bool *raced) {
   nw_path path;
-  nw_exec *e = nw_lower(p, NULL);
+  nw_exec *kept = nw_lower(p, NULL),
+          *e = nw_exec_with_clocks(kept, 0, NULL); // a copy, since p keeps its lowered program
   nw_program *q = nw_program_clone(e->p);
+  nw_exec_release(kept);
   bool any = nth_barrier(q, &n, q->root, &path) != NULL;
   if (any) nw_kids_remove(q, path.at[path.n - 2], path.pos[path.n - 1]);
   nw_program_release(e->p);
