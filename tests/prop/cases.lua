@@ -93,7 +93,7 @@ end
 
 -- A stage whose indices have a division.
 function WANTS.divided(case)
-  for _, stage in ipairs(case.stages) do if stage.divided then return true end end
+  for _, stage in ipairs(case.stages) do if stage.quotients then return true end end
 end
 
 -- A hidden stage whose expression can replace the reads of the stage.

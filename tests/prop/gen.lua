@@ -7,6 +7,7 @@
 ---   dtype    the dtype of most tensors
 ---   full     true: the inputs have values of the full range of their dtypes
 ---   near     true: bodies may call functions of libm, so results are compared with a tolerance
+---   divides  true: most maps divide an index
 ---   grid     true: loops will be bound to a GPU's grid
 ---   ordered  true: the sizes satisfy M <= N
 ---   bodies   trees (tree.lua), one for each output
@@ -40,6 +41,7 @@ local function draw_stage(r, have, case, before, want)
   if want == "border" and r:chance(0.7) then kind = "pad" end
   if want == "scan" and r:chance(0.5) then kind = "scan" end
   if want == "plain" and r:chance(0.5) then kind = "map" end
+  if want == "divided" and r:chance(0.6) then kind = r:pick {"map", "map", "reshape"} end
   local from = have
   if follows and r:chance(0.7) then kind, from = follows, {before} end
   if want == "epilogue" and before and r:chance(0.3) then kind, from = "reshape", {before} end
@@ -91,7 +93,8 @@ end
 
 local function draw_case(r, want, class)
   local case = {dtype = r:pick(types.of_class[class]), full = r:chance(0.5), near = false, mixed = r:chance(0.5),
-    grid = want == "grid" or r:chance(0.12), sizes = sizes.draw(r, want == "sizes"), inputs = {}, stages = {}}
+    grid = want == "grid" or r:chance(0.12), divides = want == "divided", sizes = sizes.draw(r, want == "sizes"),
+    inputs = {}, stages = {}}
   if not case.full then case.near = r:chance(0.15) end
   local have = {}
   local base = sizes.dims(r, r:int(1, r:chance(0.2) and 3 or 2), case.sizes)

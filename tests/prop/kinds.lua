@@ -47,9 +47,12 @@ function kinds.map(r, have, case)
     at[n] = sub(sub(extent(a.dims[n]), number(1)), axis(n))
     stage.reverse = true
   end
-  if n > 0 and not stage.reverse and r:chance(0.12) then
-    at[n] = {op = "//", axis(n), number(r:pick {2, 3, 8})}
+  if n > 0 and not stage.reverse and r:chance(case.divides and 0.9 or 0.12) then
+    local last, by = a.dims[n], r:pick {2, 3, 8}
+    if type(last) == "number" and last <= by then by = 2 end -- a quotient that is always 0 is not computed
+    at[n] = {op = "//", axis(n), number(by)}
     stage.divided = true
+    stage.quotients = type(last) ~= "number" or last > by
   end
   if r:chance(0.45) and a.dtype == b.dtype and a.dtype ~= "bool" then
     stage.op = a == b and r:pick {"mul", "affine"} or r:pick(SIMPLE)
@@ -102,7 +105,9 @@ function kinds.reshape(r, have)
     at = add(mul(axis(1), number(length)), axis(2))
   end
   local index = #a.dims == 1 and {at} or {quotient(at, a.dims[2]), remainder(at, a.dims[2])}
-  return {from = {a}, dims = dims, bodies = {read(a, index)}, divided = #a.dims == 2 and a.dims[2] > 1 or nil}
+  local same = dims[2] == a.dims[2] -- the shape does not change, so the indices are not divided
+  return {from = {a}, dims = dims, bodies = {read(a, index)},
+    quotients = #a.dims == 2 and a.dims[1] > 1 and a.dims[2] > 1 and not same or nil}
 end
 
 function kinds.transpose(r, have)

@@ -133,7 +133,9 @@ function known.of(case, s, placed, option)
     loops = function(stage) return names(s:loops(stage)) end,
     divided = function(r) -- a stage whose indices have a division
       local list = {}
-      for _, stage in ipairs(case.stages) do if stage.divided and alive[stage.name] then list[#list + 1] = stage.name end end
+      for _, stage in ipairs(case.stages) do
+        if stage.quotients and alive[stage.name] then list[#list + 1] = stage.name end
+      end
       return #list > 0 and r:pick(list) or nil
     end,
     in_threads = function(stage) -- the loops of a stage that are bound to threads, and those inside them
