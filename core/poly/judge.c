@@ -295,22 +295,69 @@ static bool judge_in_digits(const nw_program *before, const nw_program *after) {
   return judge_models(old, old ? nw_model_cut(after, old->f, before) : NULL);
 }
 
+static bool is_undecided(nw_ctx *c) {
+  const nw_diag *d = nw_error(c);
+  return d && d->code == NW_EUNDECIDED && !nw_stopped(c);
+}
+
 // A loop that was split by a size, with other stages inside its outer part, cannot be judged as one loop. If the number
 // of its iterations is a product of sizes, it can be judged in the digits into which the split cuts this number. Usually
 // one loop is simpler, and steps that split it have no digits in the program before the step, so this is tried last.
 // The models are freed, so that the next question does not depend on this one.
-bool nw_judge(const nw_program *before, const nw_program *after) {
-  if (!before) return false;
+static bool judge_product(const nw_program *before, const nw_program *after) {
   if (asked(before, after, judge_once)) return true;
-  before = nw_without_units(before);
-  after = nw_without_units(after);
-  const nw_diag *d = after ? nw_error(after->ctx) : NULL;
-  if (!d || d->code != NW_EUNDECIDED || nw_stopped(after->ctx) || !nw_binds_weights(after)) return false;
+  if (!is_undecided(after->ctx) || !nw_binds_weights(after)) return false;
   nw_clear(after->ctx);
   bool holds = asked(before, after, judge_in_digits);
   forget(before);
   forget(after);
   return holds;
+}
+
+// Judges the step in programs that compute the same, or that run more instances of the same kind (nw_rounded).
+static bool judge_instead(const nw_program *before, const nw_program *after, bool changed) {
+  nw_program *was, *is;
+  nw_ctx *c = after->ctx;
+  if (changed && judge_product(before, after)) return true;
+  if ((nw_error(c) && !is_undecided(c)) || !nw_rounded(before, after, &was, &is)) return false;
+  nw_clear(c);
+  bool holds = judge_product(was, is);
+  nw_program_release(was);
+  nw_program_release(is);
+  return holds;
+}
+
+// Judges the step without tails that begin earlier, and with sizes that are rounded up. If this does not show that the
+// step is legal, the first answer stays.
+static bool judge_other_forms(const nw_program *before, const nw_program *after) {
+  nw_program *was, *is;
+  nw_ctx *c = after->ctx;
+  nw_arena *arena = nw_arena_scratch();
+  nw_refusal first = nw_refusal_copy(arena, nw_error(c)->refusal);
+  nw_clear(c);
+  nw_proofs_begin(nw_proofs_of(c), after);
+  bool brief = nw_judge_briefly(c, true), changed = nw_unshifted(before, &was);
+  changed |= nw_unshifted(after, &is);
+  bool holds = judge_instead(was, is, changed);
+  nw_judge_briefly(c, brief);
+  const nw_diag *d = nw_error(c);
+  if (!holds && (!d || d->code == NW_EUNDECIDED || d->code == NW_EREFUSED)) {
+    nw_clear(c);
+    nw_refuse(c, &first);
+  }
+  if (holds) nw_clear(c);
+  nw_program_release(was);
+  nw_program_release(is);
+  nw_arena_free(arena);
+  return holds;
+}
+
+bool nw_judge(const nw_program *before, const nw_program *after) {
+  if (!before) return false;
+  if (judge_product(before, after)) return true;
+  before = nw_without_units(before);
+  after = nw_without_units(after);
+  return after && is_undecided(after->ctx) && judge_other_forms(before, after);
 }
 
 static bool rewrite_once(const nw_program *before, const nw_program *after, const nw_rewriting *w) {

@@ -189,8 +189,8 @@ return function(case, t)
       end
     end
   end
-  -- B and C have n*m elements, and C is split by m. Each row: a name, and steps for the schedule, the loop of B, and the outer and
-  -- inner part of the loop of C.
+  -- B and C have the same number of elements, and C is split by a size. Each row: a name, and steps for the schedule, the outer and
+  -- inner part of the loop of C, and the argument of the split.
   local function halves(s, stage) local of = loops(s, stage) return of[#of] end
   local OUTER = {
     {"computed there", function() end},
@@ -203,25 +203,89 @@ return function(case, t)
     {"with a copy of B", function(s, o) s:cache_read("B", "global", {"C"}, {at = o}) end},
     {"with a copy of A", function(s, o) s:cache_read("A", "global", {"B"}, {at = o}) end},
     {"with a copy of the result", function(s, o) s:cache_write("C", "global") s:compute_at("C_global", o) end},
-    {"by loops that are merged", function(s, o) s:compute_root "B" s:merge((s:split(loops(s, "B")[1], m)), o) end},
-    {"by the producer's loop", function(s)
+    {"by loops that are merged", function(s, o, _, by) s:compute_root "B" s:merge((s:split(loops(s, "B")[1], by)), o) end},
+    {"by the producer's loop", function(s, _, _, by)
       s:compute_root "B"
-      s:reverse_compute_at("C", (s:split(loops(s, "B")[1], m)))
+      s:reverse_compute_at("C", (s:split(loops(s, "B")[1], by)))
     end},
   }
-  for _, steps in ipairs(OUTER) do
-    case("a producer at the outer part of a split by a size, " .. steps[1], function()
-      local A = nw.placeholder({n * m}, "i32", "A")
-      local B = nw.compute({n * m}, function(x) return A(x) * 3 + 1 end, "B")
-      local s, out = stages(B, nw.compute({n * m}, function(x) return B(x) * 5 + all_sizes() end, "C"))
+  for _, kind in ipairs {{"a product of sizes", n * m, m}, {"a size", n, p}, {"a size into parts", n, {parts = p}}} do
+    for _, steps in ipairs(OUTER) do
+      case(("a producer at the outer part of a split of %s, %s"):format(kind[1], steps[1]), function()
+        local A = nw.placeholder({kind[2]}, "i32", "A")
+        local B = nw.compute({kind[2]}, function(x) return A(x) * 3 + 1 end, "B")
+        local s, out = stages(B, nw.compute({kind[2]}, function(x) return B(x) * 5 + all_sizes() end, "C"))
+        t.accepted(function()
+          local o, i = s:split(loops(s, "C")[1], kind[3])
+          s:compute_at("B", o)
+          steps[2](s, o, i, kind[3])
+        end)
+        agree(s, out, function(N, M, K, P, Q, R) return {{kind[3] == m and N * M or N}, {P, Q, R, N, M, K}} end)
+      end)
+    end
+  end
+  case("a producer at the outer loops of tiles of sizes", function()
+    local A = nw.placeholder({n, m}, "i32", "A")
+    local B = nw.compute({n, m}, function(i, j) return A(i, j) * 3 + 1 end, "B")
+    local s, out = stages(B, nw.compute({n, m}, function(i, j) return B(i, j) * 5 + all_sizes() end, "C"))
+    t.accepted(function()
+      local of = loops(s, "C")
+      local _, j = s:tile(of[1], of[2], p, q)
+      s:compute_at("B", j)
+      s:parallel(loops(s, "C")[1])
+    end)
+    agree(s, out, function(N, M, K, P, Q, R) return {{N, M}, {P, Q, R, N, M, K}} end)
+  end)
+  case("rows of sums at the outer part of a split of a size", function()
+    local A, l = nw.placeholder({n, k}, "i32", "A"), nw.reduce_axis({0, k}, "l")
+    local B = nw.compute({n}, function(x) return nw.sum(A(x, l), l) end, "B")
+    local s, out = stages(B, nw.compute({n}, function(x) return B(x) * 5 + all_sizes() end, "C"))
+    t.accepted(function()
+      s:compute_at("B", (s:split(loops(s, "C")[1], p)))
+      s:split(loops(s, "B")[3], q)
+    end)
+    agree(s, out, function(N, M, K, P, Q, R) return {{N, K}, {P, Q, R, N, M, K}} end)
+  end)
+  case("terms of a sum at the outer part of a split of a size", function()
+    local A, l = nw.placeholder({n}, "i32", "A"), nw.reduce_axis({0, n}, "l")
+    local B = nw.compute({n}, function(x) return A(x) * 3 + 1 end, "B")
+    local s, out = stages(B, nw.compute({1}, function(_) return nw.sum(B(l) + all_sizes(), l) end, "C"))
+    t.accepted(function()
+      s:compute_at("B", (s:split(loops(s, "C")[2], p)))
+      s:parallel(halves(s, "B"))
+    end)
+    agree(s, out, function(N, M, K, P, Q, R) return {{N}, {P, Q, R, N, M, K}} end)
+  end)
+  -- Tails that begin earlier. Each row: a name, and steps for the schedule, and for the outer and inner part.
+  for _, steps in ipairs {
+    {"alone", function() end},
+    {"and the inner part by 4", function(s, _, i) s:split(i, 4) end},
+    {"and the inner part in vectors", function(s, _, i) s:vectorize((select(2, s:split(i, 8)))) end},
+    {"with the inner part unrolled by 2", function(s, _, i) s:unroll((select(2, s:split(i, 2)))) end},
+    {"and an inlined producer", function(s) s:compute_inline "B" end},
+  } do
+    case("split by a size, with a tail that begins earlier, " .. steps[1], function()
+      local A = nw.placeholder({n}, "i32", "A")
+      local B = nw.compute({n}, function(x) return A(x) * 3 + 1 end, "B")
+      local s, out = stages(B, nw.compute({n}, function(x) return B(x) * 5 + all_sizes() end, "C"))
+      s:assume "n >= p"
       t.accepted(function()
-        local o, i = s:split(loops(s, "C")[1], m)
-        s:compute_at("B", o)
+        local o, i = s:split(loops(s, "C")[1], p, {tail = "shift"})
         steps[2](s, o, i)
       end)
-      agree(s, out, function(N, M, K, P, Q, R) return {{N * M}, {P, Q, R, N, M, K}} end)
+      for _, v in ipairs {{1, 1, 1, 1, 1, 1}, {7, 5, 3, 2, 3, 2}, {8, 6, 2, 4, 2, 4}, {11, 9, 2, 11, 4, 3}, {11, 9, 2, 6, 4, 3}} do
+        local N, M, K, P, Q, R = table.unpack(v)
+        t.agree(s, out, {filled("i32", {N}), filled("i32", {P, Q, R, N, M, K})})
+      end
     end)
   end
+  case("split by a size, with a tail that begins earlier, which must not run in parallel", function()
+    local A = nw.placeholder({n}, "i32", "A")
+    local s = nw.schedule(nw.compute({n}, function(x) return A(x) * 3 + all_sizes() end, "C"))
+    s:assume "n >= p"
+    local o = s:split(loops(s, "C")[1], p, {tail = "shift"})
+    t.refused("cannot run .* in parallel", s.parallel, s, o)
+  end)
   case("rows of sums at the outer part of a split by a size", function()
     local A, l = nw.placeholder({n * m, k}, "i32", "A"), nw.reduce_axis({0, k}, "l")
     local B = nw.compute({n * m}, function(x) return nw.sum(A(x, l), l) end, "B")

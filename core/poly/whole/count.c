@@ -175,7 +175,7 @@ static bool takes_all(nw_merging *x, isl_map *number, const nw_space *v) {
   return all;
 }
 
-static bool counts(nw_merging *x) {
+bool nw_counts(nw_merging *x) {
   nw_space v;
   if (nw_weights_count(x)) return true;
   bool ok = open_parts(x, &v);
@@ -223,7 +223,7 @@ bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found) {
   for (int i = 0; i <= n && !x->lost; i++) {
     const nw_expr *end = i < n ? end_at(x, i) : nw_weights_end(x);
     bool apart = x->apart;
-    if (end && nw_uses_only_sizes(x->p, end) && take_end(x, found, end) && counts(x)) return true;
+    if (end && nw_uses_only_sizes(x->p, end) && take_end(x, found, end) && nw_counts(x)) return true;
     x->apart = apart;
   }
   return false;

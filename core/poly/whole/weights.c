@@ -110,7 +110,11 @@ static bool read_number(const nw_merging *x, number *num) {
     const digit *d = &num->digit[num->n - 1];
     nw_factors weight = d->weight;
     g->last = num->n - 1;
-    if (num->n == sum.n) return true;
+    if (num->n == sum.n) {
+      const nw_expr *bound = bound_of(x, num, g->first, g->last);
+      if (bound && reaches(x, num, g, bound)) g->bound = bound;
+      return true;
+    }
     next = nw_multiply(&weight, loop_of(x, d)->loop.extent) ? find_weight(&sum, &weight) : -1;
     if (next >= 0) continue;
     g->bound = bound_of(x, num, g->first, g->last);
@@ -149,8 +153,9 @@ static bool reaches_end(const nw_merging *x, const number *num) {
 
 static bool whole_product(const nw_merging *x, const number *num, nw_factors *out) {
   const digit *top = &num->digit[num->n - 1];
-  *out = top->weight;
-  return nw_multiply(out, loop_of(x, top)->loop.extent);
+  const group *last = &num->group[num->ngroups - 1];
+  *out = last->bound ? num->digit[last->first].weight : top->weight;
+  return nw_multiply(out, last->bound ? last->bound : loop_of(x, top)->loop.extent);
 }
 
 // True if the numbers of all combinations of digits are exactly 0, 1, ... end - 1.

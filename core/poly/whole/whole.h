@@ -65,6 +65,17 @@ bool nw_binds_weights(const nw_program *p); // true if a binding is a sum of loo
 // NULL if there are none, or if some number cannot be written in its digits. other: see nw_model_cut.
 nw_program *nw_expanded(const nw_program *p, const nw_program *other, int *n, nw_system *out, bool *lost);
 
+// ---- unshifted.c: tails that begin earlier
+// Makes a program in which tails of splits by sizes that begin earlier are guarded instead. It computes the same as p.
+// Returns false, with a reference to p in *out, if there are none. The caller releases *out.
+bool nw_unshifted(const nw_program *p, nw_program **out);
+
+// ---- rounded.c: sizes that are rounded up to multiples
+// Makes programs in which each size M whose loop was split by n, with a guard, is replaced by c*n with a new size c. If a
+// step from *was to *is is legal, the step from `before` to `after` is legal too. The caller releases both programs.
+// Returns false if there is no such size, or if it cannot be replaced.
+bool nw_rounded(const nw_program *before, const nw_program *after, nw_program **was, nw_program **is);
+
 // ---- count.c, weights.c: loops whose iterations are numbered by an expression
 typedef struct nw_merging {
   nw_program *p; // a clone, edited
@@ -82,6 +93,7 @@ typedef struct nw_merging {
 } nw_merging;
 bool nw_uses_part(const nw_merging *x, const nw_expr *e);
 bool nw_find_parts(nw_merging *x, nw_stmt *outer); // finds the parts and their conditions
+bool nw_counts(nw_merging *x); // true if x->e takes each value 0, 1, ... x->end - 1 once
 bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found);
 // True if the number x->e is a weighted sum that takes each value 0, 1, ... x->end - 1 once. Sets x->apart if the
 // values are not in order.

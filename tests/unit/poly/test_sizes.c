@@ -86,6 +86,88 @@ static void a_sum_in_pieces(void **state) {
           'o');
 }
 
+// ---- tails that begin earlier
+
+#define LONG(fact)                                                                                                     \
+  "program r\nsize N >= 1\nsize T >= 1\n" fact "input A: f32[N]\ninput F: f32[T, 2*T]\noutput B: f32[N]\n"
+#define PLAIN(index, value)                                                                                            \
+  LONG("fact T <= N\n") "for x in 0..N:\n  block B of B (i = x in 0..N):\n    B[" index "] = " value "\n"
+#define SHIFTED(fact, mark, index, value)                                                                              \
+  LONG(fact)                                                                                                           \
+  mark "for o in 0.." ROUNDS ":\n  for p in 0..T:\n"                                                                   \
+       "    block B of B (i = min(o*T, N - T) + p in 0..N):\n      B[" index "] = " value "\n"
+
+static void a_tail_that_begins_earlier(void **state) {
+  accepts(*state, PLAIN("i", "A[i] + 1.0"), SHIFTED("fact T <= N\n", "", "i", "A[i] + 1.0"), 0);
+  accepts(*state, SHIFTED("fact T <= N\n", "", "i", "A[i] + 1.0"),
+          LONG("fact T <= N\n") "for o in 0.." ROUNDS ":\n  for p in 0..(T + 7) // 8:\n    for q in 0..8:\n"
+                                "      block B of B (i = min(o*T, N - T) + 8*p + q in 0..N) where 8*p + q < T:\n"
+                                "        B[i] = A[i] + 1.0\n",
+          0);
+}
+
+// If N < T, the tail begins before 0.
+static void a_tail_that_begins_too_early(void **state) {
+  refuses(*state, LONG("") "for x in 0..N:\n  block B of B (i = x in 0..N):\n    B[i] = A[i] + 1.0\n",
+          SHIFTED("", "", "i", "A[i] + 1.0"), NW_REFUSE_UNDECIDED, "");
+}
+
+// Some elements are written by two iterations.
+static void a_tail_in_parallel(void **state) {
+  refuses(*state, SHIFTED("fact T <= N\n", "", "i", "A[i] + 1.0"),
+          SHIFTED("fact T <= N\n", "parallel ", "i", "A[i] + 1.0"), NW_REFUSE_UNDECIDED, "");
+}
+
+// Instances that add to what they wrote before.
+static void a_tail_that_adds_again(void **state) {
+  refuses(*state, PLAIN("i", "B[i] + A[i]"), SHIFTED("fact T <= N\n", "", "i", "B[i] + A[i]"), NW_REFUSE_UNDECIDED, "");
+}
+
+// All instances write one element, so the last instance must be the last one again. The repeated ones are overwritten
+// here, but this does not follow from the index.
+static void a_tail_that_writes_one_element(void **state) {
+  refuses(*state, PLAIN("0", "A[i]"), SHIFTED("fact T <= N\n", "", "0", "A[i]"), NW_REFUSE_UNDECIDED, "");
+}
+
+// ---- sizes that are rounded up
+
+#define STAGES                                                                                                         \
+  "program r\nsize N >= 1\nsize T >= 4\ninput A: f32[N]\ninput F: f32[T]\noutput C: f32[N]\ntemp B: f32[N]\n"
+#define APART(b, c)                                                                                                    \
+  STAGES "alloc B[0..N]:\n  for x in 0..N:\n    block B of B (i = x in 0..N):\n      B[i] = " b                        \
+         "\n  for o in 0.." ROUNDS ":\n    for p in 0..T:\n"                                                           \
+         "      block C of C (i = o*T + p in 0..N) where o*T + p < N:\n        C[i] = " c "\n"
+#define INSIDE(extent, box, bind, b, c)                                                                                \
+  STAGES "for o in 0.." ROUNDS ":\n  alloc B[o*T..o*T + " box "]:\n    for x in 0.." extent                            \
+         ":\n      block B of B (i = " bind " in 0..N):\n        B[i] = " b "\n    for p in 0..T:\n"                   \
+         "      block C of C (i = o*T + p in 0..N) where o*T + p < N:\n        C[i] = " c "\n"
+#define REST "min(T, N - o*T)"
+
+static void a_producer_in_the_outer_part(void **state) {
+  static const char before[] = APART("A[i] + 1.0", "B[i]*2.0");
+  accepts(*state, before, INSIDE(REST, REST, "o*T + x", "A[i] + 1.0", "B[i]*2.0"), 'o');
+  accepts(*state, before, INSIDE(REST, "T", "o*T + x", "A[i] + 1.0", "B[i]*2.0"), 'o');
+}
+
+// The loop of B runs beyond the end of A.
+static void a_producer_beyond_the_end(void **state) {
+  refuses(*state, APART("A[i] + 1.0", "B[i]*2.0"), INSIDE("T", REST, "o*T + x", "A[i] + 1.0", "B[i]*2.0"),
+          NW_REFUSE_UNDECIDED, "");
+}
+
+static void a_producer_of_other_elements(void **state) {
+  refuses(*state, APART("A[i] + 1.0", "B[i]*2.0"),
+          INSIDE("min(T, N - o*T) - 1", REST, "o*T + x", "A[i] + 1.0", "B[i]*2.0"), NW_REFUSE_UNDECIDED, "");
+  refuses(*state, APART("A[i] + 1.0", "B[i]*2.0"), INSIDE(REST, REST, "o*T + x", "A[i] + 2.0", "B[i]*2.0"),
+          NW_REFUSE_UNDECIDED, "");
+}
+
+// A has the element 3 only if N > 3, but N rounded up to a multiple of T is always greater than 3.
+static void an_index_that_is_no_number(void **state) {
+  refuses(*state, APART("A[i] + 1.0", "B[i]*A[3]"), INSIDE(REST, REST, "o*T + x", "A[i] + 1.0", "B[i]*A[3]"),
+          NW_REFUSE_UNDECIDED, "");
+}
+
 // ---- indices that are numbers with digits
 
 #define DIGITS                                                                                                         \
@@ -129,11 +211,30 @@ static void other_digits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(split_by_a_size),         T(without_its_guard),       T(with_too_few_rounds),
-      T(with_too_low_a_guard),    T(with_overlapping_pieces), T(pieces_in_another_order),
-      T(with_negative_extents),   T(a_sum_in_pieces),         T(one_loop_with_two_weights),
-      T(rows_of_one_row),         T(an_index_beyond_the_end), T(digits_beyond_their_ranges),
-      T(an_index_without_digits), T(another_element),         T(other_digits),
+      T(split_by_a_size),
+      T(without_its_guard),
+      T(with_too_few_rounds),
+      T(with_too_low_a_guard),
+      T(with_overlapping_pieces),
+      T(pieces_in_another_order),
+      T(with_negative_extents),
+      T(a_sum_in_pieces),
+      T(one_loop_with_two_weights),
+      T(rows_of_one_row),
+      T(an_index_beyond_the_end),
+      T(digits_beyond_their_ranges),
+      T(an_index_without_digits),
+      T(another_element),
+      T(other_digits),
+      T(a_tail_that_begins_earlier),
+      T(a_tail_that_begins_too_early),
+      T(a_tail_in_parallel),
+      T(a_tail_that_adds_again),
+      T(a_tail_that_writes_one_element),
+      T(a_producer_in_the_outer_part),
+      T(a_producer_beyond_the_end),
+      T(a_producer_of_other_elements),
+      T(an_index_that_is_no_number),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
