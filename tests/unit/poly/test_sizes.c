@@ -118,9 +118,16 @@ static void a_tail_in_parallel(void **state) {
           SHIFTED("fact T <= N\n", "parallel ", "i", "A[i] + 1.0"), NW_REFUSE_UNDECIDED, "");
 }
 
-// Instances that add to what they wrote before.
-static void a_tail_that_adds_again(void **state) {
-  refuses(*state, PLAIN("i", "B[i] + A[i]"), SHIFTED("fact T <= N\n", "", "i", "B[i] + A[i]"), NW_REFUSE_UNDECIDED, "");
+// An instance reads what another block of its loop writes. Here it would read the same again, but this is not proved.
+static void a_tail_that_reads_what_it_writes(void **state) {
+#define HEAD LONG("fact T <= N\n") "temp X: f32[N]\nalloc X[0..N]:\n"
+  refuses(*state,
+          HEAD "  for x in 0..N:\n    block X of X (i = x in 0..N):\n      X[i] = A[i]*2.0\n"
+               "    block B of B (i = x in 0..N):\n      B[i] = X[i] + 1.0\n",
+          HEAD "  for o in 0.." ROUNDS ":\n    for p in 0..T:\n"
+               "      block X of X (i = min(o*T, N - T) + p in 0..N):\n        X[i] = A[i]*2.0\n"
+               "      block B of B (i = min(o*T, N - T) + p in 0..N):\n        B[i] = X[i] + 1.0\n",
+          NW_REFUSE_UNDECIDED, "");
 }
 
 // All instances write one element, so the last instance must be the last one again. The repeated ones are overwritten
@@ -229,7 +236,7 @@ int main(void) {
       T(a_tail_that_begins_earlier),
       T(a_tail_that_begins_too_early),
       T(a_tail_in_parallel),
-      T(a_tail_that_adds_again),
+      T(a_tail_that_reads_what_it_writes),
       T(a_tail_that_writes_one_element),
       T(a_producer_in_the_outer_part),
       T(a_producer_beyond_the_end),
