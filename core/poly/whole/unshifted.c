@@ -112,32 +112,72 @@ static nw_block_var *number_of(const unshifting *x, const nw_stmt *block, const 
   return NULL;
 }
 
-// Finds the outermost loop inside i_o that `rest` uses. Sets *ok to false if `rest` uses a loop around i_o, or if another
-// variable of the block uses a loop of `rest`.
-static nw_stmt *loops_of(const unshifting *x, const nw_path *path, const nw_block_var *v, const nw_expr *rest,
-                         bool *ok) {
+typedef struct inner { // the loops whose sum is i_i
+  const unshifting *x;
+  int n;
+  nw_stmt *loop[NW_MAX_DEPTH];
+  const char *name[NW_MAX_DEPTH];
+  const nw_expr *zero[NW_MAX_DEPTH];
+} inner;
+
+static bool uses_inner(const inner *in, const nw_expr *e) { return nw_uses_any(e, in->n, in->name); }
+
+// True if e uses only these loops and sizes.
+static bool only_inner(const inner *in, const nw_expr *e) {
+  return nw_uses_only_sizes(in->x->p, nw_subst_n(in->x->p->pool, e, in->n, in->name, in->zero));
+}
+
+// Finds the loops of `rest`. Returns false if they are around i_o, or if anything else depends on them, since an instance
+// that runs again runs in other iterations of these loops.
+static bool find_inner(inner *in, const nw_path *path, const nw_block_var *v, const nw_expr *rest) {
   const nw_stmt *s = path->at[path->n - 1];
-  nw_stmt *found = NULL;
-  for (int i = path->n - 1; i >= 0; i--) {
+  int outer = nw_path_at(path, in->x->outer->id);
+  for (int i = 0; i < path->n; i++) {
     nw_stmt *l = path->at[i];
     if (l->kind != NW_LOOP || !nw_uses_var(rest, l->loop.var->name)) continue;
-    *ok = *ok && i > nw_path_at(path, x->outer->id);
-    for (int k = 0; k < s->block.nvars; k++)
-      if (&s->block.var[k] != v && nw_uses_var(s->block.var[k].bind, l->loop.var->name)) *ok = false;
-    found = l;
+    if (i <= outer) return false;
+    in->loop[in->n] = l;
+    in->zero[in->n] = nw_index(in->x->p->pool, 0);
+    in->name[in->n++] = l->loop.var->name;
   }
-  return found;
+  for (int i = 0; i < path->n; i++) {
+    const nw_stmt *l = path->at[i];
+    if (l->kind != NW_LOOP) continue;
+    bool own = nw_uses_var(rest, l->loop.var->name);
+    if (own ? !only_inner(in, l->loop.begin) || !only_inner(in, l->loop.extent)
+            : uses_inner(in, l->loop.begin) || uses_inner(in, l->loop.extent))
+      return false;
+  }
+  for (int k = 0; k < s->block.nvars; k++)
+    if (&s->block.var[k] != v && uses_inner(in, s->block.var[k].bind)) return false;
+  return in->n > 0;
+}
+
+// Checks the conditions of the block. Sets *limited if one of them limits i_i.
+static bool conditions_fit(const inner *in, const nw_expr *where, bool *limited) {
+  const nw_expr *term[NW_MAX_TERMS];
+  int n = where ? nw_conjuncts(where, NW_MAX_TERMS, term) : 0;
+  *limited = false;
+  for (int i = 0; i < n; i++) {
+    if (!uses_inner(in, term[i])) continue;
+    if (!only_inner(in, term[i])) return false;
+    *limited = true;
+  }
+  return n < NW_MAX_TERMS;
 }
 
 // True if i_i takes each value 0, 1, ... n - 1 in every iteration of i_o.
 static bool takes_all(const unshifting *x, const nw_path *path, const nw_block_var *v, const nw_expr *rest) {
-  bool ok = true;
-  nw_stmt *loop = loops_of(x, path, v, rest, &ok);
-  if (!loop || !ok) return false;
-  if (rest == loop->loop.var && loop->loop.extent == x->by && nw_is_const(loop->loop.begin, 0) && !loop->loop.nfused)
+  inner in = {.x = x};
+  bool limited;
+  if (!find_inner(&in, path, v, rest) || !conditions_fit(&in, path->at[path->n - 1]->block.where, &limited))
+    return false;
+  nw_stmt *loop = in.loop[0];
+  if (rest == loop->loop.var && loop->loop.extent == x->by && nw_is_const(loop->loop.begin, 0) && !loop->loop.nfused &&
+      !limited)
     return true;
   nw_merging m = {.p = x->p, .f = nw_family_for(x->p, NULL), .arena = nw_arena_scratch(), .e = rest, .end = x->by};
-  ok = nw_find_parts(&m, loop) && nw_counts(&m);
+  bool ok = nw_find_parts(&m, loop) && nw_counts(&m);
   nw_vec_free(&m.cond);
   nw_arena_free(m.arena);
   nw_family_release(m.f);

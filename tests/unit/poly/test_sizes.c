@@ -130,6 +130,18 @@ static void a_tail_that_reads_what_it_writes(void **state) {
           NW_REFUSE_UNDECIDED, "");
 }
 
+// A condition depends on the loop that numbers the elements of a tile, so a repeated instance might not run, or run again
+// with other values.
+static void a_tail_with_a_condition(void **state) {
+#define UNDER(loops, bind)                                                                                             \
+  LONG("fact T <= N\n")                                                                                                \
+  loops "      block B of B (i = " bind " in 0..N, j = j in 0..T) where p <= j:\n"                                     \
+        "        B[i] = A[i]\n"
+  refuses(*state, UNDER("for o in 0.." ROUNDS ":\n  for p in 0..T:\n    for j in 0..T:\n", "min(o*T, N - T) + p"),
+          UNDER("for o in 0.." ROUNDS ":\n  for j in 0..T:\n    for p in 0..T:\n", "min(o*T, N - T) + p"),
+          NW_REFUSE_UNDECIDED, "");
+}
+
 // All instances write one element, so the last instance must be the last one again. The repeated ones are overwritten
 // here, but this does not follow from the index.
 static void a_tail_that_writes_one_element(void **state) {
@@ -237,6 +249,7 @@ int main(void) {
       T(a_tail_that_begins_too_early),
       T(a_tail_in_parallel),
       T(a_tail_that_reads_what_it_writes),
+      T(a_tail_with_a_condition),
       T(a_tail_that_writes_one_element),
       T(a_producer_in_the_outer_part),
       T(a_producer_beyond_the_end),
