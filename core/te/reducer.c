@@ -118,8 +118,8 @@ static void make_contributions(exam *x) {
 static bool differs(const exam *x, const char *what, const char *hint, int i, const nw_trial *t) {
   char component[40] = "";
   if (x->r->n > 1) snprintf(component, sizeof component, "component %d of ", i + 1);
-  nw_fail(x->ctx, NW_EINVAL, hint, "reducer %s: %s%s: %s is not %s if %s", x->r->name, component, what, t->old, t->new,
-          t->point ? t->point : "the terms are constants");
+  nw_fail(x->ctx, NW_EINVAL, hint, "reducer %s: %s%s: %s is not %s if %s", x->r->name, component, what, t->at.old,
+          t->at.new, t->at.point ? t->at.point : "the terms are constants");
   return false;
 }
 
@@ -137,7 +137,7 @@ static bool test(exam *x, const char *what, const char *hint, int i, const nw_ex
                  "reducer %s: %s could be tested on %d values only, of at least %d", x->r->name, what, t.compared,
                  ENOUGH);
   if (ok && (!x->r->tested || t.compared < x->r->tested)) x->r->tested = t.compared;
-  free(t.point), free(t.old), free(t.new);
+  nw_trial_free(&t);
   return ok;
 }
 
