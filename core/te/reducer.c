@@ -125,8 +125,11 @@ static bool differs(const exam *x, const char *what, const char *hint, int i, co
 
 // Tests one component. `what` states the property, for the error.
 static bool test(exam *x, const char *what, const char *hint, int i, const nw_expr *was, const nw_expr *is) {
-  nw_trial t = {
-      .pool = x->pool, .cond = nw_true(x->pool), .was = was, .is = is, .n = x->nvars, .var = x->var, .vanish = true};
+  nw_trial_var used[SINGLE * NW_MAX_REDUCED];
+  int n = 0;
+  for (int k = 0; k < x->nvars; k++)
+    if (nw_uses_var(was, x->var[k].var->name) || nw_uses_var(is, x->var[k].var->name)) used[n++] = x->var[k];
+  nw_trial t = {.pool = x->pool, .cond = nw_true(x->pool), .was = was, .is = is, .n = n, .var = used, .vanish = true};
   if (!x->ctx->trial)
     return nw_fail(x->ctx, NW_ELIMIT, NULL, "reducer %s: this session runs no programs, so it cannot be tested",
                    x->r->name);
