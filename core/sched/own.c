@@ -43,32 +43,30 @@ static bool is_made_of(const nw_node *node, int id, const nest *of) {
   return false;
 }
 
-typedef struct reader {
+typedef struct others { // blocks that are not a part of a stage
   const nw_stmt *of;
-  bool found;
-} reader;
+  bool any, reads; // reads: one of them reads the stage
+} others;
 
-static bool see_reader(void *env, nw_stmt *s) {
-  reader *x = env;
-  if (s->kind == NW_BLOCK && strcmp(s->block.origin, x->of->block.origin)) x->found |= nw_reads_any(s, x->of);
+static bool see_other(void *env, nw_stmt *s) {
+  others *x = env;
+  if (s->kind != NW_BLOCK || !strcmp(s->block.origin, x->of->block.origin)) return true;
+  x->any = true;
+  x->reads |= nw_reads_any(s, x->of);
   return true;
 }
 
-// True if a block inside the loop that is not a part of the stage reads the stage.
-static bool has_reader(const nw_stmt *loop, const nw_stmt *stage) {
-  reader x = {.of = stage};
-  nw_walk_from(loop, see_reader, &x);
-  return x.found;
-}
-
-// True if a loop around the stage is its own after a step. before: the stage's nest before the step. is_new: true if the
+// True if a loop around the stage is its own after a step. A loop around nothing else always is. before: the stage's nest before the step. is_new: true if the
 // step made the stage.
 static bool is_own(const nw_node *node, const nw_program *earlier, const nest *before, bool is_new, const nw_stmt *loop,
                    const nw_stmt *block) {
+  others x = {.of = block};
+  nw_walk_from(loop, see_other, &x);
+  if (!x.any) return true;
   bool kept = has(before, loop->id) || is_made_of(node, loop->id, before);
   if (kept && !is_new) return true;
   if (!kept && nw_find(earlier, loop->id, NULL)) return false;
-  return !has_reader(loop, block);
+  return !x.reads;
 }
 
 // Computes the stage's nest after a step from that before it.

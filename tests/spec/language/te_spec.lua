@@ -107,6 +107,13 @@ describe("the own loops of a stage", function()
     assert.equal(#t[Y]:loops() - 1, select("#", t[Y]:axes()))
   end)
 
+  it("are those of the partial results that rfactor makes", function()
+    local s = support.gemm(16)
+    local R = s:rfactor("C", (s:split("k", 4)))
+    assert.equal(#s[R]:loops(), select("#", s[R]:axes()))
+    assert.is_true(#s[R]:loops() > 2)
+  end)
+
   it("are those of the pieces of a stage, too", function()
     local s = support.doubled(20)
     s:cut("i", {16})
