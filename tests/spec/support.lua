@@ -252,6 +252,15 @@ function support.two_stages(m, n)
   return nw.schedule(Y), Y, P, A
 end
 
+--- Makes X = 2A, and Y, each element of which is the sum of two elements of X. The shape of X is n x n.
+function support.stencil(n)
+  local nw = require "nestwright"
+  local A = nw.placeholder({n, n}, "f32", "A")
+  local X = nw.compute({n, n}, function(i, j) return A(i, j) * 2 end, "X")
+  local Y = nw.compute({n - 2, n - 2}, function(i, j) return X(i, j) + X(i + 2, j + 2) end, "Y")
+  return nw.schedule(Y), X, Y
+end
+
 --- Makes X = 2A, and R, which has the sums of the rows of X. X has the shape M x N.
 function support.row_sums()
   local nw = require "nestwright"

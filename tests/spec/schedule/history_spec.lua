@@ -2,12 +2,7 @@
 local nw = require "nestwright"
 local support = require "support"
 
-local function gemm(n)
-  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
-  local k = nw.reduce_axis(n, "k")
-  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
-  return nw.schedule(C), C
-end
+local gemm = support.gemm
 
 local function stages(n)
   local A = nw.placeholder({n}, "f32", "A")
@@ -352,6 +347,6 @@ describe("s:unsafe()", function()
       support.fails("^unsafe: steps: expected a function, got a " .. got, "invalid", function() s:unsafe(bad) end)
     end
     support.fails("^unsafe: steps: expected a function, got nil", "invalid", function() s:unsafe() end)
-    support.fails("^unsafe: self: expected a schedule, got a function", "invalid", function() s.unsafe(function() end) end)
+    support.fails("^unsafe: self: expected a schedule, got a function", "invalid", s.unsafe, function() end)
   end)
 end)

@@ -5,13 +5,7 @@ local support = require "support"
 
 -- ---- Computations whose schedules the tests change
 
-local function gemm(n)
-  n = n or 64
-  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
-  local k = nw.reduce_axis(n, "k")
-  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
-  return nw.schedule(C), C, A, B
-end
+local function gemm(n) return support.gemm(n or 64) end
 
 local function two_stages()
   local A = nw.placeholder({64}, "f32", "A")

@@ -3,19 +3,7 @@ local nw = require "nestwright"
 local support = require "support"
 local core = require "nestwright.core"
 
-local function gemm(n)
-  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
-  local k = nw.reduce_axis(n, "k")
-  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
-  return nw.schedule(C), C
-end
-
-local function stencil(n)
-  local A = nw.placeholder({n, n}, "f32", "A")
-  local X = nw.compute({n, n}, function(i, j) return A(i, j) * 2 end, "X")
-  local Y = nw.compute({n - 2, n - 2}, function(i, j) return X(i, j) + X(i + 2, j + 2) end, "Y")
-  return nw.schedule(Y), X, Y
-end
+local gemm, stencil = support.gemm, support.stencil
 
 local function named(list, primitive)
   for _, move in ipairs(list) do

@@ -290,7 +290,7 @@ describe("space-time diagrams", function()
     assert.same({2, 2, 2}, values_of(lanes))
     draws(p)
     draws(nw.spacetime(support.gemm(20, 20, 20), {levels = SMALL, before = s}))
-    fails("no such version", "range", nw.spacetime, s, {before = 99})
+    fails("before: there is no version 99", "range", nw.spacetime, s, {before = 99})
     fails("before: expected a schedule or a whole number", "invalid", nw.spacetime, s, {before = "x"})
   end)
 
