@@ -20,7 +20,9 @@ local function random(p, n, t)
   if type(range) == "table" then o.lo, o.hi = range[1], range[2] elseif range then o.lo, o.hi = -range, range end
   if p.positive and p.positive[n] then o.lo = 0.1 end
   if not range and t.dtype:find "^[iu]" then o.lo, o.hi = t.dtype:find "^u" and 0 or -100, 100 end
-  return nw.random(t:shape(), t.dtype, o)
+  local array = nw.random(t:shape(), t.dtype, o)
+  if p.fill and p.fill[n] then p.fill[n](array, table.unpack(p.sizes)) end
+  return array
 end
 
 -- Makes the computation. Returns its schedule, the inputs in the order in which they were declared, and the outputs.
@@ -79,7 +81,7 @@ end
 
 local function all()
   local list = {}
-  for _, subject in ipairs {"linear", "network", "image", "dynamic", "science", "bits"} do
+  for _, subject in ipairs {"linear", "network", "image", "dynamic", "science", "bits", "reducers"} do
     require("programs." .. subject)(function(p) list[#list + 1] = p end)
   end
   return list
