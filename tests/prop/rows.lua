@@ -111,7 +111,7 @@ end
 -- ---------------------------------------------------------------- goals
 
 -- The weights of primitives that get more goals, because they are seldom applicable. All other primitives have the weight 1.
-local MORE = {cache_index = 4, rewrite = 2,
+local MORE = {cache_index = 6, rewrite = 14,
   stream_stores = 6, async_copy = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6,
   fission = 2, compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
   store_at = 6, skew = 4, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
