@@ -1,4 +1,5 @@
-// Evaluates each operation into whole arrays. Handles elementwise operations, scans, and reads of other operations.
+// Evaluates each operation into whole arrays. Handles elementwise operations, scans, updates, and reads of other
+// operations.
 #include "interp/naive.h"
 #include "ir/program/reducer.h"
 #include "te/internal.h"
@@ -85,6 +86,20 @@ static bool make_combination(nwi_naive *x, nwi_op *o) {
   return ok;
 }
 
+static bool make_definition(nwi_naive *x, nwi_op *o) {
+  const nw_teop *op = o->op;
+  nwi_scope *s = &x->scope;
+  bool ok = (o->target = nwi_make(s, op->target)) && (!op->when || (o->when = nwi_make(s, op->when)));
+  o->start = NW_NEW_N(x->arena, int64_t, op->naxes + 1);
+  for (int i = 0; i < op->naxes && ok; i++) {
+    nwi_node *lo = nwi_make(s, op->lo[i]);
+    ok = lo != NULL;
+    nwi_turn(&x->run);
+    if (ok) o->start[i] = nwi_int(&x->run, lo);
+  }
+  return ok;
+}
+
 static bool make_bodies(nwi_naive *x, nwi_op *o) {
   const nw_teop *op = o->op;
   nwi_scope *s = &x->scope;
@@ -110,6 +125,7 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
     if (op->reduce[i]->from) ok = (o->from[i] = nwi_make(s, op->reduce[i]->from)) && ok;
     if (op->reduce[i]->to) ok = (o->to[i] = nwi_make(s, op->reduce[i]->to)) && ok;
   }
+  ok = ok && (!op->target || make_definition(x, o));
   nw_vec_free(&s->expr), nw_vec_free(&s->node);
   s->expr = made_expr, s->node = made_node;
   return ok;
@@ -147,7 +163,7 @@ typedef bool (*each_fn)(nwi_naive *x, nwi_op *o, int64_t at, void *env);
 static bool each(nwi_naive *x, nwi_op *o, int axis, int64_t at, each_fn f, void *env) {
   if (axis == o->op->naxes) return !nwi_stop(&x->run) && f(x, o, at, env);
   for (int64_t i = 0; i < o->shape[axis]; i++) {
-    x->run.slot[o->axis + axis] = i;
+    x->run.slot[o->axis + axis] = (o->start ? o->start[axis] : 0) + i;
     if (!each(x, o, axis + 1, at * o->shape[axis] + i, f, env)) return false;
   }
   return true;
@@ -164,7 +180,7 @@ static bool whole_reads(nwi_naive *x, const nw_teop *op, const nw_teop *scan) {
   for (int i = 0; i < op->nreads; i++) {
     const nw_teop *r = op->reads[i]->op;
     bool state = false;
-    for (int k = 0; scan && k < scan->nout; k++) state |= scan->state[k]->op == r;
+    for (int k = 0; scan && k < scan->ndefs; k++) state |= scan->state[k]->op == r;
     nwi_op *o = state ? NULL : nwi_op_of(x, r);
     if (!state && (!o || !nwi_whole(x, o))) return false;
   }
@@ -196,10 +212,11 @@ static bool copy_init(nwi_naive *x, nwi_op *o, int k, int64_t *rows) {
   return true;
 }
 
-static bool prepare_update(nwi_naive *x, nwi_op *o, int k) {
+// Lets the definition k of a scan or of an update read the array of its stage, which is output number `out`.
+static bool prepare_update(nwi_naive *x, nwi_op *o, int k, int out) {
   nwi_op *state = nwi_op_of(x, o->op->state[k]->op), *u = nwi_op_of(x, o->op->update[k]->op);
   if (!state || !u) return false;
-  state->data[0] = o->data[k];
+  state->data[0] = o->data[out];
   state->whole = true;
   return x->points || whole_reads(x, u->op, o->op);
 }
@@ -228,10 +245,53 @@ static bool whole_scan(nwi_naive *x, nwi_op *o) {
   for (int k = 0; k < o->op->nout; k++)
     if (!copy_init(x, o, k, &rows)) return false;
   for (int k = 0; k < o->op->nout; k++)
-    if (!prepare_update(x, o, k)) return false;
+    if (!prepare_update(x, o, k, k)) return false;
   for (int64_t t = rows; t < o->shape[0]; t++)
     if (!step(x, o, t)) return false;
   return true;
+}
+
+// ---- updates
+
+// Writes the element of a definition at the current axes, if its condition holds there.
+static bool write_definition(nwi_naive *x, nwi_op *def, int64_t at, void *env) {
+  nwi_op *stage = env;
+  nwi_cell v;
+  nwi_turn(&x->run);
+  if (def->when && !nwi_int(&x->run, def->when)) return true;
+  at = position(&x->run, def->target, stage);
+  if (at < 0 || !nwi_element(x, def, &v)) return false;
+  nwi_write(stage->op->dtype[0], stage->data[0], at, &v);
+  return true;
+}
+
+// Runs the definitions first..last-1 of an update inside their `level` outermost loops, which they share.
+static bool run_definitions(nwi_naive *x, nwi_op *o, int first, int last, int level) {
+  nw_tensor *const *def = o->op->update;
+  for (int d = first, end; d < last; d = end) {
+    nwi_op *one = nwi_op_of(x, def[d]->op);
+    for (end = d + 1; end < last && def[end]->op->shared > level;) end++;
+    if (end == d + 1) {
+      if (!each(x, one, level, 0, write_definition, o)) return false;
+      continue;
+    }
+    for (int64_t i = 0; i < one->shape[level]; i++) {
+      for (int k = d; k < end; k++) {
+        nwi_op *same = nwi_op_of(x, def[k]->op);
+        x->run.slot[same->axis + level] = one->start[level] + i;
+      }
+      if (!run_definitions(x, o, d, end, level + 1)) return false;
+    }
+  }
+  return true;
+}
+
+static bool whole_update(nwi_naive *x, nwi_op *o) {
+  int64_t rows;
+  if (!copy_init(x, o, 0, &rows)) return false;
+  for (int d = 0; d < o->op->ndefs; d++)
+    if (!prepare_update(x, o, d, 0)) return false;
+  return run_definitions(x, o, 0, o->op->ndefs, 0);
 }
 
 static bool whole_compute(nwi_naive *x, nwi_op *o) {
@@ -247,6 +307,7 @@ bool nwi_whole(nwi_naive *x, nwi_op *o) {
   if (o->op->kind == NW_TE_PLACEHOLDER)
     return nw_fail(x->run.ctx, NW_EINVAL, NULL, "there is no data for %s", o->op->name);
   if (!make_arrays(x, o)) return false;
-  if (!(o->op->kind == NW_TE_SCAN ? whole_scan(x, o) : whole_compute(x, o))) return false;
-  return o->whole = true;
+  nw_teop_kind kind = o->op->kind;
+  bool ok = kind == NW_TE_SCAN ? whole_scan(x, o) : kind == NW_TE_UPDATE ? whole_update(x, o) : whole_compute(x, o);
+  return o->whole = ok;
 }

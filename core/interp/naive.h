@@ -13,6 +13,10 @@ typedef struct nwi_op {
   // for a reducer that a user has defined: the nodes of the combined state, and the first slot of the two states
   nwi_node **combine;
   int states;
+  // for a definition of an update: the element that is written, as a LOAD; its condition, or NULL; and where the axes
+  // begin
+  nwi_node *target, *when;
+  int64_t *start;
   char **data; // one array for each output, if `whole`
   bool *own;
   bool whole; // true if `data` is complete, or if it is the state of a running scan, which reads only complete rows

@@ -183,7 +183,10 @@ static bool is_possible(check *c, const nw_path *path) {
   const nw_program *p = c->m->seen;
   const nw_stmt *s = path->at[path->n - 1];
   const char *name = s->block.name;
-  if (!nw_is_copy(s) || reads_data(s->block.target[0].value))
+  bool stored = false; // true if the index of the store is data
+  for (int d = 0; s->block.ntargets && d < s->block.target[0].n; d++)
+    stored = stored || nw_uses_load(s->block.target[0].index[d], NULL);
+  if (!nw_is_copy(s) || stored || reads_data(s->block.target[0].value))
     return refuse(c, NULL, "%s does not only copy elements: it computes its values", name);
   const nw_buffer *to = nw_find_buffer(p, s->block.target[0].buffer);
   const nw_buffer *from = nw_find_buffer(p, s->block.target[0].value->name);

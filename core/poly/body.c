@@ -224,6 +224,7 @@ static bool adds_only_neutral(const compare *c, const nw_stmt *was, const nw_stm
 static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, const nw_stmt **rounded) {
   bool part = is->block.init_part && !was->block.init_part;
   if ((!part && was->block.combiner != is->block.combiner) || was->block.ntargets != is->block.ntargets) return false;
+  if ((was->block.when ? nw_import(c->pool, was->block.when) : NULL) != is->block.when) return false;
   if (!same_vars(c, was, is) || !adds_only_neutral(c, was, is)) return false;
   for (int t = 0; t < is->block.ntargets; t++)
     if (!same_target(c, was, is, t, rounded)) return false;

@@ -165,6 +165,13 @@ static nw_answer many_values(const nw_fate *f) {
   return answer;
 }
 
+// Which write was the last one before a read is known only for elements that do not share their positions.
+static nw_answer shared_places(const nw_fate *f) {
+  return nw_tell(f->m, NW_REFUSE_UNDECIDED, NULL, NULL,
+                 "elements of %s change their value, and share their positions in memory with other elements",
+                 f->buffer->name);
+}
+
 // Checks that the elements that are read are written and complete, and that the outputs are complete.
 static nw_answer check_values(const nw_fate *f) {
   nw_answer answer = check_starts(f);
@@ -174,29 +181,38 @@ static nw_answer check_values(const nw_fate *f) {
   return answer;
 }
 
-static nw_answer check_buffer(nw_fate *f, bool first) {
+// True if an element of the buffer may have several values in this program, or in the program before the step.
+static nw_answer changes(const nw_fate *f, const nw_model *before) {
   nw_answer single = nw_single_valued(f->m, f->buffer);
-  if (single == NW_ABORTED) return single;
-  if (single == NW_FAILS && f->by_value && !first) return many_values(f);
-  nw_answer answer = single == NW_HOLDS ? check_order(f) : NW_HOLDS;
+  const nw_buffer *old = before && single == NW_HOLDS ? nw_find_buffer(before->p, f->buffer->name) : NULL;
+  if (old && old->role != NW_INPUT) single = nw_single_valued(before, old);
+  return single == NW_ABORTED ? single : single == NW_HOLDS ? NW_FAILS : NW_HOLDS;
+}
+
+static nw_answer check_buffer(nw_fate *f, const nw_model *before, bool first) {
+  nw_answer several = changes(f, before), answer = NW_HOLDS;
+  if (several == NW_ABORTED) return several;
+  if (several == NW_HOLDS && f->by_value && !first)
+    answer = before ? nw_check_updates(before, f->m, f->buffer) : many_values(f);
+  if (answer == NW_HOLDS && several == NW_HOLDS && nw_own_places(f->m, f->buffer) == NW_FAILS) return shared_places(f);
+  if (several == NW_FAILS) answer = check_order(f);
   if (answer == NW_HOLDS && (f->by_value || f->nested)) answer = check_values(f);
   if (answer == NW_HOLDS) answer = nw_check_fold(f);
   return answer;
 }
 
-// Checks all buffers except inputs. `first` is true for the first program of a computation, in which an element may
-// have several values, one after the other.
-nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first) {
+// In the first program of a computation, an element may have several values, one after the other.
+nw_answer nw_check_buffers(const nw_model *m, const nw_model *before, bool first) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {
     if (m->p->buffer[i]->role == NW_INPUT) continue;
-    nw_fate f = gather(m, m->p->buffer[i], by_value);
-    answer = check_buffer(&f, first);
+    nw_fate f = gather(m, m->p->buffer[i], before || first);
+    answer = check_buffer(&f, before, first);
   }
   return answer;
 }
 
 nw_answer nw_check_buffer_values(const nw_model *m, const nw_buffer *b) {
   nw_fate f = gather(m, b, true);
-  return check_buffer(&f, false);
+  return check_buffer(&f, NULL, false);
 }

@@ -10,7 +10,8 @@
 // for any equal part.
 static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part part, int what,
                         isl_bool (*holds)(const nw_model *m, const nw_site *s, int from, nw_part part)) {
-  if ((what == NW_RADIX_ONCE || !from) && nw_part_radix(s, part) & what) return isl_bool_true;
+  bool box = what != NW_RADIX_INSIDE || !s->block->block.when; // the radix knows only the ranges of the variables
+  if (box && (what == NW_RADIX_ONCE || !from) && nw_part_radix(s, part) & what) return isl_bool_true;
   int number = nw_part_number(s, from, part), fact = number ? nw_fact_of(m->f, 'Q', number, what, 0, 0) : 0;
   if (fact && nw_fact_proved(m->f, fact)) return isl_bool_true;
   if (fact && nw_fact_denied(m->f, fact)) return isl_bool_false;
@@ -22,9 +23,11 @@ static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part p
 
 // ---- inside the domain
 
-// Returns the executions whose instance is outside the declared ranges of the block's variables.
-static isl_set *outside(const nw_site *s) {
+// Returns the executions whose instance is outside the declared ranges of the block's variables, or does not satisfy
+// the condition on the instances.
+static isl_set *outside(const nw_model *m, const nw_site *s) {
   const nw_space *v = &s->view;
+  const nw_expr *when = s->block->block.when;
   isl_set *domain = isl_set_add_dims(isl_set_copy(s->domain), isl_dim_set, (unsigned)v->opaque.n), *bad = NULL;
   for (int i = 0; i < s->block->block.nvars; i++) {
     const nw_block_var *b = &s->block->block.var[i];
@@ -36,6 +39,10 @@ static isl_set *outside(const nw_site *s) {
     bad = bad ? isl_set_union(bad, out) : out;
   }
   if (!bad) bad = isl_set_empty(isl_set_get_space(domain));
+  if (when) {
+    isl_set *not = nw_space_cond(v, nw_block_bound(m->p, s->block, when), false);
+    bad = isl_set_union(bad, isl_set_intersect(not, isl_set_copy(domain)));
+  }
   isl_set_free(domain);
   return isl_set_project_out(bad, isl_dim_set, (unsigned)v->ndims, (unsigned)v->opaque.n);
 }
@@ -63,7 +70,7 @@ nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad) {
   int fact = nw_fact_of(m->f, 'd', s->number, 0, 0, 0);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
   isl_bool inside = s->exact ? parts_are_inside(m, s) : isl_bool_false;
-  isl_set *out = inside == isl_bool_false ? outside(s) : NULL;
+  isl_set *out = inside == isl_bool_false ? outside(m, s) : NULL;
   nw_answer answer = nw_answer_of(m->f->s, out ? isl_set_is_empty(out) : inside);
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
   if (answer == NW_FAILS)

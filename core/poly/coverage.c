@@ -4,8 +4,11 @@
 // executions.
 #include "poly/internal.h"
 
-// True if the write is in the class `of` and certainly happens. Only such writes can prove that an element is written.
-static bool counts(nw_write_class of, const nw_use *w) { return of(w) && !w->site->maybe; }
+// True if the write is in the class `of`, and certainly happens at a known element. Only such writes can prove that an
+// element is written. If the index of a write is data, it may write any of several elements.
+static bool counts(nw_write_class of, const nw_use *w) {
+  return of(w) && !w->site->maybe && (nw_index_exact(w) || !NW_RULE(w->site->view.f->s->ctx, write_known));
+}
 
 // True if every instance that writes the buffer is executed, and the buffer exists only once. Then it is sufficient to
 // examine the declared instances.

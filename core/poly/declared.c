@@ -1,4 +1,5 @@
-// A block declares a range for each of its variables. The tuples of values in these ranges are its declared instances.
+// A block declares a range for each of its variables, and perhaps a condition. The tuples of values in these ranges for
+// which the condition holds are its declared instances.
 // This file makes the set of the declared instances and the set of the elements that they access. These sets do not
 // depend on the loops. So facts about all declared instances need not be proven again when the loops change.
 #include "poly/internal.h"
@@ -13,6 +14,20 @@ static isl_set *in_range(const nw_space *v, int dim, const nw_block_var *var, is
   return isl_set_intersect(box, isl_pw_aff_lt_set(nw_space_dim(v, dim), end));
 }
 
+// Returns the conditions on the instances of the site that use only these variables and sizes. The caller frees the
+// vector.
+static nw_vec conditions_on(const nw_site *s, uint64_t vars) {
+  nw_vec all = {0}, out = {0};
+  if (s->block->block.when) nw_flatten(s->block->block.when, &all);
+  for (int k = 0; k < all.n; k++) {
+    bool own = true;
+    for (int i = 0; i < s->nvars; i++) own = own && (vars >> i & 1 || !nw_uses_var(all.at[k], s->var[i]->var->name));
+    if (own) nw_vec_push(&out, all.at[k]);
+  }
+  nw_vec_free(&all);
+  return out;
+}
+
 // True if the declared bounds of these variables depend only on these variables and the sizes. Otherwise nw_declared
 // returns a superset of the declared box.
 bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars) {
@@ -25,7 +40,14 @@ bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars) {
     nw_space_scan(&v, s->var[i]->lo);
     nw_space_scan(&v, s->var[i]->extent);
   }
-  bool exact = v.opaque.n == 0;
+  nw_vec cond = conditions_on(s, vars);
+  bool exact = true;
+  for (int i = 0; i < cond.n; i++) {
+    nw_space_scan(&v, cond.at[i]);
+    exact = exact && nw_cond_exact(cond.at[i]);
+  }
+  exact = exact && v.opaque.n == 0;
+  nw_vec_free(&cond);
   nw_space_free(&v);
   return exact;
 }
@@ -39,9 +61,13 @@ isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars) {
     nw_space_scan(&v, s->var[i]->lo);
     nw_space_scan(&v, s->var[i]->extent);
   }
+  nw_vec cond = conditions_on(s, vars);
+  for (int i = 0; i < cond.n; i++) nw_space_scan(&v, cond.at[i]);
   isl_set *box = isl_set_intersect_params(nw_space_all(&v), isl_set_copy(f->context));
   for (int i = 0, dim = 0; i < s->nvars; i++)
     if (vars >> i & 1) box = in_range(&v, dim++, s->var[i], box);
+  for (int i = 0; i < cond.n; i++) box = isl_set_intersect(box, nw_space_cond(&v, cond.at[i], true));
+  nw_vec_free(&cond);
   box = isl_set_project_out(box, isl_dim_set, (unsigned)v.ndims, (unsigned)v.opaque.n);
   nw_space_free(&v);
   return box;
@@ -106,6 +132,7 @@ void nw_key_declared(nw_key *k, const nw_use *a) {
     nw_key_ptr(k, v->extent);
     nw_key_add(k, v->kind);
   }
+  nw_key_ptr(k, a->site->block->block.when);
   nw_key_add(k, '|');
   for (int d = 0; d < a->n; d++) nw_key_ptr(k, a->index[d]);
   nw_key_add(k, '|');

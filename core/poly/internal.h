@@ -328,6 +328,7 @@ nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **ba
 
 // ---- parts.c: groups of loops and variables of a site that depend on each other
 uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // the loops that the expression uses, as bits
+void nw_flatten(const nw_expr *e, nw_vec *out); // adds the conditions of which e is the conjunction
 // the conditions of the site, except the bounds of the loops; the caller frees the vector
 nw_vec nw_site_conditions(const nw_site *s);
 // Finds the parts, and returns their number. The outer loops 0..from - 1 do not connect parts. `out` has space for
@@ -424,7 +425,9 @@ nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b);
 
 // ---- buffer.c: whether every read gets its value, and every output is written
 bool nw_exists_once(const nw_model *m, const nw_buffer *b);
-nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first);
+// Checks all buffers except inputs. `before` is the program before a step that is judged by value, and otherwise NULL.
+// `first` is true for the first program of a computation.
+nw_answer nw_check_buffers(const nw_model *m, const nw_model *before, bool first);
 nw_answer nw_check_buffer_values(const nw_model *m, const nw_buffer *b); // one buffer, by value
 typedef struct nw_fate { // all accesses of one buffer
   const nw_model *m;
@@ -499,6 +502,13 @@ nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
 nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *b);
+// The same for the accesses of blocks that write the buffer.
+nw_answer nw_check_definition_deps(const nw_model *before, const nw_model *after, const nw_buffer *b);
+bool nw_same_instances(const nw_site *a, const nw_site *b);
+nw_use *nw_same_access(const nw_site *in, const nw_use *a);
+bool nw_site_writes(const nw_site *s, const nw_buffer *b);
+// values/updates.c: a buffer whose elements change their values, in a step that is judged by value
+nw_answer nw_check_updates(const nw_model *before, const nw_model *after, const nw_buffer *b);
 // Checks that every sum of floats keeps the order of its terms. The answer can be relied on only if the step is judged
 // by order, because only then do both programs have the same blocks.
 nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after);

@@ -53,7 +53,7 @@ static bool same_target(const nw_block_target *a, const nw_block_target *b) {
 
 static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   if (strcmp(a->block.origin, b->block.origin) || a->block.init_part != b->block.init_part ||
-      a->block.where != b->block.where)
+      a->block.where != b->block.where || a->block.when != b->block.when)
     return false;
   if (a->block.combiner != b->block.combiner || a->block.has_init != b->block.has_init ||
       a->block.nvars != b->block.nvars || a->block.ntargets != b->block.ntargets)
@@ -108,8 +108,19 @@ static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt
   return nw_tell(m, kind, NULL, NULL, fmt, block, buffer);
 }
 
+// True if another block writes the buffer at a known index.
+static bool is_defined_elsewhere(const nw_model *m, const nw_use *w) {
+  nw_uses u = nw_uses_of(m, w->buffer);
+  for (int i = 0; i < u.n; i++)
+    if (u.at[i]->write && strcmp(u.at[i]->site->block->block.origin, w->site->block->block.origin) &&
+        nw_index_exact(u.at[i]))
+      return true;
+  return false;
+}
+
 // Checks that the access can be judged. The index of a write must be affine, the buffer must be allocated where it is
-// used, and an input must not be written.
+// used, and an input must not be written. An update may write at another index, such as data: the elements have values
+// before it, and accesses that may be of one element keep their order.
 static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
   const nw_ctx *c = m->p->ctx;
@@ -117,7 +128,7 @@ static nw_answer check_access(const nw_model *m, const nw_use *a) {
     return refuse(m, NW_REFUSE_STRUCTURE, "%s uses %s outside its allocation", block, buffer);
   if (NW_RULE(c, input_kept) && a->write && a->buffer->role == NW_INPUT)
     return refuse(m, NW_REFUSE_STRUCTURE, "%s writes the input %s", block, buffer);
-  if (NW_RULE(c, affine_write) && a->write && !nw_index_exact(a))
+  if (NW_RULE(c, affine_write) && a->write && !nw_index_exact(a) && !is_defined_elsewhere(m, a))
     return refuse(m, NW_REFUSE_UNDECIDED,
                   "%s writes %s at an index that is not affine, so nothing can be proved about it", block, buffer);
   return NW_HOLDS;
@@ -164,13 +175,13 @@ static nw_answer check_many_valued(const nw_model *before, const nw_model *after
 }
 
 static nw_answer by_order(const nw_model *before, const nw_model *after) {
-  nw_answer answer = nw_check_buffers(after, false, false);
+  nw_answer answer = nw_check_buffers(after, NULL, false);
   return answer == NW_HOLDS ? check_many_valued(before, after) : answer;
 }
 
 static nw_answer by_value(const nw_model *before, const nw_model *after) {
   nw_answer answer = nw_same_values(before, after);
-  return answer == NW_HOLDS ? nw_check_buffers(after, true, false) : answer;
+  return answer == NW_HOLDS ? nw_check_buffers(after, before, false) : answer;
 }
 
 static nw_answer ask(const nw_model *before, const nw_model *after) {
@@ -448,7 +459,7 @@ static bool first_once(const nw_program *before, const nw_program *p) {
   nw_answer answer = check_decidable(m);
   if (answer == NW_HOLDS) answer = nw_check_storage(m);
   if (answer == NW_HOLDS) answer = nw_check_bounds(m);
-  if (answer == NW_HOLDS) answer = nw_check_buffers(m, true, true);
+  if (answer == NW_HOLDS) answer = nw_check_buffers(m, NULL, true);
   return (answer == NW_HOLDS ? nw_check_marks(m, NULL) : answer) == NW_HOLDS;
 }
 

@@ -174,9 +174,10 @@ void nw_scan_loop(nw_space *v, const nw_stmt *l) {
   for (int d = 0; d < l->loop.nfused; d++) nw_space_scan(v, l->loop.fused[d]);
 }
 
-static void scan_site(nw_site *s) {
+static void scan_site(const nw_model *m, nw_site *s) {
   for (int i = 0; i < s->nloops; i++) nw_scan_loop(&s->view, s->loop[i]);
   for (int i = 0; i < s->nwhere; i++) nw_space_scan(&s->view, s->where[i]);
+  if (s->block->block.when) nw_space_scan(&s->view, nw_block_bound(m->p, s->block, s->block->block.when));
   for (int i = 0; i < s->block->block.nvars; i++) {
     nw_space_scan(&s->view, s->block->block.var[i].bind);
     nw_space_scan(&s->view, s->block->block.var[i].lo);
@@ -187,7 +188,8 @@ static void scan_site(nw_site *s) {
 static bool exact_site(const nw_site *s) {
   for (int i = 0; i < s->nwhere; i++)
     if (!nw_cond_exact(s->where[i])) return false;
-  return s->view.opaque.n == 0;
+  const nw_expr *when = s->block->block.when;
+  return s->view.opaque.n == 0 && (!when || nw_cond_exact(when));
 }
 
 void nw_key_loop(nw_key *k, const nw_stmt *l) {
@@ -205,7 +207,7 @@ void nw_key_var(nw_key *k, const nw_block_var *v) {
   nw_key_ptr(k, v->extent);
 }
 
-static void number_site(nw_site *s) {
+static void number_site(const nw_model *m, nw_site *s) {
   nw_key k = {0};
   nw_key_add(&k, 's');
   nw_key_add(&k, s->init + 2 * s->pieces + 4 * s->maybe);
@@ -214,6 +216,8 @@ static void number_site(nw_site *s) {
   for (int i = 0; i < s->nwhere; i++) nw_key_ptr(&k, s->where[i]);
   nw_key_add(&k, 'v');
   for (int i = 0; i < s->block->block.nvars; i++) nw_key_var(&k, &s->block->block.var[i]);
+  const nw_expr *when = s->block->block.when;
+  if (when) nw_key_ptr(&k, nw_block_bound(m->p, s->block, when));
   s->number = nw_fact_number(s->view.f, &k);
   nw_key_free(&k);
 }
@@ -244,9 +248,9 @@ static void make_sets(nw_model *m, nw_site *s) {
 static void site_sets(nw_model *m, nw_site *s) {
   if (s->maybe || (s->init && may_lack_updates(m, s))) {
     make_sets(m, s);
-    return number_site(s);
+    return number_site(m, s);
   }
-  number_site(s);
+  number_site(m, s);
   nw_kept *known = nw_kept_find(m->f, s->number), fresh = {0};
   if (known) {
     if (!NW_MUTATED(model_for_free)) nw_price_charge(m->f->s, &known->price);
@@ -285,7 +289,7 @@ static nw_site *add_site(build *b, const nw_stmt *block, bool init, bool maybe) 
   s->parts = NW_NEW(m->arena, nw_parts);
   s->parts->n = -1;
   site_vars(s, m->arena);
-  scan_site(s);
+  scan_site(m, s);
   s->exact = exact_site(s);
   site_sets(m, s);
   nw_site_uses(m, s, b->nallocs, b->alloc, b->alloc_depth);

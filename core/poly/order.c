@@ -36,14 +36,19 @@ static bool same_init(const nw_site *a, const nw_site *b) {
   return true;
 }
 
+// True if both sites have the same instances, and both are updates of the same kind or neither is an update.
+bool nw_same_instances(const nw_site *a, const nw_site *b) {
+  if (a->block->block.combiner != b->block->block.combiner || a->block->block.when != b->block->block.when) return false;
+  for (int i = 0; i < a->nvars && i < b->nvars; i++)
+    if (!same_var(a->var[i], b->var[i])) return false;
+  return a->nvars == b->nvars;
+}
+
 // True if the sites do the same work with the same body. An init that is a separate block does the same work as an init
 // that is a part of its reduction block.
 static bool same_body(const nw_site *a, const nw_site *b) {
   if (a->init != b->init) return same_init(a, b);
-  if (a->block->block.combiner != b->block->block.combiner || a->nvars != b->nvars) return false;
-  if (a->block->block.ntargets != b->block->block.ntargets) return false;
-  for (int i = 0; i < a->nvars; i++)
-    if (!same_var(a->var[i], b->var[i])) return false;
+  if (!nw_same_instances(a, b) || a->block->block.ntargets != b->block->block.ntargets) return false;
   for (int i = 0; i < a->block->block.ntargets; i++)
     if (!same_target(&a->block->block.target[i], &b->block->block.target[i])) return false;
   return true;
@@ -82,11 +87,23 @@ static isl_map *in_instances(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return isl_map_apply_range(pairs, isl_map_copy(b->site->instance));
 }
 
-// Returns the access of the site `in` that has the same position in the body as `a`; NULL if there is none.
-static nw_use *same_access(const nw_site *in, const nw_use *a) {
-  int at = (int)(a - a->site->use);
-  if (!nw_site_same_work(in, a->site) || at >= in->nuses || in->use[at].write != a->write) return NULL;
-  return &in->use[at];
+static bool same_conds(const nw_use *a, const nw_use *b) {
+  for (int i = 0; i < a->nconds && i < b->nconds; i++)
+    if (a->cond[i].cond != b->cond[i].cond || a->cond[i].want != b->cond[i].want) return false;
+  return a->nconds == b->nconds;
+}
+
+// Returns the access of the site `in` that does the same as `a`, in the instances in which `a` does it; NULL if there is
+// none.
+nw_use *nw_same_access(const nw_site *in, const nw_use *a) {
+  if (!nw_site_same_work(in, a->site)) return NULL;
+  for (int i = 0; i < in->nuses; i++) {
+    nw_use *b = &in->use[i];
+    if (a->write == b->write && a->n == b->n && !strcmp(a->buffer->name, b->buffer->name) && same_conds(a, b) &&
+        same_exprs(a->n, a->index, b->index))
+      return b;
+  }
+  return NULL;
 }
 
 // Returns the pairs of instances of a and b that access the same element in the old program, where a is first.
@@ -95,7 +112,7 @@ static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b
   nw_sites like_a = nw_sites_like(before, a->site), like_b = nw_sites_like(before, b->site);
   for (int i = 0; i < like_a.n; i++)
     for (int j = 0; j < like_b.n; j++) {
-      nw_use *x = same_access(like_a.at[i], a), *y = same_access(like_b.at[j], b);
+      nw_use *x = nw_same_access(like_a.at[i], a), *y = nw_same_access(like_b.at[j], b);
       if (!x || !y || !nw_may_meet(x, y)) continue;
       isl_map *some = in_instances(nw_before(nw_meet(before, x, y), x, y), x, y);
       all = all ? isl_map_union(all, some) : some;
@@ -160,7 +177,15 @@ static bool owns_init(const nw_uses *u) {
   return false;
 }
 
-nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *buffer) {
+bool nw_site_writes(const nw_site *s, const nw_buffer *b) {
+  for (int i = 0; i < s->nuses; i++)
+    if (s->use[i].write && s->use[i].buffer == b) return true;
+  return false;
+}
+
+// Checks the accesses of the buffer; if `definitions` is true, only those of blocks that write it.
+static nw_answer check_accesses(const nw_model *before, const nw_model *after, const nw_buffer *buffer,
+                                bool definitions) {
   nw_answer answer = NW_HOLDS;
   nw_uses u = nw_uses_of(after, buffer);
   if (owns_init(&u))
@@ -168,11 +193,21 @@ nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_
                    "elements of %s change their value, and the init of its reduction is not a separate block",
                    buffer->name);
   for (int s = 0; s < u.n; s = end_of_site(&u, s))
-    for (int t = 0; t < u.n; t = end_of_site(&u, t))
+    for (int t = 0; t < u.n; t = end_of_site(&u, t)) {
+      if (definitions && !(nw_site_writes(u.at[s]->site, buffer) && nw_site_writes(u.at[t]->site, buffer))) continue;
       for (int i = s; i < end_of_site(&u, s) && answer == NW_HOLDS; i++)
         for (int j = t; j < end_of_site(&u, t) && answer == NW_HOLDS; j++)
           answer = check_pair(before, after, u.at[i], u.at[j]);
+    }
   return answer;
+}
+
+nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *buffer) {
+  return check_accesses(before, after, buffer, false);
+}
+
+nw_answer nw_check_definition_deps(const nw_model *before, const nw_model *after, const nw_buffer *buffer) {
+  return check_accesses(before, after, buffer, true);
 }
 
 // ---- the order of the terms of a float sum, which affects its rounding

@@ -19,20 +19,20 @@ static uint64_t loops_of_bounds(const nw_site *s, int i) {
   return mask;
 }
 
-static void conjuncts(const nw_expr *e, nw_vec *out) {
+void nw_flatten(const nw_expr *e, nw_vec *out) {
   if (e->op != NW_OP_AND) {
     nw_vec_push(out, (void *)e);
     return;
   }
-  conjuncts(e->arg[0], out);
-  conjuncts(e->arg[1], out);
+  nw_flatten(e->arg[0], out);
+  nw_flatten(e->arg[1], out);
 }
 
 // Returns the conditions of a site other than the bounds of its loops. The conditions of an init also say that every
 // reduce variable has its first value.
 nw_vec nw_site_conditions(const nw_site *s) {
   nw_vec out = {0};
-  for (int i = 0; i < s->nwhere; i++) conjuncts(s->where[i], &out);
+  for (int i = 0; i < s->nwhere; i++) nw_flatten(s->where[i], &out);
   for (int i = 0; s->init && i < s->block->block.nvars; i++) {
     const nw_block_var *v = &s->block->block.var[i];
     if (v->kind == NW_REDUCE) nw_vec_push(&out, (void *)nw_eq(s->view.f->pool, v->bind, v->lo));
@@ -62,6 +62,29 @@ static int whole(const nw_site *s, uint64_t inner, nw_part *out) {
   return 1;
 }
 
+// Joins the parts whose variables are in a common condition on the instances of the block.
+static int join_declared(const nw_site *s, nw_part *part, int n) {
+  nw_vec cond = {0};
+  if (s->block->block.when) nw_flatten(s->block->block.when, &cond);
+  for (int k = 0; k < cond.n; k++) {
+    nw_part joined = {0, 0};
+    int kept = 0;
+    for (int p = 0; p < n; p++) {
+      bool uses = false;
+      for (int i = 0; i < s->nvars; i++)
+        uses = uses || (part[p].vars >> i & 1 && nw_uses_var(cond.at[k], s->var[i]->var->name));
+      if (uses)
+        joined = (nw_part){joined.loops | part[p].loops, joined.vars | part[p].vars};
+      else
+        part[kept++] = part[p];
+    }
+    n = kept;
+    if (joined.vars) part[n++] = joined;
+  }
+  nw_vec_free(&cond);
+  return n;
+}
+
 int nw_site_parts(const nw_site *s, int from, nw_part *out) {
   uint64_t all = s->nloops >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << s->nloops) - 1;
   uint64_t inner = all & ~((UINT64_C(1) << from) - 1);
@@ -75,7 +98,7 @@ int nw_site_parts(const nw_site *s, int from, nw_part *out) {
   }
   nw_vec_free(&cond);
   for (int i = 0; i < s->nvars; i++) n = join(out, n, nw_site_loops_of(s, s->var[i]->bind) & inner, UINT64_C(1) << i);
-  return n;
+  return join_declared(s, out, n);
 }
 
 const nw_parts *nw_parts_of(const nw_model *m, const nw_site *s) {
@@ -109,6 +132,13 @@ static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_space *v)
   return part_conditions(s, loops, v, set);
 }
 
+// Adds the condition on the instances, and the names of the variables, which it uses.
+static void key_declared(nw_key *k, const nw_site *s, nw_part part) {
+  nw_key_ptr(k, s->block->block.when);
+  for (int i = 0; i < s->nvars; i++)
+    if (part.vars >> i & 1) nw_key_ptr(k, s->var[i]->var);
+}
+
 // The number is used to reuse proofs. A fact that is proven for a part holds in every program of the schedule that has
 // an equal part, and a step changes few parts.
 int nw_part_number(const nw_site *s, int from, nw_part part) {
@@ -120,6 +150,7 @@ int nw_part_number(const nw_site *s, int from, nw_part part) {
   nw_key_add(&k, 'v');
   for (int i = 0; i < s->nvars; i++)
     if (part.vars >> i & 1) nw_key_var(&k, s->var[i]);
+  if (part.vars && s->block->block.when) key_declared(&k, s, part);
   int number = nw_fact_number(s->view.f, &k);
   nw_key_free(&k);
   return number;

@@ -72,6 +72,8 @@ nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b) {
   int n;
   if (!NW_RULE(m->p->ctx, value_single)) return NW_HOLDS;
   if (!writes_of(&u, w, &n)) return NW_FAILS;
+  for (int i = 0; i < n; i++)
+    if (!nw_index_exact(w[i]) && NW_RULE(m->p->ctx, write_known)) return NW_FAILS;
   if (!n || (n == 1 && plainly_injective(w[0]))) return NW_HOLDS;
   int fact = fact_of(m, w, n);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;

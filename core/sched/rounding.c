@@ -22,11 +22,27 @@ bool nw_rounds(const nw_program *p, const nw_stmt *s) {
   return false;
 }
 
+// True if the sum adds its terms along variable v of the block. A definition of an update adds along its ordered axes. The
+// time of a scan is an index of the element, so a scan does not add along it.
+static bool adds_along(const nw_stmt *block, int v) {
+  if (block->block.var[v].kind != NW_ORDERED) return block->block.var[v].kind == NW_REDUCE;
+  const nw_block_target *t = &block->block.target[0];
+  for (int d = 0; d < t->n; d++)
+    if (t->index[d] == block->block.var[v].var) return false;
+  return true;
+}
+
+static bool binds_sum(const nw_stmt *block, const nw_stmt *loop) {
+  for (int v = 0; v < block->block.nvars; v++)
+    if (adds_along(block, v) && nw_uses_var(block->block.var[v].bind, loop->loop.var->name)) return true;
+  return false;
+}
+
 static int reduce_loops(const nw_path *path, int *ids) {
   const nw_stmt *block = path->at[path->n - 1];
   int n = 0;
   for (int i = 0; i < path->n - 1; i++)
-    if (path->at[i]->kind == NW_LOOP && nw_loop_binds(block, path->at[i], true)) ids[n++] = path->at[i]->id;
+    if (path->at[i]->kind == NW_LOOP && binds_sum(block, path->at[i])) ids[n++] = path->at[i]->id;
   return n;
 }
 
@@ -82,11 +98,11 @@ static bool ascending(const nw_program *p, const nw_path *path) {
   int var[NW_MAX_DEPTH], n = 0;
   for (int i = 0; i < path->n - 1; i++) {
     const nw_stmt *s = path->at[i];
-    if (s->kind != NW_LOOP || !nw_loop_binds(block, s, true)) continue;
+    if (s->kind != NW_LOOP || !binds_sum(block, s)) continue;
     loop[n] = s, var[n] = -1;
     for (int v = 0; v < block->block.nvars; v++) {
       if (!nw_uses_var(block->block.var[v].bind, s->loop.var->name)) continue;
-      if (block->block.var[v].kind != NW_REDUCE || var[n] >= 0) return false;
+      if (!adds_along(block, v) || var[n] >= 0) return false;
       var[n] = v;
     }
     if (n && var[n] < var[n - 1]) return false;
@@ -107,7 +123,7 @@ static bool ascending(const nw_program *p, const nw_path *path) {
 static bool rebound(const nw_stmt *was, const nw_stmt *is) {
   if (was->block.nvars != is->block.nvars) return true;
   for (int v = 0; v < is->block.nvars; v++)
-    if (is->block.var[v].kind == NW_REDUCE && was->block.var[v].bind != is->block.var[v].bind) return true;
+    if (adds_along(is, v) && was->block.var[v].bind != is->block.var[v].bind) return true;
   return false;
 }
 

@@ -69,6 +69,8 @@ static const char *namesake(const nw_place *at, const nw_expr *extent) {
 
 static const char *outside_hint(const nw_place *at, const nw_expr *load, const nw_expr *extent) {
   const char *twice = namesake(at, extent);
+  if (at->written && nw_tensor_of(load)->op->is_state)
+    return "give the axes other ranges, {1, n - 1}, or return a condition as the third value";
   if (twice)
     return nw_diag_printf(at->ctx, "two different sizes are named %.*s: each call of nw.size makes a new size",
                           (int)strcspn(twice, "@"), twice);
@@ -80,10 +82,10 @@ static const char *outside_hint(const nw_place *at, const nw_expr *load, const n
 
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w) {
   char *text = nw_te_text(load), *size = nw_te_text(extent);
-  const char *hint = outside_hint(at, load, extent);
+  const char *hint = outside_hint(at, load, extent), *does = load == at->written ? "writes" : "reads";
   if (w->found)
-    nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s reads index %lld of dimension %d (extent %s)%s%s", at->op->name, text,
-            (long long)w->value, d, size, *w->at ? " at " : "", w->at);
+    nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s %s index %lld of dimension %d (extent %s)%s%s", at->op->name, text,
+            does, (long long)w->value, d, size, *w->at ? " at " : "", w->at);
   else
     nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s is not proven to stay inside dimension %d (extent %s)", at->op->name,
             text, d, size);
@@ -107,7 +109,7 @@ static bool check_index(nw_appeal *k, nw_place *at, const nw_expr *load, int d, 
 static bool check_read(nw_appeal *k, nw_place *at, const nw_expr *load) {
   nw_tensor *t = nw_tensor_of(load);
   if (!t) return nw_fail(at->ctx, NW_EINVAL, NULL, "in %s, something that is not a tensor is read", at->op->name);
-  if (t->op->is_state) return true;
+  if (t->op->is_state && !k->states) return true;
   for (int d = 0; d < load->n; d++)
     if (!check_index(k, at, load, d, t->op->shape[d])) return false;
   return true;
@@ -165,6 +167,11 @@ bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e) {
 bool nw_te_check(const nw_teop *op, const nw_expr *from) {
   nw_appeal k = {.op = op};
   return nw_te_walk(op, from, check_node, &k);
+}
+
+bool nw_te_check_definition(const nw_teop *def, const nw_teop *update) {
+  nw_appeal k = {.op = update, .states = true};
+  return nw_te_walk(def, NULL, check_node, &k);
 }
 
 // ---- computes that may become the update of a scan

@@ -4,8 +4,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// Makes axis i of a compute in progress. Returns false and leaves an error if its name or its range is not valid.
+static bool make_axis(nw_teop *op, int i, const char *name, const nw_expr *lo, const nw_expr *extent) {
+  char what[120], *axis = nw_te_name(op->ctx, "an axis", name, "i");
+  if (!axis) return false;
+  op->axis_name[op->naxes++] = axis;
+  snprintf(what, sizeof what, "the extent of %.80s", axis);
+  if (!(op->extent[i] = nw_te_extent(op->ctx, op->pool, extent, what))) return false;
+  snprintf(what, sizeof what, "the start of %.80s", axis);
+  if (op->lo && !(op->lo[i] = nw_te_extent(op->ctx, op->pool, lo, what))) return false;
+  char *symbol = nw_symbol_name(op->ctx, axis, NULL);
+  op->axis[i] = nw_var(op->pool, symbol);
+  free(symbol);
+  return true;
+}
+
 nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *const *names,
                            const nw_expr *const *extents) {
+  return nw_te_begin(c, name, naxes, names, NULL, extents);
+}
+
+nw_build *nw_te_begin(nw_ctx *c, const char *name, int naxes, const char *const *names, const nw_expr *const *lo,
+                      const nw_expr *const *extents) {
   char *own = nw_te_name(c, "a tensor", name, "T");
   if (!own) return NULL;
   nw_pool *pool = nw_pool_new(c);
@@ -19,17 +39,9 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
   op->axis = nw_xcalloc((size_t)naxes + 1, sizeof *op->axis);
   op->axis_name = nw_xcalloc((size_t)naxes + 1, sizeof *op->axis_name);
   op->extent = nw_xcalloc((size_t)naxes + 1, sizeof *op->extent);
-  for (int i = 0; i < naxes; i++) {
-    char what[120], *axis = nw_te_name(c, "an axis", names ? names[i] : NULL, "i");
-    if (!axis) break;
-    op->axis_name[op->naxes++] = axis;
-    snprintf(what, sizeof what, "the extent of %.80s", axis);
-    op->extent[i] = nw_te_extent(c, op->pool, extents[i], what);
-    if (!op->extent[i]) break;
-    char *symbol = nw_symbol_name(c, axis, NULL);
-    op->axis[i] = nw_var(op->pool, symbol);
-    free(symbol);
-  }
+  op->lo = lo ? nw_xcalloc((size_t)naxes + 1, sizeof *op->lo) : NULL;
+  for (int i = 0; i < naxes; i++)
+    if (!make_axis(op, i, names ? names[i] : NULL, lo ? lo[i] : NULL, extents[i])) break;
   if (op->naxes == naxes && (!naxes || op->axis[naxes - 1]))
     nw_pen_turn(c); // not earlier, since this call may free the pool of the extents
   else
@@ -46,6 +58,10 @@ void nw_build_drop(nw_build *b) {
   while (*at && *at != b) at = &(*at)->outer;
   if (*at) *at = b->outer;
   nw_teop_release(b->op);
+  nw_tensor_release(b->of);
+  nw_tensor_release(b->state);
+  for (int i = 0; i < b->defs.n; i++) nw_tensor_release(b->defs.at[i]);
+  nw_vec_free(&b->defs);
   nw_vec_free(&b->reads);
   nw_ctx *c = b->ctx;
   free(b);
@@ -168,6 +184,7 @@ static void set_reads(nw_teop *op, const nw_vec *written) {
   read_list in = {.op = op};
   nw_vec order = {0};
   for (int i = 0; i < op->nout; i++) nw_visit(op->body[i], collect_read, &in);
+  nw_visit(op->target, collect_read, &in);
   for (int i = 0; i < written->n; i++)
     for (int j = 0; j < in.v.n; j++)
       if (written->at[i] == in.v.at[j]) nw_vec_push(&order, in.v.at[j]);
@@ -208,15 +225,20 @@ static bool check_bounds(nw_teop *op) {
   return op->deferred = true;
 }
 
-static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *const *bodies) {
+bool nw_te_fill(nw_teop *op, const nw_vec *written, int n, const nw_expr *const *bodies) {
   if (!check_bodies(op, n, bodies)) return false;
   set_bodies(op, n, bodies);
   for (int i = 0; i < op->nout; i++)
-    if (!nw_te_addressable(op, i)) return false;
+    if (!op->target && !nw_te_addressable(op, i)) return false;
   for (int i = 0; i < op->nout; i++)
     if (!nw_visit(op->body[i], check_var, op)) return false;
+  if (!nw_visit(op->target, check_var, op) || !nw_visit(op->when, check_var, op)) return false;
   set_reads(op, written);
-  return op->deferred || check_bounds(op);
+  return true;
+}
+
+static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *const *bodies) {
+  return nw_te_fill(op, written, n, bodies) && (op->deferred || check_bounds(op));
 }
 
 // Ends the build in every case, even on failure. `outputs` must have space for max(nbodies, NW_MAX_REDUCED) tensors.

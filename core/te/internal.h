@@ -9,6 +9,12 @@ struct nw_build {
   nw_teop *op; // the compute in progress; holds a reference
   nw_vec reads; // nw_tensor*, in the order of the calls of nw_tensor_read; borrowed from the pool's symbols
   nw_build *outer; // the enclosing compute, if computes are nested
+  // A definition of an update: the updated tensor, and its name in the definition (references). `of` is NULL if the
+  // definition is inside another one. `defs` are the definitions inside it (nw_tensor *, references), and `nouter` is the
+  // number of axes of the definitions around it.
+  nw_tensor *of, *state;
+  nw_vec defs;
+  int nouter;
 };
 typedef struct nw_pen {
   nw_pool *pool; // for expressions outside a compute
@@ -62,10 +68,11 @@ typedef struct nw_place {
   const nw_teop *op;
   nw_ranges ranges;
   nw_vec cond; // const nw_expr *: conditions that all hold at this place
+  const nw_expr *written; // the element that a definition of an update writes, as a LOAD; NULL otherwise
   int nvars; // number of loop variables; the arrays below have an entry for each, outermost first
   const nw_expr **var, **lo, **extent;
 } nw_place;
-// Calls f for every subexpression of the bodies of op, until f returns false. A subexpression that occurs in several
+// Calls f for every subexpression of the bodies of op, and of the element that a definition writes, until f returns false. A subexpression that occurs in several
 // branches of selects is visited in each branch, except if it was already visited outside the branch. The first axis
 // starts at `from` (NULL means 0). Returns false if f returned false.
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
@@ -102,6 +109,9 @@ bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
 bool nw_te_looks_like_update(const nw_teop *op);
 // Leaves an error, because op can only be the update of a scan, but is used outside a scan. Returns false.
 bool nw_te_refuse_deferred(const nw_teop *op);
+// Like nw_te_check, for a definition of an update. It also checks that the element that is written, and all elements of
+// the stage that are read, are inside the stage. If the ranges cannot prove this, the judge is asked about `update`.
+bool nw_te_check_definition(const nw_teop *def, const nw_teop *update);
 // Like nw_te_check, for the updates of a scan. It also checks that every read of a state gets an element that is
 // already written.
 bool nw_te_check_scan(const nw_teop *scan);
@@ -110,6 +120,7 @@ bool nw_te_check_scan(const nw_teop *scan);
 // judge proves that every read is inside its tensor and comes after the write of the element.
 typedef struct nw_appeal {
   const nw_teop *op;
+  bool states; // true if reads of states are checked, too
   bool asked, trusted;
 } nw_appeal;
 bool nw_te_judged(nw_appeal *a);
@@ -127,4 +138,13 @@ char *nw_te_output_name(const nw_teop *op, const char *name, int out);
 nw_program *nw_te_alone(const nw_teop *op);
 void nw_te_alone_order(nw_vec *order, const nw_teop *op); // pushes the producers of op, then op
 nw_vec nw_te_sizes_of(const nw_vec *order); // the sizes that these operations use: nw_te_size *
-bool nw_te_absorbs_init(const nw_teop *scan, int k); // true if the init of state k is a compute with one output
+// True if the init of output k is a compute whose values are written directly to the buffer of the scan or update.
+bool nw_te_absorbs_init(const nw_teop *op, int k);
+
+// compute.c: parts of the construction of a compute, which definitions of updates share.
+// Like nw_compute_begin, but axis i begins at lo[i], and has extents[i] values. If lo is NULL, all axes begin at 0.
+nw_build *nw_te_begin(nw_ctx *c, const char *name, int naxes, const char *const *names, const nw_expr *const *lo,
+                      const nw_expr *const *extents);
+// Gives op its bodies, and checks that they use only its own axes. `written` has the tensors that were read since the
+// compute began.
+bool nw_te_fill(nw_teop *op, const nw_vec *written, int n, const nw_expr *const *bodies);

@@ -9,7 +9,7 @@ static bool has(const nw_vec *v, const void *x) {
 }
 
 static bool is_state_of(const nw_teop *scan, const nw_teop *op) {
-  for (int k = 0; k < scan->nout; k++)
+  for (int k = 0; k < scan->ndefs; k++)
     if (scan->state[k]->op == op) return true;
   return false;
 }
@@ -20,11 +20,14 @@ static void add_reads(nw_vec *needs, const nw_teop *op, const nw_teop *scan) {
 }
 
 // True if the init is a compute with one output. The values of such an init are written directly to the scan's first
-// rows.
-bool nw_te_absorbs_init(const nw_teop *scan, int k) {
-  const nw_teop *i = scan->init[k]->op;
-  return i->kind == NW_TE_COMPUTE && i->nout == 1;
+// rows, or to the updated stage. A stage with updates does not take over a reduction: its elements change their values,
+// so the init of the reduction would have to be a block of its own.
+bool nw_te_absorbs_init(const nw_teop *op, int k) {
+  const nw_teop *i = op->init[k]->op;
+  return i->kind == NW_TE_COMPUTE && i->nout == 1 && (op->kind == NW_TE_SCAN || i->combiner == NW_PLAIN);
 }
+
+static bool has_definitions(const nw_teop *op) { return op->kind == NW_TE_SCAN || op->kind == NW_TE_UPDATE; }
 
 // An operation whose producers are being ordered.
 typedef struct visit {
@@ -36,13 +39,13 @@ typedef struct visit {
 static visit *begin(const nw_teop *op) {
   visit *v = nw_xcalloc(1, sizeof *v);
   v->op = op;
-  for (int k = 0; op->kind == NW_TE_SCAN && k < op->nout; k++) {
+  for (int k = 0; has_definitions(op) && k < op->nout; k++) {
     if (nw_te_absorbs_init(op, k))
       add_reads(&v->needs, op->init[k]->op, NULL);
     else
       nw_vec_push(&v->needs, op->init[k]->op);
   }
-  for (int k = 0; op->kind == NW_TE_SCAN && k < op->nout; k++) add_reads(&v->needs, op->update[k]->op, op);
+  for (int k = 0; k < op->ndefs; k++) add_reads(&v->needs, op->update[k]->op, op);
   if (op->kind == NW_TE_COMPUTE) add_reads(&v->needs, op, NULL);
   return v;
 }
@@ -76,14 +79,14 @@ static void add_leaf(nw_vec *order, const nw_teop *op, const nw_teop *scan) {
 
 void nw_te_alone_order(nw_vec *order, const nw_teop *op) {
   if (op->kind == NW_TE_COMPUTE) add_leaf(order, op, NULL);
-  for (int k = 0; op->kind == NW_TE_SCAN && k < op->nout; k++) {
+  for (int k = 0; has_definitions(op) && k < op->nout; k++) {
     const nw_teop *init = op->init[k]->op;
     if (nw_te_absorbs_init(op, k))
       add_leaf(order, init, NULL);
     else if (!has(order, init))
       nw_vec_push(order, (void *)init);
-    add_leaf(order, op->update[k]->op, op);
   }
+  for (int k = 0; k < op->ndefs; k++) add_leaf(order, op->update[k]->op, op);
   nw_vec_push(order, (void *)op);
 }
 
@@ -127,10 +130,11 @@ static void sizes_of_op(nw_vec *sizes, const nw_teop *op) {
     nw_visit(op->reduce[i]->extent, size_in, sizes);
   }
   for (int i = 0; op->body && i < op->nout; i++) nw_visit(op->body[i], size_in, sizes);
-  for (int k = 0; op->update && k < op->nout; k++) {
-    sizes_of_op(sizes, op->init[k]->op);
-    sizes_of_op(sizes, op->update[k]->op);
-  }
+  for (int i = 0; op->lo && i < op->naxes; i++) nw_visit(op->lo[i], size_in, sizes);
+  nw_visit(op->target, size_in, sizes);
+  nw_visit(op->when, size_in, sizes);
+  for (int k = 0; op->init && k < op->nout; k++) sizes_of_op(sizes, op->init[k]->op);
+  for (int k = 0; k < op->ndefs; k++) sizes_of_op(sizes, op->update[k]->op);
 }
 
 nw_vec nw_te_sizes_of(const nw_vec *order) {

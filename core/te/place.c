@@ -54,12 +54,16 @@ static void place_init(nw_place *at, const nw_teop *op, const nw_expr *from) {
   at->lo = nw_xcalloc(n, sizeof *at->lo);
   at->extent = nw_xcalloc(n, sizeof *at->extent);
   const nw_expr *zero = nw_index(p, 0);
-  for (int i = 0; i < op->naxes; i++) {
+  for (int i = 0; i < op->naxes && op->lo; i++) push_var(at, op->axis[i], op->lo[i], op->extent[i]);
+  for (int i = 0; i < op->naxes && !op->lo; i++) {
     const nw_expr *lo = i || !from ? zero : nw_import(p, from);
     push_var(at, op->axis[i], lo, nw_sub(p, nw_import(p, op->extent[i]), lo));
   }
   for (int i = 0; i < op->nreduce; i++) push_var(at, op->reduce[i]->var, op->reduce[i]->lo, op->reduce[i]->extent);
   for (int i = 0; i < op->nout; i++) nw_visit(op->body[i], push_sizes, &at->ranges);
+  nw_visit(op->target, push_sizes, &at->ranges);
+  nw_visit(op->when, push_sizes, &at->ranges);
+  if (op->target) at->written = nw_import(p, op->target);
   push_ranges(at);
 }
 
@@ -155,13 +159,21 @@ static bool visit(walk *w, scope *s, const nw_expr *e) {
   return w->f(w->env, &w->place, e);
 }
 
+// Visits the condition of a definition, and then assumes that the condition holds: nothing else is evaluated elsewhere.
+static bool visit_when(walk *w, scope *s, const nw_teop *op) {
+  const nw_expr *when = op->when ? nw_import(w->place.pool, op->when) : NULL;
+  if (when && !visit(w, s, when)) return false;
+  if (when) assume(&w->place, when, true);
+  return !w->place.written || visit(w, s, w->place.written);
+}
+
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env) {
   walk w = {.f = f, .env = env};
   scope s = {0};
-  bool ok = true;
   nw_memo_init(&s.seen);
   place_init(&w.place, op, from);
-  for (int i = 0; i < op->nout && ok && !empty(&w.place); i++) ok = visit(&w, &s, nw_import(w.place.pool, op->body[i]));
+  bool some = !empty(&w.place), ok = !some || visit_when(&w, &s, op);
+  for (int i = 0; i < op->nout && ok && some; i++) ok = visit(&w, &s, nw_import(w.place.pool, op->body[i]));
   place_free(&w.place);
   nw_memo_free(&s.seen);
   return ok;

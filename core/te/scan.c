@@ -103,7 +103,7 @@ static nw_tensor **count_all(int n, nw_tensor *const *t) {
 
 static void fill(nw_teop *op, int n, nw_tensor *const *init, nw_tensor *const *update, nw_tensor *const *state) {
   const nw_teop *s = state[0]->op;
-  op->nout = n;
+  op->nout = op->ndefs = n;
   op->init = count_all(n, init);
   op->update = count_all(n, update);
   op->state = count_all(n, state);

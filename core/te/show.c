@@ -43,11 +43,35 @@ static void add_scan(nw_str *b, const nw_tensor *t) {
   add_body(b, u, op->update[t->out]->out);
 }
 
+static void add_definition(nw_str *b, const nw_teop *def) {
+  for (int i = 0; i < def->shared; i++) nw_str_fmt(b, "%s%s", i ? ", " : ", in the same ", def->axis_name[i]);
+  nw_str_add(b, def->shared ? " then " : ", then ");
+  add_text(b, def->target);
+  nw_str_add(b, " = ");
+  add_body(b, def, 0);
+  for (int i = def->shared; i < def->naxes; i++) {
+    nw_str_fmt(b, "%s%s in ", i > def->shared ? ", " : " for ", def->axis_name[i]);
+    add_text(b, def->lo[i]);
+    nw_str_add(b, "..");
+    add_text(b, nw_add(def->pool, def->lo[i], def->extent[i]));
+  }
+  if (!def->when) return;
+  nw_str_add(b, " where ");
+  add_text(b, def->when);
+}
+
+static void add_update(nw_str *b, const nw_tensor *t) {
+  add_shape(b, t);
+  nw_str_fmt(b, " = %s", t->op->init[0]->name);
+  for (int d = 0; d < t->op->ndefs; d++) add_definition(b, t->op->update[d]->op);
+}
+
 char *nw_tensor_show(const nw_tensor *t) {
   nw_str b = {0};
   if (!t) return NULL;
   if (t->op->kind == NW_TE_PLACEHOLDER) add_shape(&b, t);
   if (t->op->kind == NW_TE_SCAN) add_scan(&b, t);
+  if (t->op->kind == NW_TE_UPDATE) add_update(&b, t);
   if (t->op->kind == NW_TE_COMPUTE) {
     nw_str_fmt(&b, "%s[", t->name);
     add_axes(&b, t->op);

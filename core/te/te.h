@@ -2,7 +2,7 @@
 #pragma once
 #include "ir/program/program.h"
 
-typedef enum nw_teop_kind { NW_TE_PLACEHOLDER, NW_TE_COMPUTE, NW_TE_SCAN } nw_teop_kind;
+typedef enum nw_teop_kind { NW_TE_PLACEHOLDER, NW_TE_COMPUTE, NW_TE_SCAN, NW_TE_UPDATE } nw_teop_kind;
 
 struct nw_axis {
   int refs;
@@ -46,8 +46,17 @@ struct nw_teop {
   nw_tensor **reads;
   // SCAN: these arrays have nout entries and hold references. `init` computes the rows below init_rows of each state,
   // and `update` computes all later rows.
+  // UPDATE: `init` has one entry, the tensor before the updates. `update` and `state` have ndefs entries: the
+  // definitions in their order, and the names by which each of them reads the stage.
+  int ndefs; // SCAN, UPDATE: number of entries of `update` and `state`
   nw_tensor **init, **update, **state;
   const nw_expr *init_rows;
+  // COMPUTE: a definition of an update (update.c) has these fields; otherwise they are NULL. It stores its value only
+  // where `when` holds (NULL: always).
+  int shared; // number of its outermost axes whose loops it shares with the definition before it
+  const nw_expr **lo; // where each axis begins
+  const nw_expr *target; // a LOAD of the element that is written
+  const nw_expr *when;
 };
 
 struct nw_tensor {

@@ -21,9 +21,9 @@ static void free_op(nw_teop *op) {
   for (int i = 0; i < op->naxes; i++) free(op->axis_name[i]);
   for (int i = 0; i < op->nreduce; i++) nw_axis_release(op->reduce[i]);
   release_all(op->nout, op->init);
-  release_all(op->nout, op->update);
-  release_all(op->nout, op->state);
-  free(op->axis), free(op->axis_name), free(op->extent), free(op->reduce), free(op->reads);
+  release_all(op->ndefs, op->update);
+  release_all(op->ndefs, op->state);
+  free(op->axis), free(op->axis_name), free(op->lo), free(op->extent), free(op->reduce), free(op->reads);
   free(op->body), free(op->dtype), free(op->shape), free(op->name);
   nw_pool_release(op->pool);
   free(op);

@@ -1,4 +1,4 @@
-// Makes tensor expressions: placeholders, axes, computes and scans.
+// Makes tensor expressions: placeholders, axes, computes, scans and updates.
 #include "bind.h"
 #include "te/te.h"
 #include <stdlib.h>
@@ -158,24 +158,33 @@ static int f_own_reduction(lua_State *L) {
 static void drop_build(void *p) { nw_build_drop(p); }
 const nwl_class nwl_build_class = {"build", "nestwright.build", NULL, NULL, NULL, NULL};
 
+// Reads the names of n axes from the list at arg, and leaves them on the stack.
+static void axis_names(lua_State *L, int arg, int n, const char **names) {
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, arg, i + 1);
+    names[i] = nwl_string(L, -1, "axis name");
+  }
+}
+
+static void push_axes(lua_State *L, const nw_build *b, int from, int n) {
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    nwl_push_expr(L, nw_build_axis(b, from + i));
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
 static int f_compute_begin(lua_State *L) {
   const nw_expr *extent[NWL_MAX_DIMS];
   const char *names[NWL_MAX_DIMS];
   const char *name = nwl_string(L, 1, "name");
   int n = nwl_expr_list(L, 3, NWL_MAX_DIMS, extent, "shape");
-  luaL_checkstack(L, n + 8, NULL);
-  for (int i = 0; i < n; i++) {
-    lua_rawgeti(L, 2, i + 1);
-    names[i] = nwl_string(L, -1, "axis name");
-  }
+  axis_names(L, 2, n, names);
   nwl_box *b = nwl_new(L, &nwl_build_class, drop_build);
   nwl_hold(b, nw_compute_begin(nwl_ctx(L), name, n, names, extent));
   if (!b->p) return nwl_raise(L);
-  lua_createtable(L, n, 0);
-  for (int i = 0; i < n; i++) {
-    nwl_push_expr(L, nw_build_axis(b->p, i));
-    lua_rawseti(L, -2, i + 1);
-  }
+  push_axes(L, b->p, 0, n);
   return 2;
 }
 
@@ -205,6 +214,42 @@ static int f_compute_end(lua_State *L) {
   if (made == 0) return nwl_raise(L);
   for (int i = 0; i < made; i++) nwl_push_tensor(L, out[i]);
   return made;
+}
+
+// ---- updates
+
+static int f_update_begin(lua_State *L) {
+  const nw_expr *lo[NWL_MAX_DIMS], *extent[NWL_MAX_DIMS];
+  const char *names[NWL_MAX_DIMS];
+  const char *name = nwl_string(L, 1, "name");
+  nw_tensor *of = nwl_check(L, 2, &nwl_tensor_class, "tensor");
+  int n = nwl_expr_list(L, 4, NWL_MAX_DIMS, lo, "begins");
+  if (nwl_expr_list(L, 5, NWL_MAX_DIMS, extent, "extents") != n)
+    return nwl_fail(L, NW_EINVAL, NULL, "the numbers of begins and of extents differ");
+  axis_names(L, 3, n, names);
+  nwl_box *b = nwl_new(L, &nwl_build_class, drop_build);
+  nwl_hold(b, nw_update_begin(nwl_ctx(L), name, of, n, names, lo, extent));
+  if (!b->p) return nwl_raise(L);
+  push_axes(L, b->p, nw_build_outer_axes(b->p), n);
+  nwl_push_tensor(L, nw_tensor_retain(nw_build_stage(b->p)));
+  return 3;
+}
+
+// Ends an update. The unfinished build is freed even if an error is raised.
+static int f_update_end(lua_State *L) {
+  const nw_expr *index[NWL_MAX_DIMS];
+  nwl_check(L, 1, &nwl_build_class, "build");
+  bool some = !lua_isnoneornil(L, 3);
+  int n = some ? nwl_expr_list(L, 2, NWL_MAX_DIMS, index, "index") : 0;
+  const nw_expr *value = some ? nwl_expr(L, 3, "value") : NULL;
+  const nw_expr *when = lua_isnoneornil(L, 4) ? NULL : nwl_expr(L, 4, "condition");
+  nwl_box *b = lua_touserdata(L, 1);
+  nw_build *build = b->p;
+  nw_tensor *out;
+  b->p = NULL;
+  if (!nw_update_end(build, n, index, value, when, &out)) return nwl_raise(L);
+  if (out) nwl_push_tensor(L, out);
+  return out ? 1 : 0;
 }
 
 static int tensors(lua_State *L, int arg, nw_tensor **out, const char *name) {
@@ -371,6 +416,13 @@ const nwl_row nwl_te_rows[] = {
     {"compute_end", f_compute_end, "(build: userdata, bodies: nw.expr[]): nw.tensor ...",
      "Ends a compute. Returns its outputs."},
     {"compute_drop", f_compute_drop, "(build: userdata)", "Discards a compute."},
+    {"update_begin", f_update_begin,
+     "(name: string, of: nw.tensor, axes: string[], begins: table, extents: table): userdata, nw.expr[], nw.tensor",
+     "Begins an update of a tensor. Returns the unfinished update, its axes, and the stage that it reads."},
+    {"update_end", f_update_end,
+     "(build: userdata, index?: table, value?: nw.expr, condition?: nw.expr): nw.tensor?",
+     "Ends an update. Returns the tensor after the update; nothing if the update is inside another one. An update without "
+     "a value consists of the updates inside it."},
     {"scan", f_scan, "(name: string, init: nw.tensor[], update: nw.tensor[], state: nw.tensor[]): nw.tensor ...",
      "Makes a recurrence over dimension 0. Returns its outputs."},
     {"sizes_from", f_sizes_from, "(x: nw.schedule|nw.tensor[], arrays: nw.array[]): table",

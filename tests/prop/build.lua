@@ -38,6 +38,20 @@ local function build_stage(stage, tensors, extent_of)
     end
   end
   local n = #shape
+  if stage.updates then
+    local out = nw.compute(shape, with_axes(n, values(stage.bodies)), stage.name .. "_first")
+    for _, one in ipairs(stage.updates) do
+      local ranges = {}
+      for d, range in ipairs(one.ranges) do ranges[d] = {range.lo, extent_of(range.dim) - range.less} end
+      out = nw.update(out, ranges, function(state, ...)
+        env.axes, env.tensors["@1"] = {...}, state
+        local at = {}
+        for d, index in ipairs(one.at) do at[d] = tree.build(index, env) end
+        return at, tree.build(one.value, env), one.when and tree.build(one.when, env) or nil
+      end, stage.name)
+    end
+    return table.pack(out)
+  end
   if not stage.scan then return table.pack(nw.compute(shape, with_axes(n, values(stage.bodies)), stage.name)) end
   local init, update, state = {}, {}, {}
   local first = {table.unpack(shape)}

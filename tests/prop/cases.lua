@@ -17,6 +17,9 @@ function cases.made(stage)
   return out
 end
 
+--- True if the elements of a stage are computed in an order: a scan, or a stage with updates.
+function cases.in_order(stage) return stage.scan or stage.updates end
+
 --- Returns the stages that are outputs of the program, in order.
 function cases.outputs(case)
   local read_of, list = {}, {}
@@ -62,7 +65,7 @@ local function window_is_read(case, fits)
   local hidden = {}
   for _, stage in ipairs(case.stages) do
     if stage.kind == "stencil" and fits(stage) and hidden[stage.from[1]] then return true end
-    hidden[stage.name] = not stage.shown and stage.kind ~= "scan" and #stage.dtypes == 1
+    hidden[stage.name] = not stage.shown and not cases.in_order(stage) and #stage.dtypes == 1
   end
 end
 
@@ -76,10 +79,10 @@ function WANTS.epilogue(case)
   local hidden, temporary = {}, {}
   for _, stage in ipairs(case.stages) do
     if stage.kind == "reshape" and temporary[stage.from[1]] then return true end
-    temporary[stage.name] = not stage.shown and not stage.scan and #stage.dtypes == 1
+    temporary[stage.name] = not stage.shown and not cases.in_order(stage) and #stage.dtypes == 1
     local plain = stage.kind == "map" and not stage.reverse and not stage.divided
     if plain and stage.from[1] == stage.from[2] and hidden[stage.from[1]] then return true end
-    hidden[stage.name] = not stage.shown and not stage.over and not stage.scan and #stage.dtypes == 1
+    hidden[stage.name] = not stage.shown and not stage.over and not cases.in_order(stage) and #stage.dtypes == 1
       and not types.is_half(stage.dtypes[1])
   end
 end
@@ -87,7 +90,7 @@ end
 --- True if the expression of a stage can replace reads of the stage. The stage must have one output, and no rounding must be lost.
 function cases.inlinable(stage)
   local body = stage.bodies[1]
-  return not stage.over and not stage.scan and #stage.dtypes == 1
+  return not stage.over and not cases.in_order(stage) and #stage.dtypes == 1
     and (not types.is_half(stage.dtypes[1]) or body.op == "read" or body.op == "cast")
 end
 
@@ -164,7 +167,7 @@ end
 function WANTS.lanes(case)
   return has(case, function(stage)
     local last = stage.dims[#stage.dims]
-    if stage.over or stage.scan or #stage.dtypes > 1 or type(last) ~= "number" or stage.dtypes[1] == "bool" then return false end
+    if stage.over or cases.in_order(stage) or #stage.dtypes > 1 or type(last) ~= "number" or stage.dtypes[1] == "bool" then return false end
     local lanes = 128 // types.info(stage.dtypes[1]).bits
     return last >= lanes and (#stage.dims == 1 or last % lanes == 0) and types.class(stage.dtypes[1]) == types.class(case.dtype)
   end)

@@ -3,7 +3,7 @@
 ---   {dtype=, full=, near=, grid=, ordered=,
 ---    sizes = {{name=, min=, multiple=}},
 ---    inputs = {{name=, dims=, dtype=}},
----    stages = {{kind=, name=, from={..}, dims=, bodies={..}, dtypes={..}, over=, combiner=, scan=, shown=}}}
+---    stages = {{kind=, name=, from={..}, dims=, bodies={..}, dtypes={..}, over=, combiner=, scan=, updates=, shown=}}}
 ---   dtype    the dtype of most tensors
 ---   full     true: the inputs have values of the full range of their dtypes
 ---   near     true: bodies may call functions of libm, so results are compared with a tolerance
@@ -24,7 +24,7 @@ local types = require "types"
 local gen, make = {}, tree.make
 
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
-  "pad", "scan", "scan", "transpose", "reshape", "gather", "gather", "pair",
+  "pad", "scan", "scan", "update", "update", "transpose", "reshape", "gather", "gather", "pair",
   "band", "own"}
 
 -- Some requirements (see steps.wants) are met by a stage that reads only the previous stage. Maps each of these requirements to the
@@ -64,17 +64,17 @@ local function find_dtypes(stage, have)
   if own.is(stage.combiner) then stage.dtypes = own.dtypes(stage.combiner, stage.dtypes[1]) end
 end
 
--- The state of a scan has the dtype of its initial values, so the update is cast to this dtype.
+-- The state of a scan has the dtype of its initial values, so the update is cast to this dtype. The same holds for updates.
 local function settle_states(stage, have)
-  if not stage.scan then return end
+  if not cases.in_order(stage) then return end
   local by_name = {}
   for _, t in ipairs(have) do by_name[t.name] = t.dtype end
   for k, t in ipairs(stage.dtypes) do by_name["@" .. k] = t end
-  for k, body in ipairs(stage.bodies) do
-    if tree.dtype(body, function(name) return by_name[name] end) ~= stage.dtypes[k] then
-      stage.bodies[k] = make.cast(stage.dtypes[k], body)
-    end
+  local function settled(body, t)
+    return tree.dtype(body, function(name) return by_name[name] end) == t and body or make.cast(t, body)
   end
+  for k, body in ipairs(stage.bodies) do stage.bodies[k] = settled(body, stage.dtypes[k]) end
+  for _, update in ipairs(stage.updates or {}) do update.value = settled(update.value, stage.dtypes[1]) end
 end
 
 local function draw_dtype(r, case)

@@ -346,6 +346,101 @@ function kinds.scan(r, have)
     scan = {first = first, rows = step == "two_back" and 2 or 1}}
 end
 
+-- ---- updates: definitions that change elements of a stage in order
+
+local function cell(...) return {op = "read", of = "@1", at = {...}} end
+local function before(n) return sub(axis(n), number(1)) end
+
+-- Returns a definition: `at` is the index of the written element, and `value` its new value. `ranges` lists the ranges lo..dim-less
+-- of the axes. `when` is the condition of the definition, or nil.
+local function definition(ranges, at, value, when) return {ranges = ranges, at = at, value = value, when = when} end
+local function range(dim, lo, less) return {dim = dim, lo = lo or 0, less = less or 0} end
+
+local LINES = {
+  prefix = function(a) return definition({range(a.dims[1], 1)}, {axis(1)}, add(cell(axis(1)), cell(before(1)))) end,
+  shift = function(a)
+    return definition({range(a.dims[1], 0, 1)}, {axis(1)}, max(cell(add(axis(1), number(1))), read(a, axes(1))))
+  end,
+  total = function(a) return definition({range(a.dims[1], 1)}, {number(0)}, add(cell(number(0)), read(a, axes(1)))) end,
+  mirror = function(a)
+    local other = sub(sub(extent(a.dims[1]), number(1)), axis(1))
+    return definition({range(a.dims[1])}, {other}, min(cell(axis(1)), cell(other)))
+  end,
+}
+
+local TABLES = {
+  sweep = function(a)
+    local left, above = cell(axis(1), before(2)), cell(before(1), axis(2))
+    return definition({range(a.dims[1], 1), range(a.dims[2], 1)}, axes(2), max(add(left, read(a, axes(2))), above))
+  end,
+  triangle = function(a)
+    return definition({range(a.dims[1]), range(a.dims[2])}, axes(2), sub(cell(table.unpack(axes(2))), read(a, axes(2))),
+      lt(axis(2), axis(1)))
+  end,
+  rows = function(a)
+    return definition({range(a.dims[1], 1), range(a.dims[2])}, {number(0), axis(2)},
+      add(cell(number(0), axis(2)), read(a, axes(2))))
+  end,
+  columns = function(a) -- the ordered axis is the inner one
+    return definition({range(a.dims[1]), range(a.dims[2], 1)}, {axis(1), number(0)},
+      max(cell(axis(1), number(0)), cell(axis(1), axis(2))))
+  end,
+}
+
+local SQUARES = {
+  paths = function(a)
+    local n = range(a.dims[1])
+    return definition({n, n, n}, {axis(2), axis(3)},
+      min(cell(axis(2), axis(3)), max(cell(axis(2), axis(1)), cell(axis(1), axis(3)))))
+  end,
+  eliminate = function(a)
+    local n = range(a.dims[1])
+    return definition({n, n, n}, {axis(2), axis(3)},
+      sub(cell(axis(2), axis(3)), max(cell(axis(2), axis(1)), cell(axis(1), axis(3)))),
+      all(gt(axis(2), axis(1)), gt(axis(3), axis(1))))
+  end,
+}
+
+-- Draws a definition that writes at indices that are data.
+local function scatter(r, have, a)
+  local with = {}
+  for _, t in ipairs(have) do
+    if types.is_int(t.dtype) and #t.dims == 1 then with[#with + 1] = t end
+  end
+  if #with == 0 then return nil end
+  local index = r:pick(with)
+  local at = max(min(read(index, {axis(1)}), sub(extent(a.dims[1]), number(1))), number(0))
+  local value = r:pick {add(cell(at), number(1)), max(cell(at), axis(1)), axis(1)}
+  return definition({range(index.dims[1])}, {at}, value), index
+end
+
+local function any_of(r, list, a)
+  local names = {}
+  for name in pairs(list) do names[#names + 1] = name end
+  table.sort(names)
+  local name = r:pick(names)
+  return list[name](a), name
+end
+
+-- Draws a stage with one or two updates.
+function kinds.update(r, have)
+  local a = r:pick(have)
+  local n = #a.dims
+  if n < 1 or n > 2 or a.dtype == "bool" then return nil end
+  for _, dim in ipairs(a.dims) do if sizes.least(dim) < 2 then return nil end end
+  local square = n == 2 and sizes.same(a.dims[1], a.dims[2]) and sizes.most(a.dims[1]) <= 24
+  local stage = {from = {a}, dims = a.dims, bodies = {read(a, axes(n))}, dtypes = {a.dtype}, updates = {}}
+  for k = 1, r:chance(0.35) and 2 or 1 do
+    local index
+    if n == 1 and r:chance(0.4) then stage.updates[k], index = scatter(r, have, a) end
+    if index then stage.from[#stage.from + 1] = index end
+    if not stage.updates[k] then
+      stage.updates[k], stage.op = any_of(r, n == 1 and LINES or square and r:chance(0.6) and SQUARES or TABLES, a)
+    end
+  end
+  return stage
+end
+
 function kinds.gather(r, have)
   local a, with = r:pick(have), {}
   for _, t in ipairs(have) do

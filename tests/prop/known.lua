@@ -46,7 +46,7 @@ end
 function known.of(case, s, placed, option)
   local pairs_of = {}
   local alive, reduces = {}, {}
-  for _, stage in ipairs(case.stages) do reduces[stage.name] = stage.over ~= nil or stage.scan ~= nil end
+  for _, stage in ipairs(case.stages) do reduces[stage.name] = stage.over ~= nil or cases.in_order(stage) ~= nil end
   for _, name in ipairs(names(s:stages())) do alive[name] = true end
   for _, stage in ipairs(case.stages) do
     for _, from in ipairs(stage.from) do
@@ -85,7 +85,7 @@ function known.of(case, s, placed, option)
       local list = {}
       for _, stage in ipairs(case.stages) do
         local last = stage.dims[#stage.dims]
-        if alive[stage.name] and not stage.over and not stage.scan and #stage.dtypes == 1 and type(last) == "number"
+        if alive[stage.name] and not stage.over and not cases.in_order(stage) and #stage.dtypes == 1 and type(last) == "number"
           and last >= word(stage.name) and (#stage.dims == 1 or last % word(stage.name) == 0) then
           list[#list + 1] = stage.name
         end

@@ -378,6 +378,17 @@ local function write_scan(out, stage, mine, env)
   out[#out + 1] = "}"
 end
 
+local function write_updates(out, stage, one, env)
+  for _, update in ipairs(stage.updates) do
+    for d, range in ipairs(update.ranges) do
+      out[#out + 1] = ("for (int64_t i%d = %d; i%d < %s - %d; i%d++)"):format(d, range.lo, d, index_of(range.dim), range.less, d)
+    end
+    local target = element({of = one.name, at = update.at}, env)
+    out[#out + 1] = ("if (%s) %s = %s;"):format(update.when and emit(update.when, env) or "1", target,
+      stored(update.value, one.dtype, env, one.kept))
+  end
+end
+
 local function write_stage(out, stage, tensors, kept_as)
   local mine = cases.made(stage)
   for k, one in ipairs(mine) do
@@ -396,6 +407,7 @@ local function write_stage(out, stage, tensors, kept_as)
     out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), here(stage.dims), value)
   end
   out[#out + 1] = "}"
+  if stage.updates then write_updates(out, stage, mine[1], env) end
 end
 
 -- Writes a C function that reads the inputs of a case, computes, and writes the outputs of the stages in `outputs`.

@@ -231,6 +231,12 @@ local function describe(case, list)
     if t.range then
       lines[#lines + 1] = ("    its last axis is in %s .. %s"):format(tree.show(t.range[1]), tree.show(t.range[2]))
     end
+    for _, update in ipairs(t.updates or {}) do
+      local ranges = {}
+      for d, range in ipairs(update.ranges) do ranges[d] = ("i%d in %d..%s-%d"):format(d, range.lo, range.dim, range.less) end
+      lines[#lines + 1] = ("    then %s = %s for %s%s"):format(tree.show {op = "read", of = "@1", at = update.at},
+        tree.show(update.value), table.concat(ranges, ", "), update.when and " where " .. tree.show(update.when) or "")
+    end
   end
   for _, step in ipairs(list) do lines[#lines + 1] = "  " .. steps.show(step) end
   return table.concat(lines, "\n")

@@ -63,6 +63,24 @@ NW_API void nw_build_drop(nw_build *b); // cancels the compute; called instead o
 NW_API bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
                     nw_tensor *const *state, nw_tensor **outputs);
 
+// An update changes elements of a tensor, one after the other, and makes the tensor after the changes. It is built in two
+// calls, like a compute. nw_update_begin makes the axes; axis i has extents[i] values from lo[i] on. nw_build_stage
+// returns the stage while it is updated (borrowed); the value and the index may read it. nw_update_end takes the index
+// of the element that is written, its new value, and the condition under which it is written (NULL: always), which must
+// not depend on data. The points of the axes are visited in their order, the last axis fastest. Updates of one tensor
+// after the other are one stage with a list of definitions.
+//
+// Between the two calls, the stage may itself be updated. Such updates share the axes of the update around them, which
+// then has no value of its own: it ends with the value NULL. nw_build_outer_axes returns the number of axes of the
+// updates around one; they come before its own axes. nw_update_begin returns NULL on failure. nw_update_end returns
+// false on failure, and sets *out to the tensor after the update, or to NULL for an update inside another one.
+NW_API nw_build *nw_update_begin(nw_ctx *c, const char *name, nw_tensor *of, int naxes, const char *const *names,
+                                 const nw_expr *const *lo, const nw_expr *const *extents);
+NW_API nw_tensor *nw_build_stage(const nw_build *b);
+NW_API int nw_build_outer_axes(const nw_build *b);
+NW_API bool nw_update_end(nw_build *b, int n, const nw_expr *const *index, const nw_expr *value, const nw_expr *when,
+                          nw_tensor **out); // ends the update even on failure
+
 NW_API nw_tensor *nw_tensor_retain(nw_tensor *t);
 NW_API void nw_tensor_release(nw_tensor *t);
 NW_API const char *nw_tensor_name(const nw_tensor *t);

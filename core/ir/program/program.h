@@ -115,7 +115,8 @@ typedef enum nw_loop_kind {
 bool nw_is_vector_loop(const struct nw_stmt *s); // a loop marked NW_VECTORIZED or NW_VECTOR_REDUCE
 const char *nw_loop_kind_name(nw_loop_kind k); // "", "unroll", "vectorize", "parallel", "blockIdx.x", ...
 
-typedef enum nw_var_kind { NW_SPATIAL, NW_REDUCE, NW_ORDERED } nw_var_kind; // NW_ORDERED: the time axis of a scan
+// NW_ORDERED: the time axis of a scan, or an axis of an update that is not an index of the written element
+typedef enum nw_var_kind { NW_SPATIAL, NW_REDUCE, NW_ORDERED } nw_var_kind;
 
 typedef struct nw_block_var {
   const nw_expr *var; // VAR, named "i" within the block; block variables have their own name space
@@ -205,6 +206,9 @@ struct nw_stmt {
       bool has_init;
       int nvars;
       nw_block_var *var;
+      // The block has only the instances for which this condition on its variables holds; NULL if it has all of them.
+      // The condition says which instances exist, and is not tested: `where` and the loops must run no others.
+      const nw_expr *when;
       const nw_expr *where; // guard in terms of loop variables; NULL if the block always runs
       int ntargets;
       nw_block_target *target;

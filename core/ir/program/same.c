@@ -43,6 +43,7 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   if (a->block.init_part != b->block.init_part || a->block.combiner != b->block.combiner) return false;
   if (a->block.atomic != b->block.atomic || a->block.async != b->block.async) return false;
   if (a->block.has_init != b->block.has_init || !same_expr(a->block.where, b->block.where)) return false;
+  if (!same_expr(a->block.when, b->block.when)) return false;
   if (a->block.nvars != b->block.nvars || a->block.ntargets != b->block.ntargets) return false;
   for (int i = 0; i < a->block.nvars; i++)
     if (!same_var(&a->block.var[i], &b->block.var[i])) return false;

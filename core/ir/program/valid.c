@@ -249,6 +249,18 @@ static bool check_vars(check *c, const nw_stmt *s) {
   return true;
 }
 
+// The instances of a block do not depend on data. A reduction has all contributions that its axes declare.
+static bool check_when(check *c, const nw_stmt *s) {
+  scope body = {.c = c, .kind = BODY, .stmt = s};
+  if (!check_typed(&body, "a when", s->block.when, NW_BOOL, 1)) return false;
+  if (nw_uses_load(s->block.when, NULL)) return flaw(c, s->id, "the instances of %s depend on data", s->block.name);
+  for (int i = 0; i < s->block.nvars; i++)
+    if (s->block.var[i].kind == NW_REDUCE)
+      return flaw(c, s->id, "block %s has a condition on its instances, but reduces along %s", s->block.name,
+                  s->block.var[i].var->name);
+  return true;
+}
+
 static bool check_target(check *c, const nw_stmt *s, const nw_block_target *t) {
   scope body = {.c = c, .kind = BODY, .stmt = s};
   if (!names_have(&c->buffers, t->buffer))
@@ -291,6 +303,7 @@ static bool check_block(check *c, const nw_stmt *s) {
   if (s->block.async && s->block.combiner != NW_PLAIN)
     return flaw(c, s->id, "block %s is asynchronous but is a reduction", s->block.name);
   if (!check_vars(c, s)) return false;
+  if (s->block.when && !check_when(c, s)) return false;
   if (s->block.where && !check_typed(&around, "a where", s->block.where, NW_BOOL, 1)) return false;
   for (int i = 0; i < s->block.ntargets; i++)
     if (!check_target(c, s, &s->block.target[i])) return false;

@@ -37,6 +37,7 @@ static bool block_head(nw_parser *ps, nw_stmt *s) {
   if (!(s->block.name = nw_expect_name(ps, "the name of a block")) || !nw_expect(ps, "of", "before the block's origin"))
     return false;
   if (!(s->block.origin = nw_expect_name(ps, "the block's origin")) || !block_vars(ps, s)) return false;
+  if (nw_accept(ps, "when") && !(s->block.when = nw_parse_typed(ps, NW_BOOL, "condition"))) return false;
   if (nw_accept(ps, "where") && !(s->block.where = nw_parse_typed(ps, NW_BOOL, "condition"))) return false;
   return nw_parse_tags(ps, s);
 }

@@ -284,6 +284,10 @@ static void full_block_head(printer *pr, const nw_stmt *s) {
     full_var(pr, &s->block.var[i]);
   }
   text(pr, ")");
+  if (s->block.when) {
+    word(pr, " when ");
+    expr(pr, s->block.when);
+  }
   if (s->block.where) {
     word(pr, " where ");
     expr(pr, s->block.where);

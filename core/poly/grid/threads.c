@@ -331,7 +331,9 @@ static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
     rest = equal(rest, loop_range(d, i));
   }
   isl_map_free(rest);
-  if (d->a == d->b && !d->a->update) bad = isl_map_subtract(bad, pairs_of(d, true)); // the same value is written twice
+  // an element with one value gets the same value twice
+  if (d->a == d->b && !d->a->update && nw_single_valued(d->m, d->a->buffer) == NW_HOLDS)
+    bad = isl_map_subtract(bad, pairs_of(d, true));
   isl_bool none = isl_map_is_empty(bad);
   if (none == isl_bool_false && !d->c->syncs && NW_RULE(d->m->p->ctx, thread_direction)) {
     duo back = *d;

@@ -198,6 +198,7 @@ static bool expand_block(void *env, const nw_path *path) {
   nw_expanding *x = env;
   nw_stmt *s = path->at[path->n - 1];
   if (s->kind != NW_BLOCK) return true;
+  if (s->block.when) return !(x->failed = true); // its condition uses the numbers
   nw_looking l = {x, s};
   for (int t = 0; t < s->block.ntargets; t++) expand_target(&l, &s->block.target[t]);
   expand_vars(x, path, s);

@@ -160,6 +160,7 @@ static void redirect(nw_step *st, const pieces *x, nw_stmt *block) {
 }
 
 static bool can_cache(nw_step *st, const nw_stmt *block) {
+  if (nw_is_definition(block)) return nw_step_refuse(st, nw_scan_reason(block), NULL, "%s", nw_scan_noun(block));
   if (block->block.init_part || (block->block.combiner != NW_PLAIN && !block->block.has_init))
     return nw_step_refuse(st, with_step(st, "the two parts would have to move together; ", " first"), NULL,
                           "its init was split off");

@@ -61,6 +61,7 @@ static bool is_reduction(einsum *x) {
   const nw_stmt *b = x->block;
   if (b->block.combiner == NW_PLAIN || b->block.init_part)
     return refuse(x, NULL, "only the loops of a reduction are padded", "it is not a reduction");
+  if (nw_is_definition(b)) return refuse(x, NULL, nw_scan_reason(b), nw_scan_noun(b));
   if (!b->block.has_init) return refuse(x, NULL, "use pad_einsum before decompose_reduction", "its init was split off");
   if (b->block.ntargets != 1 || !nw_one_nest(x->st, b))
     return b->block.ntargets != 1 && refuse(x, NULL, "it needs one value", "it computes a value and its index");

@@ -1,5 +1,6 @@
 // compute_inline: replaces the reads of a stage by its expression.
 #include "ir/expr/fma.h"
+#include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"
 #include "sched/tree.h"
@@ -36,6 +37,7 @@ static bool can_inline(nw_step *st, const nw_stmt *block) {
   const char *buffer = block->block.target[0].buffer;
   if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
     return refuse(st, "nothing would write the output", "it is an output");
+  if (nw_is_definition(block)) return refuse(st, nw_scan_reason(block), nw_scan_noun(block));
   if (block->block.combiner != NW_PLAIN || block->block.init_part)
     return refuse(st, "every reader would compute the whole reduction", "it is a reduction");
   if (block->block.ntargets != 1)

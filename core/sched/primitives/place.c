@@ -32,14 +32,34 @@ int nw_writers_of(nw_step *st, const nw_stmt *block, const char *buffer, bool pi
   return n;
 }
 
+bool nw_is_definition(const nw_stmt *block) {
+  const nw_block_target *t = &block->block.target[0];
+  if (block->block.init_part) return false;
+  if (block->block.combiner != NW_PLAIN && !block->block.has_init && !t->init) return true;
+  bool scan = false, ordered = false;
+  for (int i = 0; i < block->block.nvars; i++) {
+    if (block->block.var[i].kind != NW_ORDERED) continue;
+    ordered = true;
+    for (int d = 0; d < t->n; d++) scan = scan || t->index[d] == block->block.var[i].var;
+  }
+  return ordered ? !scan : block->block.when || nw_block_reads(block, t->buffer);
+}
+
+const char *nw_scan_reason(const nw_stmt *block) {
+  return nw_is_definition(block) ? "its definitions run in their order, each on the values that the last one left"
+                                 : "each step of a scan reads the previous one";
+}
+
+const char *nw_scan_noun(const nw_stmt *block) { return nw_is_definition(block) ? "it is an update" : "it is a scan"; }
+
 bool nw_is_scan(const nw_stmt *block) {
   for (int i = 0; i < block->block.nvars; i++)
     if (block->block.var[i].kind == NW_ORDERED) return true;
-  return nw_block_reads(block, output_of(block));
+  return nw_is_definition(block) || nw_block_reads(block, output_of(block));
 }
 
 static bool no_scan(nw_step *st, const nw_stmt *block) {
-  return !nw_is_scan(block) || nw_step_refuse(st, "each step of a scan reads the previous one", NULL, "it is a scan");
+  return !nw_is_scan(block) || nw_step_refuse(st, nw_scan_reason(block), NULL, "%s", nw_scan_noun(block));
 }
 
 static const char *names_of_writers(nw_step *st, const char *buffer) {

@@ -44,7 +44,11 @@ nw_stmt *nw_loop_around(const nw_path *path);
 // nest.
 bool nw_can_move_whole(nw_step *st, const nw_stmt *block);
 bool nw_is_among(const nw_stmt *s, int n, nw_stmt *const *list);
-bool nw_is_scan(const nw_stmt *block);
+bool nw_is_scan(const nw_stmt *block); // true if the block is a scan or a definition of an update
+bool nw_is_definition(const nw_stmt *block); // true if it is a definition of an update, and not a scan
+// Why such a block cannot move on its own, and what it is: "it is an update".
+const char *nw_scan_reason(const nw_stmt *block);
+const char *nw_scan_noun(const nw_stmt *block);
 // Finds the part of dimension d that one iteration of the last loop of the path writes, if it varies with the loops of
 // the path. Otherwise, or if the part is not known, returns false.
 bool nw_made_at(nw_step *st, const nw_path *at, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi);

@@ -101,6 +101,7 @@ static bool can_take_over(const merge *x, const nw_stmt *b) {
   if (b->block.ntargets != 1)
     return nw_step_refuse(x->st, "the other tensors depend on the original value", NULL, "%s computes several tensors",
                           b->block.name);
+  if (nw_is_definition(b)) return nw_step_refuse(x->st, nw_scan_reason(b), NULL, "%s is an update", b->block.name);
   if (nw_block_reads(b, x->buffer))
     return nw_step_refuse(x->st, "the stage reads itself", NULL, "%s is a scan", b->block.name);
   if (reduces(b) && is_copy(x)) return true;

@@ -1,4 +1,4 @@
---- Defines the language: placeholders, axes, computes, reductions, scans and sizes. A function that also exists in TVM's tensor
+--- Defines the language: placeholders, axes, computes, reductions, scans, updates and sizes. A function that also exists in TVM's tensor
 --- expressions has the same name and meaning as in TVM.
 local comparisons = later "nestwright.language.comparisons"
 local core = require "nestwright.core"
@@ -28,17 +28,19 @@ end
 
 local USUAL = {"i", "j", "k", "l"}
 
--- Returns the names of a compute's axes, which are the parameter names of its function.
-local function axis_names(what, f, n)
+-- Returns the names of n axes, which are the parameter names of a function after the first `skip` parameters.
+local function axis_names(what, f, n, skip)
+  skip = skip or 0
   local info = debug.getinfo(f, "u")
-  if not info.isvararg and info.nparams ~= n then
-    errors.fail("invalid", nil, "%s: the function takes %d parameter%s, but the shape has %d dimension%s", what,
-      info.nparams, info.nparams == 1 and "" or "s", n, n == 1 and "" or "s")
+  if not info.isvararg and info.nparams ~= n + skip then
+    local takes = ("%s: the function takes %d parameter%s"):format(what, info.nparams, info.nparams == 1 and "" or "s")
+    if skip > 0 then errors.fail("invalid", nil, "%s; it needs %d: the stage, and one for each axis", takes, n + skip) end
+    errors.fail("invalid", nil, "%s, but the shape has %d dimension%s", takes, n, n == 1 and "" or "s")
   end
   comparisons.check(what, f)
   local names = {}
   for d = 1, n do
-    local name = d <= info.nparams and debug.getlocal(f, d)
+    local name = d + skip <= info.nparams and debug.getlocal(f, d + skip)
     names[d] = name and name ~= "_" and name or USUAL[d] or "i" .. d
   end
   return names
@@ -128,8 +130,51 @@ local function as_list(value)
   return {value}
 end
 
+-- Returns the begins and the extents of axes. Each is given as an extent, or as {begin, end}.
+local function ranges_of(what, axes)
+  local begins, extents = {}, {}
+  for d, range in ipairs(as_list(axes)) do
+    local pair = type(range) == "table"
+    if pair and #range ~= 2 then
+      errors.fail("invalid", nil, "%s: axis %d: expected {begin, end}, got %d entries", what, d, #range)
+    end
+    begins[d], extents[d] = pair and range[1] or 0, pair and range[2] - range[1] or range
+  end
+  return begins, extents
+end
+
+-- Raises an error if the function of an update did not return the index of an element as a list.
+local function check_index(what, index)
+  if type(index) == "table" then return end
+  errors.fail("type", "return the index as a list, and then the value: return {i}, S(i) + 1",
+    "%s: the function returned %s as the index of the element", what, index == nil and "nothing" or core.type_name(index))
+end
+
+-- Raises an error if the condition of an update is not an expression.
+local function check_condition(what, condition)
+  if condition == nil or class_of(condition) == EXPR then return end
+  errors.fail("type", "compare with nw.lt, nw.le, nw.gt, nw.ge, nw.eq and nw.ne",
+    "%s: the function returned %s as the condition; it must return a comparison", what, core.type_name(condition))
+end
+
+-- Calls the user's function with the stage and new axes, and makes the tensor after the update.
+local function update(of, axes, f, name)
+  local what = "update: body"
+  local begins, extents = ranges_of("update", axes)
+  name = name or (of.is_input and "U" or of.name)
+  local build, at, stage = core.update_begin(name, of, axis_names(what, f, #extents, 1), begins, extents)
+  local _ <close> = drop_on_close(build)
+  local index, value, condition = f(stage, table.unpack(at))
+  if index == nil and value == nil then return core.update_end(build) end -- the updates inside it are its definitions
+  check_index(what, index)
+  check_body(what, value, 2, 2)
+  check_condition(what, condition)
+  return core.update_end(build, index, value, condition)
+end
+
 local EXPRESSION = "nw.expr|nw.axis|number"
 local SHAPE = "integer|nw.expr|(integer|nw.expr)[]"
+local RANGES = "integer|nw.expr|(integer|nw.expr|(integer|nw.expr)[])[]"
 local NAME, NAMED = "name?: string|{name?: string}", "dtype?: string|{dtype?: string, name?: string}, name?: string"
 local AXES = "...: nw.axis|nw.axis[]"
 
@@ -292,6 +337,19 @@ return function(nw)
       local o = errors.options("scan", init, {"shape", "init", "step", "update", "state", "rows", "dtype", "name"})
       if o.step then return functional_scan(o) end
       return core.scan(o.name or "S", as_list(o.init), as_list(o.update), as_list(o.state))
+    end)
+
+  define("update",
+    ("(of: nw.tensor, axes: %s, body: fun(stage: nw.tensor, ...: nw.expr): any ..., %s): nw.tensor?"):format(
+      RANGES, NAME),
+    "The tensor after an update of its elements: body(S, i, ...) returns the index of an element as a list, its new value, and "
+    .. "perhaps a condition under which it is stored. S is the stage while it is updated. Each axis is an extent or {begin, end}; "
+    .. "the points are visited in order, the last axis fastest. Updates of updates are one stage with a list of definitions. If "
+    .. "body updates S itself instead of returning a value, these updates share its axes: they run in turn at each point. "
+    .. "nw.update(H, {n}, function(H, i) return {X(i)}, H(X(i)) + 1 end) counts.",
+    function(of, axes, body, name)
+      local o = named("update", name, {"name"})
+      return update(of, axes, body, o.name)
     end)
 
   local convert = rows.definer(nw, "nw", "expressions")

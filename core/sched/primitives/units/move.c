@@ -37,11 +37,11 @@ static bool is_own(const nw_moving *x, const nw_stmt *loop) {
   return nw_tree_has(x->unit, loop);
 }
 
-static bool is_scan(const nw_moving *x) {
+static const nw_stmt *scan_in(const nw_moving *x) {
   nw_blocks b = nw_blocks_below(x->st->scratch, x->unit);
   for (int i = 0; i < b.n; i++)
-    if (nw_is_scan(b.at[i])) return true;
-  return false;
+    if (nw_is_scan(b.at[i])) return b.at[i];
+  return NULL;
 }
 
 // Returns a block outside of the unit that writes one of its outputs, or NULL.
@@ -89,7 +89,10 @@ static bool is_kept_inside(const nw_moving *x) {
 static bool can_move(nw_moving *x) {
   nw_step *st = x->st;
   const char *name = x->unit->unit.name;
-  if (is_scan(x)) return nw_step_refuse(st, "each step of a scan reads the previous one", NULL, "it holds a scan");
+  const nw_stmt *scan = scan_in(x);
+  if (scan)
+    return nw_step_refuse(st, nw_scan_reason(scan), NULL, "it holds %s",
+                          nw_is_definition(scan) ? "an update" : "a scan");
   if (x->loop && is_own(x, x->loop))
     return nw_step_refuse(st, "a unit can move only into a loop of another stage", x->loop, "that is a loop of %s",
                           name);
