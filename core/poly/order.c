@@ -38,7 +38,8 @@ static bool same_init(const nw_site *a, const nw_site *b) {
 
 // True if both sites have the same instances, and both are updates of the same kind or neither is an update.
 bool nw_same_instances(const nw_site *a, const nw_site *b) {
-  if (a->block->block.combiner != b->block->block.combiner || a->block->block.when != b->block->block.when) return false;
+  if (a->block->block.combiner != b->block->block.combiner || a->block->block.when != b->block->block.when)
+    return false;
   for (int i = 0; i < a->nvars && i < b->nvars; i++)
     if (!same_var(a->var[i], b->var[i])) return false;
   return a->nvars == b->nvars;

@@ -34,8 +34,8 @@ nw_stmt *nw_te_new_block(nw_te_maker *m, const char *name, int nvars, int ntarge
   return b;
 }
 
-void nw_te_add_var(nw_te_maker *m, nw_stmt *b, const char *symbol, const char *name, nw_var_kind kind, const nw_expr *lo,
-                    const nw_expr *extent, const nw_expr *bind) {
+void nw_te_add_var(nw_te_maker *m, nw_stmt *b, const char *symbol, const char *name, nw_var_kind kind,
+                   const nw_expr *lo, const nw_expr *extent, const nw_expr *bind) {
   const nw_expr *v = nw_te_fresh_var(m, b->block.var, b->block.nvars, name);
   b->block.var[b->block.nvars++] = (nw_block_var){v, kind, lo, extent, bind};
   m->var[m->nvar++] = (nw_te_renaming){symbol, v};
@@ -54,7 +54,7 @@ static void add_axes(nw_te_maker *m, nw_te_nest *n, const nw_teop *op, const row
     const nw_expr *lo = i || !r ? zero : r->lo, *extent = i || !r ? nw_te_plain(m, op->extent[i]) : r->extent;
     nw_stmt *loop = !i && r && r->time ? r->time : nw_te_enclose(m, n, op->axis_name[i], lo, extent);
     nw_te_add_var(m, n->block, op->axis[i]->name, op->axis_name[i], !i && r ? r->kind : NW_SPATIAL, lo, extent,
-            loop->loop.var);
+                  loop->loop.var);
   }
   for (int i = 0; i < op->nreduce; i++) {
     const nw_axis *a = op->reduce[i];

@@ -79,7 +79,8 @@ static const nw_expr *to_plain_load(void *env, const nw_expr *l) {
   const nw_te_maker *m = env;
   for (int i = 0; i < m->reading->nreads; i++) {
     const nw_tensor *t = m->reading->reads[i];
-    if (!strcmp(t->symbol, l->name)) return nw_load(m->p->pool, l->type, nw_te_buffer_of(m, t->op, t->out), l->n, l->arg);
+    if (!strcmp(t->symbol, l->name))
+      return nw_load(m->p->pool, l->type, nw_te_buffer_of(m, t->op, t->out), l->n, l->arg);
   }
   return NULL;
 }

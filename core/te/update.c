@@ -52,8 +52,9 @@ nw_build *nw_update_begin(nw_ctx *c, const char *name, nw_tensor *of, int naxes,
   if (!of) return NULL;
   nw_build *around = open_stage(c, of);
   if (!around && !can_update(c, of)) return NULL;
-  nw_tensor *state = around ? nw_tensor_retain(around->state)
-                            : nw_scan_state(c, name, nw_tensor_dtype(of), of->op->ndim, (const nw_expr *const *)of->op->shape);
+  nw_tensor *state =
+      around ? nw_tensor_retain(around->state)
+             : nw_scan_state(c, name, nw_tensor_dtype(of), of->op->ndim, (const nw_expr *const *)of->op->shape);
   nw_build *b = state ? nw_te_begin(c, around ? around->op->name : name, naxes, names, lo, extents) : NULL;
   if (!b) return nw_tensor_release(state), NULL;
   if (around) share_axes(b, around);
@@ -192,7 +193,8 @@ bool nw_update_end(nw_build *b, int n, const nw_expr *const *index, const nw_exp
   *out = NULL;
   bool ok = value ? define(b, n, index, value, when) : b->defs.n > 0;
   if (!value && !ok)
-    nw_fail(b->ctx, NW_EINVAL, "return {i, j}, value", "the function of the update of %s returned nothing", b->op->name);
+    nw_fail(b->ctx, NW_EINVAL, "return {i, j}, value", "the function of the update of %s returned nothing",
+            b->op->name);
   if (ok && !b->of) {
     pass_on(b);
   } else if (ok) {

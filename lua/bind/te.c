@@ -419,9 +419,9 @@ const nwl_row nwl_te_rows[] = {
     {"update_begin", f_update_begin,
      "(name: string, of: nw.tensor, axes: string[], begins: table, extents: table): userdata, nw.expr[], nw.tensor",
      "Begins an update of a tensor. Returns the unfinished update, its axes, and the stage that it reads."},
-    {"update_end", f_update_end,
-     "(build: userdata, index?: table, value?: nw.expr, condition?: nw.expr): nw.tensor?",
-     "Ends an update. Returns the tensor after the update; nothing if the update is inside another one. An update without "
+    {"update_end", f_update_end, "(build: userdata, index?: table, value?: nw.expr, condition?: nw.expr): nw.tensor?",
+     "Ends an update. Returns the tensor after the update; nothing if the update is inside another one. An update "
+     "without "
      "a value consists of the updates inside it."},
     {"scan", f_scan, "(name: string, init: nw.tensor[], update: nw.tensor[], state: nw.tensor[]): nw.tensor ...",
      "Makes a recurrence over dimension 0. Returns its outputs."},

@@ -78,10 +78,11 @@ nw_answer nw_check_updates(const nw_model *before, const nw_model *after, const 
   const nw_buffer *old = nw_find_buffer(before->p, b->name);
   if (!NW_RULE(after->p->ctx, value_updates)) return NW_HOLDS;
   if (!old || before->f != after->f || !nw_exists_once(before, old) || !nw_exists_once(after, b))
-    return refuse(after, NW_REFUSE_VALUE, b,
-                  "an element of %s is written more than once with different values, so a read is not determined by its "
-                  "index alone%s",
-                  "");
+    return refuse(
+        after, NW_REFUSE_VALUE, b,
+        "an element of %s is written more than once with different values, so a read is not determined by its "
+        "index alone%s",
+        "");
   nw_answer answer = all_kept(before, after, b);
   if (answer == NW_HOLDS) answer = all_kept(after, before, b);
   if (answer == NW_HOLDS) answer = nw_check_definition_deps(before, after, b);

@@ -56,8 +56,7 @@ static void counts_may_be_added_in_any_order(void **state) {
 }
 
 static void threads_count_only_by_atomic_updates(void **state) {
-  refuses(*state, counts,
-          COUNTS "parallel for i in 0..64:\n  block H of H (ordered i = i in 0..64):\n    " COUNTS_BODY,
+  refuses(*state, counts, COUNTS "parallel for i in 0..64:\n  block H of H (ordered i = i in 0..64):\n    " COUNTS_BODY,
           NW_REFUSE_REDUCTION, "by another thread");
   accepts(*state, counts,
           COUNTS "parallel for i in 0..64:\n  atomic block H of H (ordered i = i in 0..64):\n    " COUNTS_BODY, 0);
@@ -67,7 +66,7 @@ static void threads_count_only_by_atomic_updates(void **state) {
 static void a_write_at_data_proves_nothing(void **state) {
   static const char some[] = "program h\ninput X: u8[64]\noutput H: i32[256]\n"
                              "for b in 0..128:\n  block H0 of H0 (b = b in 0..128):\n    H[b] = i32(0)\n"
-                             "for i in 0..64:\n  block H of H (ordered i = i in 0..64):\n    " COUNTS_BODY;
+                             "for i in 0..64:\n  block H of H (ordered i = i in 0..64):\n    " LAST_BODY;
   env *e = *state;
   nw_program *p = parsed(e, some);
   assert_false(nw_judge_first(p));
@@ -119,8 +118,8 @@ static void other_stages_read_the_last_values(void **state) {
 static void no_definition_is_lost(void **state) {
   refuses(*state, around, AROUND FILLED USED("C[i] + 1.0"), NW_REFUSE_VALUE, "");
   refuses(*state, around,
-          AROUND FILLED "for s in 2..16:\n  block C of C (i = s in 1..16):\n    C[i] = C[i - 1] + C[i]\n" USED(
-              "C[i] + 1.0"),
+          AROUND FILLED
+          "for s in 2..16:\n  block C of C (i = s in 1..16):\n    C[i] = C[i - 1] + C[i]\n" USED("C[i] + 1.0"),
           NW_REFUSE_VALUE, "would not run each of its instances once");
 }
 
