@@ -1657,6 +1657,14 @@ function nw.u64(x) end
 ---@return nw.expr
 function nw.u8(x) end
 
+---The tensor after an update of its elements: body(S, i, ...) returns the index of an element as a list, its new value, and perhaps a condition under which it is stored. S is the stage while it is updated. Each axis is an extent or {begin, end}; the points are visited in order, the last axis fastest. Updates of updates are one stage with a list of definitions. If body updates S itself instead of returning a value, these updates share its axes: they run in turn at each point. nw.update(H, {n}, function(H, i) return {X(i)}, H(X(i)) + 1 end) counts.
+---@param of nw.tensor
+---@param axes integer|nw.expr|(integer|nw.expr|(integer|nw.expr)[])[]
+---@param body fun(stage: nw.tensor, ...: nw.expr): any ...
+---@param name? string|{name?: string}
+---@return nw.tensor?
+function nw.update(of, axes, body, name) end
+
 ---Returns the index variable `name`; layouts use _0, _1, ...
 ---@param name string
 ---@return nw.expr

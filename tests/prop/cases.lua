@@ -167,7 +167,8 @@ end
 function WANTS.lanes(case)
   return has(case, function(stage)
     local last = stage.dims[#stage.dims]
-    if stage.over or cases.in_order(stage) or #stage.dtypes > 1 or type(last) ~= "number" or stage.dtypes[1] == "bool" then return false end
+    if stage.over or cases.in_order(stage) or #stage.dtypes > 1 then return false end
+    if type(last) ~= "number" or stage.dtypes[1] == "bool" then return false end
     local lanes = 128 // types.info(stage.dtypes[1]).bits
     return last >= lanes and (#stage.dims == 1 or last % lanes == 0) and types.class(stage.dtypes[1]) == types.class(case.dtype)
   end)

@@ -1,5 +1,5 @@
---- Defines the language: placeholders, axes, computes, reductions, scans, updates and sizes. A function that also exists in TVM's tensor
---- expressions has the same name and meaning as in TVM.
+--- Defines the language: placeholders, axes, computes, reductions, scans, updates and sizes. A function that also exists in TVM's
+--- tensor expressions has the same name and meaning as in TVM.
 local comparisons = later "nestwright.language.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -158,7 +158,7 @@ local function check_condition(what, condition)
 end
 
 -- Calls the user's function with the stage and new axes, and makes the tensor after the update.
-local function update(of, axes, f, name)
+local function updated(of, axes, f, name)
   local what = "update: body"
   local begins, extents = ranges_of("update", axes)
   name = name or (of.is_input and "U" or of.name)
@@ -349,7 +349,7 @@ return function(nw)
     .. "nw.update(H, {n}, function(H, i) return {X(i)}, H(X(i)) + 1 end) counts.",
     function(of, axes, body, name)
       local o = named("update", name, {"name"})
-      return update(of, axes, body, o.name)
+      return updated(of, axes, body, o.name)
     end)
 
   local convert = rows.definer(nw, "nw", "expressions")
