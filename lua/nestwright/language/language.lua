@@ -167,7 +167,7 @@ local function updated(of, axes, f, name)
   local index, value, condition = f(stage, table.unpack(at))
   if index == nil and value == nil then return core.update_end(build) end -- the updates inside it are its definitions
   check_index(what, index)
-  check_body(what, value, 2, 2)
+  check_body(what, f, value, 2, 2)
   check_condition(what, condition)
   return core.update_end(build, index, value, condition)
 end
