@@ -658,7 +658,7 @@ function array:totable() end
 ---@field compile_ms number The time to lower, compile and link, in milliseconds.
 ---@field cpu string LLVM's name of the CPU that the code is made for, such as znver4.
 ---@field notes string Remarks on the code. There is a line for each function that has no vector form on the target.
----@field tested integer? If a rewrite of the kernel's schedule was tested, but not proved: the least number of values on which one was tested.
+---@field tested integer? If a rewrite or a reducer of the kernel was tested, but not proved: the least number of values on which one was tested.
 ---@field unsafe boolean True if the schedule of the kernel has steps that were not proven legal.
 ---@operator call(nw.array): nw.array
 local kernel = {}
