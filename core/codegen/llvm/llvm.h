@@ -53,6 +53,8 @@ typedef struct nwc {
   // Number of uses so far of values that depend on memory. If the number grows while an expression is emitted, the
   // expression depends on memory.
   int nloads;
+  const nw_vec *alone; // loads of the current statements that LLVM must not merge (llvm_alone.c); may be NULL
+  int data_bits; // bits of the elements that the condition being emitted is for; 0 if they are not known
   const char *cpu, *features;
   char *error;
   size_t error_size;
@@ -106,8 +108,13 @@ LLVMBasicBlockRef nwc_here(nwc *g);
 
 // ---- expressions
 LLVMValueRef nwc_value(nwc *g, const nw_expr *e);
+LLVMValueRef nwc_condition(nwc *g, const nw_expr *e, nw_dtype data); // a condition or mask for such data
 LLVMValueRef nwc_arith(nwc *g, const nw_expr *e); // for operations that evaluate all their operands
 LLVMValueRef nwc_divide(nwc *g, nw_op op, nw_type t, LLVMValueRef a, const nw_expr *divisor);
+// Emits a minimum or maximum of floats, or the negative of a maximum. Returns NULL if LLVM's own code is as good.
+LLVMValueRef nwc_extreme(nwc *g, const nw_expr *e);
+// Emits a comparison of vectors of indices. Its result has the width of the data for which it is used, if possible.
+LLVMValueRef nwc_compare_lanes(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_cast(nwc *g, LLVMValueRef v, nw_type from, nw_dtype to);
 LLVMValueRef nwc_reinterpret(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_ldexp(nwc *g, const nw_expr *e);
@@ -116,6 +123,9 @@ LLVMValueRef nwc_math(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_load(nwc *g, const nw_expr *e);
 void nwc_store(nwc *g, const nw_stmt *s);
 void nwc_prefetch(nwc *g, const nw_stmt *s);
+// ---- loads that are not merged
+void nwc_find_alone(nwc *g, const nw_stmt *s, nw_vec *out); // finds those of the children of s
+bool nwc_is_alone(const nwc *g, const nw_expr *load);
 // ---- stores in pieces
 typedef struct nwc_piece {
   int from, lanes;

@@ -1,5 +1,4 @@
-// Emits arithmetic. Integers wrap around, and division rounds down. The result of min and max is NaN if an operand is
-// NaN; both treat -0 as less than +0. No fast-math flag is used.
+// Emits arithmetic. Integers wrap around, and division rounds down. No fast-math flag is used.
 #include "codegen/llvm/llvm.h"
 
 static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }
@@ -159,26 +158,18 @@ static LLVMValueRef plain(nwc *g, nw_op op, nw_type t, LLVMValueRef *args, int n
   return of_integers(g, op, t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype), n, args);
 }
 
-static bool not_f16(void *env, const nw_expr *e) {
-  (void)env;
-  return e->type.dtype != NW_F16;
-}
-
-// Operations on 16-bit floats are computed in f32 and rounded. LLVM 19 would turn the maximum of two f16 values that
-// were widened to f32 into an f16 maximum. Its vector code for this maximum is wrong on x86: it loses NaN. So
-// llvm.arithmetic.fence hides from LLVM that the operands were widened.
+// Operations on 16-bit floats are computed in f32 and rounded.
 LLVMValueRef nwc_arith(nwc *g, const nw_expr *e) {
-  LLVMValueRef args[3];
+  LLVMValueRef args[3], v = nwc_extreme(g, e);
+  if (v) return v;
   nw_type t = e->arg[0]->type;
   bool narrow = half(t);
-  bool fenced = (e->op == NW_OP_MIN || e->op == NW_OP_MAX) && real(t) && !nw_visit(e, not_f16, NULL);
   for (int i = 0; i < e->n; i++) {
     args[i] = nwc_value(g, e->arg[i]);
     if (narrow) args[i] = nwc_cast(g, args[i], t, NW_F32);
-    if (fenced && !NW_MUTATED(minimum_of_f16)) args[i] = nwc_intrinsic1(g, "llvm.arithmetic.fence", args[i]);
   }
   if (narrow) t.dtype = NW_F32;
-  LLVMValueRef v = plain(g, (nw_op)e->op, t, args, e->n);
+  v = plain(g, (nw_op)e->op, t, args, e->n);
   if (!v) return nwc_fail(g, "no code for %s", nw_op_name((nw_op)e->op)), LLVMGetUndef(nwc_type(g, e->type));
   return narrow && half(e->type) ? nwc_cast(g, v, t, e->type.dtype) : v;
 }

@@ -45,13 +45,26 @@ static LLVMValueRef lazy_select(nwc *g, const nw_expr *e, LLVMValueRef cond) {
   return phi;
 }
 
+// True if e may be evaluated although its branch is not selected: it is harmless, or was evaluated before.
+static bool at_hand(nwc *g, const nw_expr *e) {
+  bool loads;
+  return nw_visit(e, harmless, NULL) || nwc_memo_get(&g->f->memo, e, &loads);
+}
+
 static LLVMValueRef select_value(nwc *g, const nw_expr *e) {
-  LLVMValueRef cond = nwc_value(g, e->arg[0]);
-  bool lazy =
-      e->arg[0]->type.lanes == 1 && !(nw_visit(e->arg[1], harmless, NULL) && nw_visit(e->arg[2], harmless, NULL));
+  LLVMValueRef cond = nwc_condition(g, e->arg[0], (nw_dtype)e->type.dtype);
+  bool lazy = e->arg[0]->type.lanes == 1 && !(at_hand(g, e->arg[1]) && at_hand(g, e->arg[2]));
   if (lazy) return lazy_select(g, e, cond);
   LLVMValueRef a = nwc_value(g, e->arg[1]), b = nwc_value(g, e->arg[2]);
   return LLVMBuildSelect(g->b, cond, a, b, "");
+}
+
+LLVMValueRef nwc_condition(nwc *g, const nw_expr *e, nw_dtype data) {
+  int outer = g->data_bits;
+  g->data_bits = 8 * nw_dtype_bytes(data);
+  LLVMValueRef v = nwc_value(g, e);
+  g->data_bits = outer;
+  return v;
 }
 
 static LLVMValueRef ramp_value(nwc *g, const nw_expr *e) {
@@ -96,6 +109,8 @@ static LLVMValueRef emit(nwc *g, const nw_expr *e) {
   case NW_OP_BROADCAST: return nwc_splat(g, nwc_value(g, e->arg[0]), e->type.lanes);
   case NW_OP_FLOORDIV:
   case NW_OP_FLOORMOD: return nwc_divide(g, (nw_op)e->op, e->type, nwc_value(g, e->arg[0]), e->arg[1]);
+  case NW_OP_LT:
+  case NW_OP_LE: return nwc_compare_lanes(g, e);
   case NW_OP_REDUCE: nwc_fail(g, "a reduction is left in the program"); return LLVMGetUndef(nwc_type(g, e->type));
   default: return nw_op_has((nw_op)e->op, 'M') ? nwc_math(g, e) : nwc_arith(g, e);
   }

@@ -226,8 +226,10 @@ static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   case SAME: return load_same(g, elem, address(g, base, elem, index->arg[0], 0), align, t.lanes, mask);
   case LINE: {
     LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
-    if (!mask || NW_MUTATED(llvm_load_mask)) return aligned_load(g, type, ptr, align);
-    return load_line(g, elem, ptr, align, t.lanes, mask);
+    if (mask && !NW_MUTATED(llvm_load_mask)) return load_line(g, elem, ptr, align, t.lanes, mask);
+    LLVMValueRef v = aligned_load(g, type, ptr, align);
+    if (nwc_is_alone(g, e)) LLVMSetVolatile(v, true);
+    return v;
   }
   case BACKWARDS:
     return reversed(g, aligned_load(g, type, address(g, base, elem, index->arg[0], 1 - t.lanes), align), t.lanes);
@@ -251,7 +253,7 @@ static bool always(const nw_expr *mask) {
 
 LLVMValueRef nwc_load(nwc *g, const nw_expr *e) {
   const nw_expr *mask = e->n > 1 && !always(e->arg[1]) ? e->arg[1] : NULL;
-  LLVMValueRef m = mask ? nwc_value(g, mask) : NULL;
+  LLVMValueRef m = mask ? nwc_condition(g, mask, (nw_dtype)e->type.dtype) : NULL;
   LLVMValueRef v = raw_load(g, e, m);
   g->nloads++;
   return nwc_from_memory(g, v, e->type);
@@ -388,7 +390,8 @@ static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
     nw_type one = {t.dtype, (uint16_t)(t.lanes > 1 ? piece[i].lanes : 1)};
     value[i] = nwc_to_memory(g, nwc_value(g, nwc_lanes_of(s->store.value, piece[i])), one);
     if (t.lanes == 1) value[i] = nwc_splat(g, value[i], piece[i].lanes);
-    on[i] = mask && !NW_MUTATED(llvm_piece_mask) ? nwc_value(g, nwc_lanes_of(mask, piece[i])) : NULL;
+    on[i] =
+        mask && !NW_MUTATED(llvm_piece_mask) ? nwc_condition(g, nwc_lanes_of(mask, piece[i]), (nw_dtype)t.dtype) : NULL;
   }
   for (int i = 0; i < n; i++) {
     nw_type part = {t.dtype, (uint16_t)piece[i].lanes};
@@ -411,8 +414,8 @@ void nwc_store(nwc *g, const nw_stmt *s) {
     store_pieces(g, s, mask);
     return;
   }
-  LLVMValueRef m = mask ? nwc_value(g, mask) : NULL;
   nw_type t = s->store.value->type;
+  LLVMValueRef m = mask ? nwc_condition(g, mask, (nw_dtype)t.dtype) : NULL;
   LLVMValueRef v = nwc_to_memory(g, nwc_value(g, s->store.value), t);
   int lanes = s->store.index->type.lanes;
   if (t.lanes == 1 && lanes > 1) {

@@ -27,7 +27,13 @@ int nwc_buffer_index(const nwc *g, const char *name) {
 }
 
 static void kids(nwc *g, const nw_stmt *s) {
+  const nw_vec *outer = g->alone;
+  nw_vec alone = {0};
+  nwc_find_alone(g, s, &alone);
+  g->alone = &alone;
   for (int i = 0; i < s->nkids && !g->failed; i++) nwc_stmt(g, s->kid[i]);
+  g->alone = outer;
+  nw_vec_free(&alone);
 }
 
 static void body_with(nwc *g, const nw_stmt *s, LLVMValueRef var) {

@@ -33,7 +33,7 @@ struct nw_expr {
 // Typed constructors. They assert that the operands already have the type that the op requires. `nw_apply` promotes
 // operands first.
 const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
-const nw_expr *nw_make1(nw_pool *p, nw_op op, const nw_expr *a);
+NW_API const nw_expr *nw_make1(nw_pool *p, nw_op op, const nw_expr *a);
 const nw_expr *nw_make2(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
 bool nw_ldexp_takes(const nw_expr *x, const nw_expr *n); // true if ldexp(x, n) is well-typed
 const nw_expr *nw_load(nw_pool *p, nw_type t, const char *buffer, int n, const nw_expr *const *index);
@@ -42,6 +42,8 @@ const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *co
                          const nw_expr *const *axes); // n = nterms + naxes; nterms is 2 for arg-reductions, else 1
 NW_API const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes);
 NW_API const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
+// Returns lanes `from` to from + lanes - 1 of a vector, or e itself if e is a scalar.
+NW_API const nw_expr *nw_take_lanes(const nw_expr *e, int from, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
 // nw_eval_int and nw_eval_size compute an integer expression for given values of its names (evaluate.c). If a name
@@ -129,5 +131,8 @@ int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out);
 // Writes e as sum(coef[i]*vars[i]) + rest. The coefficients are constants, and `rest` uses none of the n variables.
 // Returns false if e is not affine in these variables.
 bool nw_affine(nw_pool *p, const nw_expr *e, int n, const char *const *vars, int64_t *coef, const nw_expr **rest);
+// If e compares vectors of indices, and holds in lane l if and only if first + step*l >= 0, sets *first, which is a
+// scalar, and *step, and returns true.
+NW_API bool nw_lane_slack(const nw_expr *e, const nw_expr **first, int64_t *step);
 
 NW_API void nw_expr_print(nw_str *out, const nw_expr *e); // prints e with full names

@@ -7,7 +7,7 @@
 
 // Returns the node with the given parts, and makes it if it does not exist yet. Does not fold. `head` has the op, the
 // type, the number of arguments, and the value or name.
-NW_API const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
+const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
 const nw_expr *nw_raw(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // Returns the folded form of op(args). The operands must be well-typed and belong to p.
@@ -76,7 +76,7 @@ typedef struct nw_memo {
   const nw_expr **key, **value;
   const nw_expr *room[64];
 } nw_memo;
-NW_API void nw_memo_init(nw_memo *m);
+void nw_memo_init(nw_memo *m);
 // Returns the place where the value of a key is stored. The value is NULL if none is stored yet.
-NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key);
-NW_API void nw_memo_free(nw_memo *m);
+const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key);
+void nw_memo_free(nw_memo *m);

@@ -15,10 +15,13 @@ enum {
 };
 
 // LLVM's passes for each level. The schedule determines loops, vectors and registers, so LLVM only simplifies scalar
-// code. The last two pipelines are for comparison.
+// code and keeps elements in registers. The passes early-cse and dse remove the loads and stores between the updates of
+// an unrolled reduction, and licm those of a loop. After that, they remove the loads and stores before the loop, where
+// an accumulator gets its first value. The last two pipelines are for comparison.
 static const char *const pipelines[NWO_LEVELS] = {
     "function(sroa)",
-    "function(sroa,early-cse,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-reduce)",
+    "function(sroa,early-cse<memssa>,dse,loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "dse,loop-reduce)",
     "default<O2>",
     "default<O3>",
 };
