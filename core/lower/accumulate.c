@@ -220,8 +220,6 @@ static void redirect(accumulators *a) {
 
 // ---- storage
 
-enum { STACK_ALIGN = 64 };
-
 // Returns the number of bytes of the accumulators, or -1 if it is not constant.
 static int64_t bytes_of(const accumulators *a, nw_dtype t) {
   int64_t n = a->lanes * nw_dtype_bytes(t), extent;
@@ -230,43 +228,13 @@ static int64_t bytes_of(const accumulators *a, nw_dtype t) {
   return n;
 }
 
-typedef struct stack {
-  const nw_program *p;
-  int64_t bytes; // -1 if it is not known
-} stack;
-
-// Adds the bytes of a local buffer.
-static bool add_local(void *env, const nw_path *path) {
-  stack *st = env;
-  const nw_stmt *s = path->at[path->n - 1];
-  if (s->kind != NW_ALLOC || nw_find_buffer(st->p, s->alloc.buffer)->scope != NW_LOCAL) return true;
-  int64_t n = nw_dtype_bytes(nw_find_buffer(st->p, s->alloc.buffer)->dtype), most;
-  for (int i = 0; i < path->n; i++)
-    if (nw_is_vector_loop(path->at[i]) && nw_is_int(path->at[i]->loop.extent, &most)) n *= most > 0 ? most : 1;
-  nw_ranges r;
-  nw_ranges_of(&r, st->p, path);
-  for (int d = 0; d < s->alloc.n && n >= 0; d++)
-    if (!nw_const_upper(&r, s->alloc.extent[d], &most) || __builtin_mul_overflow(n, most, &n)) n = -1;
-  nw_ranges_free(&r);
-  if (n < 0 || __builtin_add_overflow(st->bytes, n + STACK_ALIGN, &st->bytes)) st->bytes = -1;
-  return st->bytes >= 0;
-}
-
-// True if `bytes` bytes fit on the stack even if all local buffers of the program are in use.
-static bool fits_on_stack(const accumulators *a, int64_t bytes) {
-  const nw_scope_limit *l = nw_target_scope(a->p->target, "local");
-  stack st = {.p = a->p};
-  if (bytes < 0 || !l) return false;
-  return nw_walk(a->p, add_local, &st) && bytes <= l->bytes - STACK_ALIGN - st.bytes;
-}
-
 static nw_stmt *allocate(accumulators *a, int target) {
   nw_pool *pool = a->p->pool;
   const nw_buffer *of = nw_find_buffer(a->p, a->block->block.target[target].buffer);
   const nw_expr *shape[NW_MAX_DEPTH];
   for (int i = 0; i < a->napart; i++) shape[i] = a->apart[i]->loop.extent;
   shape[a->napart] = nw_index(pool, a->lanes);
-  nw_scope scope = fits_on_stack(a, bytes_of(a, of->dtype)) ? NW_LOCAL : NW_GLOBAL;
+  nw_scope scope = nw_fits_on_stack(a->p, bytes_of(a, of->dtype)) ? NW_LOCAL : NW_GLOBAL;
   const char *name = nw_unique_buffer_name(a->p, nw_arena_printf(a->p->arena, "%s_lanes", of->name));
   nw_buffer *b = nw_add_buffer(a->p, name, of->dtype, scope, NW_TEMP, a->napart + 1, shape);
   a->name[target] = b->name;

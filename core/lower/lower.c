@@ -32,7 +32,14 @@ static const nw_pass passes[] = {
      makes_vectors},
     {"unroll", "replaces unrolled loops by their iterations", nw_pass_unroll, copies_bodies},
     {"simplify", "simplifies every expression, using the conditions and bounds around it", nw_pass_simplify, always},
+    {"narrow", "shortens masked vectors to the lanes that run", nw_pass_narrow, makes_vectors},
+    {"registers", "keeps elements that are updated under a mask in stack buffers during their updates",
+     nw_pass_registers, makes_vectors},
+    {"terms", "combines several terms of a minimum or maximum before they update the element", nw_pass_terms,
+     copies_bodies},
     {"halves", "computes f16 and bf16 in f32", nw_pass_halves, always},
+    {"extremes", "computes minimums and maximums by one comparison where NaN and the sign of 0 do not matter",
+     nw_pass_extremes, always},
     {"fma", "turns products that are only added into fma", nw_pass_fma, always},
 };
 

@@ -1,11 +1,14 @@
 // Pass: splits loops in order to remove tests of conditions. If a condition can be false only in the first or only in
-// the last iterations of a loop, the other iterations need not test it.
+// the last iterations of a loop, the other iterations need not test it. The conditions are those of guards, and those
+// of selects in the values of stores. A select is cheaper than a guard. So its condition cuts a loop only if it can be
+// false in a single iteration, the first or the last one, and if this iteration depends only on sizes.
 //
 // The condition must be affine in the loop's variable: coef*variable + rest >= 0, where coef is a constant, and rest
 // does not use the variable. From the least value of rest over the iterations of the loops inside, the pass computes
 // the iterations in which the condition always holds. These iterations become a loop without the condition. The
 // remaining iterations become a copy of the loop with the condition. The loop that is cut is the innermost serial loop
 // whose variable is in the condition. Parallel, unrolled and vectorized loops are never cut.
+#include "ir/expr/fma.h"
 #include "ir/program/tags.h"
 #include "lower/pass.h"
 
@@ -13,19 +16,21 @@ enum {
   ONE_LIMIT = 4000, // limit on the estimated instructions of a loop that is copied
   ALL_LIMIT = 16000, // limit on the estimated instructions of all copies together
   CUTS = 3, // limit on the cuts of a loop
+  MOST_SELECTS = 100, // limit on the selects of a store that are decided
 };
 
 typedef struct cutter {
   nw_program *p;
   nw_ranges r;
   int64_t left; // remaining part of ALL_LIMIT
-  bool in_vector;
+  bool in_vector, grid; // grid: true if the program runs on a grid, where a copy of a loop may need another barrier
   int64_t copies; // the product of the extents of the enclosing unrolled loops
 } cutter;
 
 // A cut of a loop. The condition holds in the iterations before `at` if `before` is true, else in the iterations from
 // `at` on.
 typedef struct cut {
+  const nw_program *p; // NULL if selects do not cut the loop
   const nw_stmt *loop;
   int n;
   const nw_stmt *inside[NW_MAX_DEPTH]; // the loops inside `loop` that enclose the current position
@@ -94,14 +99,36 @@ static void leave(nw_ranges *r, cut *c, const nw_stmt *s) {
   if (s->kind == NW_LOOP) c->n--;
 }
 
+static bool is_size(void *env, const nw_expr *e) {
+  const nw_program *p = env;
+  bool known = e->op != NW_OP_VAR;
+  for (int i = 0; i < p->nsizes && !known; i++) known = !strcmp(p->size[i].name, e->name);
+  return known;
+}
+
+// True if the cut leaves at most one iteration, which depends only on sizes.
+static bool leaves_one(const nw_ranges *r, const cut *c) {
+  nw_pool *pool = r->pool;
+  const nw_expr *begin = c->loop->loop.begin, *end = nw_add(pool, begin, c->loop->loop.extent);
+  const nw_expr *left = c->before ? nw_sub(pool, end, c->at) : nw_sub(pool, c->at, begin);
+  return nw_visit(c->at, is_size, (void *)c->p) && nw_visit(end, is_size, (void *)c->p) &&
+         nw_prove(r, nw_le(pool, left, nw_index(pool, 1)));
+}
+
+static bool add_select(void *env, const nw_expr *e) {
+  if (e->op == NW_OP_SELECT) nw_add_conjuncts(e->arg[0], env);
+  return true;
+}
+
 // Finds the first condition inside s that cuts the loop at a position that is not in `tried`. Returns false if there is
 // no such condition.
 static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
   nw_vec conds = {0};
   bool found = false, exact;
   if (s->kind == NW_GUARD) nw_add_conjuncts(s->guard.cond, &conds);
+  if (s->kind == NW_STORE && c->p) nw_visit(s->store.value, add_select, &conds);
   for (int i = 0; i < conds.n && !found; i++) {
-    found = solve(r, c, conds.at[i], &exact);
+    found = solve(r, c, conds.at[i], &exact) && (s->kind == NW_GUARD || leaves_one(r, c));
     for (int k = 0; found && k < tried->n; k++) found = tried->at[k] != c->at;
   }
   nw_vec_free(&conds);
@@ -114,9 +141,9 @@ static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
 
 static bool same_cut(const cut *a, const cut *b) { return a->at == b->at && a->before == b->before; }
 
-// Returns the condition of a guard for a part of the iterations. If `holds` is true, conjuncts that the cut `by` makes
-// true are removed; NULL means that none remains. If `holds` is false and such a conjunct is always false, *never is
-// set to true.
+// Returns a condition for a part of the iterations. If `holds` is true, conjuncts that the cut `by` makes true are
+// removed; NULL means that none remains. If `holds` is false and such a conjunct is always false, *never is set to
+// true.
 static const nw_expr *left_of(nw_ranges *r, cut *here, const nw_expr *cond, const cut *by, bool holds, bool *never) {
   nw_vec conds = {0};
   bool exact;
@@ -130,6 +157,62 @@ static const nw_expr *left_of(nw_ranges *r, cut *here, const nw_expr *cond, cons
   nw_vec_free(&conds);
   return left;
 }
+
+// ---- selects
+
+typedef struct deciding {
+  nw_ranges *r;
+  cut *here;
+  const cut *by;
+  bool holds;
+  const nw_expr *select, *result; // a select, and what it is in this part of the iterations
+} deciding;
+
+static bool decide(void *env, const nw_expr *e) {
+  deciding *d = env;
+  bool never = false;
+  if (e->op != NW_OP_SELECT) return true;
+  bool holds = d->holds || NW_MUTATED(partition_select);
+  const nw_expr *left = left_of(d->r, d->here, e->arg[0], d->by, holds, &never);
+  d->result = never ? e->arg[2] : left ? nw_select(d->r->pool, left, e->arg[1], e->arg[2]) : e->arg[1];
+  d->select = d->result == e ? NULL : e;
+  return !d->select;
+}
+
+static bool count_fma(void *env, const nw_expr *e) {
+  bool half = e->type.dtype == NW_F16 || e->type.dtype == NW_BF16, sum = e->op == NW_OP_ADD || e->op == NW_OP_SUB;
+  bool of_product = half && sum && (e->arg[0]->op == NW_OP_MUL || e->arg[1]->op == NW_OP_MUL);
+  *(int *)env += e->op == NW_OP_FMA || of_product;
+  return true;
+}
+
+// Returns the number of fmas that lowering forms in e. Halves are computed in f32, so a sum of them may become an fma.
+static int fmas_of(nw_pool *pool, const nw_expr *e) {
+  int n = 0;
+  nw_visit(nw_form_fma(pool, e), count_fma, &n);
+  return n;
+}
+
+// Decides the selects in the value of a store for a part of the iterations. A product that is no longer in a select
+// must not become a part of an fma, because it would be rounded in another way.
+static void settle_store(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
+  const nw_expr *value = s->store.value;
+  for (int n = 0; n < MOST_SELECTS; n++) {
+    deciding d = {.r = r, .here = here, .by = by, .holds = holds};
+    nw_visit(value, decide, &d);
+    if (!d.select) break;
+    value = nw_replace(p->pool, value, d.select, d.result);
+  }
+  if (value == s->store.value) return;
+  int before = fmas_of(p->pool, s->store.value), after = fmas_of(p->pool, value);
+  if (before != after && !nw_tag_is(s, "fma", "never")) {
+    if (before > 0) return;
+    nw_tag_set(p, s, (nw_tag){.row = nw_tag_row_find("fma"), .text = nw_pool_name(p->pool, "never")});
+  }
+  s->store.value = value;
+}
+
+// ---- statements
 
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds);
 
@@ -147,6 +230,7 @@ static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, cons
 // iterations in which the condition of the cut holds, else of the other iterations. Returns NULL if the statement does
 // nothing in this part.
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
+  if (s->kind == NW_STORE) settle_store(p, r, here, s, by, holds);
   if (nw_is_leaf(s)) return s;
   bool never = false;
   const nw_expr *left = s->kind == NW_GUARD ? left_of(r, here, s->guard.cond, by, holds, &never) : NULL;
@@ -218,7 +302,7 @@ static bool affordable(cutter *x, const nw_stmt *loop) {
 static void pieces(cutter *x, nw_stmt *loop, nw_vec *out) {
   nw_vec tried = {0}, after = {0};
   while (tried.n < CUTS && !nw_tag_is(loop, "partition", "never")) {
-    cut by = {.loop = loop};
+    cut by = {.p = x->grid ? NULL : x->p, .loop = loop};
     nw_scope_push(&x->r, loop);
     bool found = find(&x->r, &by, loop, &tried);
     nw_scope_pop(&x->r, loop);
@@ -265,7 +349,7 @@ static void partition_kids(cutter *x, nw_stmt *s) {
 // only half of the remaining instructions.
 nw_program *nw_pass_partition(nw_program *p) {
   int64_t room = (NW_CODE_LIMIT - nw_code_size(p->root)) / 2;
-  cutter x = {.p = p, .left = room < ALL_LIMIT ? room : ALL_LIMIT, .copies = 1};
+  cutter x = {.p = p, .left = room < ALL_LIMIT ? room : ALL_LIMIT, .copies = 1, .grid = nw_find_bound(p->root)};
   nw_scope_open(&x.r, p);
   partition_kids(&x, p->root);
   nw_ranges_free(&x.r);

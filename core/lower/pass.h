@@ -24,7 +24,11 @@ nw_program *nw_pass_storage(nw_program *p);
 nw_program *nw_pass_masks(nw_program *p);
 nw_program *nw_pass_unroll(nw_program *p);
 nw_program *nw_pass_simplify(nw_program *p);
+nw_program *nw_pass_narrow(nw_program *p);
+nw_program *nw_pass_registers(nw_program *p);
+nw_program *nw_pass_terms(nw_program *p);
 nw_program *nw_pass_halves(nw_program *p);
+nw_program *nw_pass_extremes(nw_program *p);
 nw_program *nw_pass_fma(nw_program *p);
 
 // ---- scope.c: the facts at a position in the tree
@@ -54,7 +58,14 @@ bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical
 // ---- init.c
 void nw_split_init(nw_program *p, int id); // moves the init of the block with that id into a separate block
 
+// ---- simplify.c
+// Simplifies a scalar by the known ranges. Rebuilds a vector from its simplified operands.
+const nw_expr *nw_simplify_lanes(const nw_ranges *r, const nw_expr *e);
+
 // ---- storage.c
+#define NW_STACK_ALIGN 64
+// True if a buffer of that many bytes fits on the stack even if all local buffers of the program are in use.
+bool nw_fits_on_stack(const nw_program *p, int64_t bytes);
 void nw_shape_temps(nw_program *p);
 nw_storage *nw_storage_table(const nw_program *p); // returns a table on the heap, with one row for each buffer
 bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // true if each allocation has the kind in `table`

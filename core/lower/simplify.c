@@ -8,22 +8,22 @@ typedef struct simple {
   nw_ranges r;
 } simple;
 
-// Simplifies a scalar by the known ranges. Rebuilds a vector from its simplified operands.
-static const nw_expr *simplified(void *env, const nw_expr *e) {
-  simple *s = env;
-  if (e->type.lanes == 1) return nw_simplify(&s->r, e);
+const nw_expr *nw_simplify_lanes(const nw_ranges *r, const nw_expr *e) {
+  if (e->type.lanes == 1) return nw_simplify(r, e);
   const nw_expr *arg[4];
   bool same = true;
   for (int i = 0; i < e->n; i++) {
-    arg[i] = simplified(env, e->arg[i]);
+    arg[i] = nw_simplify_lanes(r, e->arg[i]);
     same &= arg[i] == e->arg[i];
   }
   if (same) return e;
-  if (e->op == NW_OP_RAMP) return nw_ramp(s->p->pool, arg[0], arg[1], (int)e->i);
-  if (e->op == NW_OP_BROADCAST) return nw_broadcast(s->p->pool, arg[0], (int)e->i);
-  if (e->op == NW_OP_LOAD) return nw_load(s->p->pool, e->type, e->name, e->n, arg);
-  return nw_make(s->p->pool, e->op, e->type, e->n, arg);
+  if (e->op == NW_OP_RAMP) return nw_ramp(r->pool, arg[0], arg[1], (int)e->i);
+  if (e->op == NW_OP_BROADCAST) return nw_broadcast(r->pool, arg[0], (int)e->i);
+  if (e->op == NW_OP_LOAD) return nw_load(r->pool, e->type, e->name, e->n, arg);
+  return nw_make(r->pool, e->op, e->type, e->n, arg);
 }
+
+static const nw_expr *simplified(void *env, const nw_expr *e) { return nw_simplify_lanes(&((simple *)env)->r, e); }
 
 static void simplify_into(simple *s, nw_stmt *at, nw_vec *out);
 

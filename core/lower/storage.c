@@ -6,8 +6,6 @@
 // loop, each thread has its own workspace.
 #include "lower/pass.h"
 
-#define NW_STACK_ALIGN 64
-
 static bool has_parallel(const nw_stmt *s) {
   if (s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL) return true;
   for (int i = 0; i < s->nkids; i++) {
@@ -133,6 +131,37 @@ static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) 
     if (!place_on_stack(p, s->kid[i], alive, in)) return false;
   }
   return true;
+}
+
+// ---- space for more buffers
+
+typedef struct stack {
+  const nw_program *p;
+  int64_t bytes; // -1 if it is not known
+} stack;
+
+// Adds the bytes of a local buffer.
+static bool add_local(void *env, const nw_path *path) {
+  stack *st = env;
+  const nw_stmt *s = path->at[path->n - 1];
+  if (s->kind != NW_ALLOC || nw_find_buffer(st->p, s->alloc.buffer)->scope != NW_LOCAL) return true;
+  int64_t n = nw_dtype_bytes(nw_find_buffer(st->p, s->alloc.buffer)->dtype), most;
+  for (int i = 0; i < path->n; i++)
+    if (nw_is_vector_loop(path->at[i]) && nw_is_int(path->at[i]->loop.extent, &most)) n *= most > 0 ? most : 1;
+  nw_ranges r;
+  nw_ranges_of(&r, st->p, path);
+  for (int d = 0; d < s->alloc.n && n >= 0; d++)
+    if (!nw_const_upper(&r, s->alloc.extent[d], &most) || __builtin_mul_overflow(n, most, &n)) n = -1;
+  nw_ranges_free(&r);
+  if (n < 0 || __builtin_add_overflow(st->bytes, n + NW_STACK_ALIGN, &st->bytes)) st->bytes = -1;
+  return st->bytes >= 0;
+}
+
+bool nw_fits_on_stack(const nw_program *p, int64_t bytes) {
+  const nw_scope_limit *l = nw_target_scope(p->target, "local");
+  stack st = {.p = p};
+  if (bytes < 0 || !l) return false;
+  return nw_walk(p, add_local, &st) && bytes <= l->bytes - NW_STACK_ALIGN - st.bytes;
 }
 
 nw_program *nw_pass_storage(nw_program *p) {

@@ -10,9 +10,9 @@ local schedule = {}
 ---@return loop
 function schedule:add_unit_loop(around) end
 
----Sets a property of a stage that a pass honours. Without a value, removes the property. stage: the stage. key: fma: auto or never, whether a product and a sum may be rounded once, together. note: a remark shown in the views. value: a word, depending on the key. Example: s:annotate(C, "fma", "never")
+---Sets a property of a stage that a pass honours. Without a value, removes the property. stage: the stage. key: fma: auto or never, whether a product and a sum may be rounded once, together. minmax: exact or fast, whether minimums and maximums of floats may lose NaN and the sign of 0. note: a remark shown in the views. value: a word, depending on the key. Example: s:annotate(C, "fma", "never")
 ---@param stage nw.stage|nw.tensor|string
----@param key "fma"|"note"
+---@param key "fma"|"minmax"|"note"
 ---@param value? string|integer
 function schedule:annotate(stage, key, value) end
 

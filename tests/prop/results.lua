@@ -198,6 +198,7 @@ function results.check(case, s, outputs, asked, answers, placed)
   local scheduled_as, lowered_as = agreement(case, rounds, placed.nan), agreement(case, rounds or fused, placed.nan)
   if kept and scheduled_as == "close" then scheduled_as = nil end -- a small difference may be rounded to a large one
   if kept and lowered_as == "close" then lowered_as = nil end
+  if text:find('minmax = "fast"', 1, true) then lowered_as = nil end -- NaN and the sign of 0 may be lost
   for k, one in ipairs(asked) do
     local want = answers[one.job]
     local naive = nw.evaluate(outputs, one.data)

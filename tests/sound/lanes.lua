@@ -151,6 +151,66 @@ return function(case, t)
       t.agree(s, {C}, {filled(dtype, {13})})
     end)
   end
+
+  -- The columns of a product in lanes, with a mask that differs between the iterations of a parallel loop, or is the same in all.
+  local function columns(dtype, lanes, parallel)
+    local N, K = nw.size "N", nw.size "K"
+    local A, B = nw.placeholder({3, K}, dtype, "A"), nw.placeholder({K, N}, dtype, "B")
+    local k = nw.reduce_axis(K, "k")
+    local C = nw.compute({3, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+    local s = nw.schedule(C)
+    s:split("j", lanes, {tail = "predicate"})
+    s:reorder("j_o", "k", "i", "j_i")
+    s:unroll "i"
+    if parallel then s:parallel "j_o" end
+    return s, {C}
+  end
+  for _, dtype in ipairs {"f32", "f64", "i32", "i8", "f16"} do
+    for _, parallel in ipairs {true, false} do
+      case("A2", ("accumulators under a mask, %s, %s"):format(dtype, parallel and "parallel" or "serial"), function()
+        for _, lanes in ipairs {8, 12, 16} do
+          local s, C = columns(dtype, lanes, parallel)
+          for _, size in ipairs {{1, 1}, {2, 5}, {9, 13}, {3, 32}, {5, 44}} do
+            local n, depth = size[2], size[1]
+            t.agree(s, C, {filled(dtype, {3, depth}), filled(dtype, {depth, n})})
+          end
+        end
+      end)
+    end
+    case("A2", "accumulators of an unrolled sum under a mask, " .. dtype, function()
+      local N, k = nw.size "N", nw.reduce_axis(5, "k")
+      local A = nw.placeholder({5, N}, dtype, "A")
+      local C = nw.compute({N}, function(j) return nw.sum(A(k, j), k) end, "C")
+      local s = nw.schedule(C)
+      s:split("j", 8, {tail = "predicate"})
+      s:reorder("j_o", "k", "j_i")
+      s:unroll "k"
+      s:parallel "j_o"
+      for _, n in ipairs {1, 8, 21} do t.agree(s, {C}, {filled(dtype, {5, n})}) end
+    end)
+    case("A2", "the last vector is cut short, " .. dtype, function()
+      for _, n in ipairs {9, 24, 40, 44, 47, 48, 63} do
+        for _, lanes in ipairs {8, 16, 32} do
+          local A = nw.placeholder({n}, dtype, "A")
+          local C = nw.compute({n}, function(i) return A(n - 1 - i) + A(i) * 2 end, "C")
+          local s = nw.schedule(C)
+          in_lanes(s, lanes, "i")
+          t.agree(s, {C}, {filled(dtype, {n})})
+        end
+      end
+    end)
+  end
+  case("A2", "the first vector begins inside, f32", function()
+    for _, from in ipairs {1, 8, 9, 15} do
+      local A, k = nw.placeholder({40}, "f32", "A"), nw.reduce_axis(3, "k")
+      local T = nw.compute({40}, function(i) return nw.select(nw.ge(i, from), A(i - from), -1) end, "T")
+      local C = nw.compute({38}, function(i) return nw.sum(T(i + k), k) end, "C")
+      local s = nw.schedule(C)
+      s:compute_inline "T"
+      in_lanes(s, 16, "i_1")
+      t.agree(s, {C}, {filled("f32", {40})})
+    end
+  end)
   for _, dtype in ipairs {"f32", "f64", "i32", "u32", "i64", "u64", "f16", "u8"} do
     for _, lanes in ipairs {4, 8, 16} do
       case("A3", ("most of %d lanes are known to be off, %s"):format(lanes, dtype), function()

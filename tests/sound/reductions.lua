@@ -32,7 +32,53 @@ local function doubled(name, ctype, dtype)
   return s, double, {C, D}, {filled(dtype, {4, 4}, function(i) return i end)}
 end
 
+-- Makes a schedule of the sum, the maximum or the minimum of a row, in partial results of `lanes` lanes.
+local function partial(dtype, n, combiner, lanes, product)
+  local A, k = nw.placeholder({3, n}, dtype, "A"), nw.reduce_axis(n, "k")
+  local C = nw.compute({3}, function(i) return nw[combiner](product and A(i, k) * A(2 - i, k) or A(i, k), k) end, "C")
+  local s = nw.schedule(C)
+  s:split("k", lanes)
+  s:compute_at(s:rfactor("C", "k_i"), "i_1")
+  s:vectorize "k_i"
+  s:set_scope("C_rf", "local")
+  return s, {C}
+end
+
+-- Returns n values, some of which are zeros of both signs. With `nan`, one of them is NaN.
+local function extremes(dtype, n, nan)
+  return filled(dtype, {3, n}, function(i)
+    if nan and i == 2 * n then return 0 / 0 end
+    return i % 3 == 0 and -0.0 or i % 3 == 1 and 0.0 or i <= n and -i or 0.0
+  end)
+end
+
 return function(case, t)
+  for _, dtype in ipairs {"f32", "f64", "f16"} do
+    for _, combiner in ipairs {"max", "min"} do
+      case("A10", ("the %s of many terms, with NaN and zeros, %s"):format(combiner, dtype), function()
+        for _, n in ipairs {1, 7, 8, 9, 23, 64, 103} do
+          for _, mark in ipairs {"none", "unroll", "lanes"} do
+            local A, k = nw.placeholder({3, n}, dtype, "A"), nw.reduce_axis(n, "k")
+            local C = nw.compute({3}, function(i) return nw[combiner](A(i, k), k) end, "C")
+            local s = nw.schedule(C)
+            if mark == "unroll" then s:unroll "k" end
+            if mark == "lanes" then s:vectorize((select(2, s:split("k", 4))), {reduce = "tree"}) end
+            for _, nan in ipairs {true, false} do t.agree(s, {C}, {extremes(dtype, n, nan)}) end
+          end
+        end
+      end)
+    end
+    for _, combiner in ipairs {"sum", "max", "min"} do
+      case("A6", ("the last vector of a partial %s, %s"):format(combiner, dtype), function()
+        for _, n in ipairs {5, 16, 41} do
+          for _, product in ipairs {true, false} do
+            local s, C = partial(dtype, n, combiner, 8, product)
+            t.agree(s, C, {filled(dtype, {3, n})})
+          end
+        end
+      end)
+    end
+  end
   for _, dtype in ipairs {"i64", "i32", "u8", "f64"} do
     for _, combiner in ipairs {"sum", "min", "max"} do
       for outs = 2, 3 do

@@ -10,6 +10,8 @@ static const nw_tag_row rows[] = {
      "whether iterations that need no condition get a separate loop; used by the partition pass"},
     {"fma", false, true, "auto|never", 0, false,
      "whether a product and a sum may be rounded once, together; used by the fma pass"},
+    {"minmax", false, true, "exact|fast", 0, false,
+     "whether minimums and maximums of floats may lose NaN and the sign of 0; used by the extremes pass"},
     {"note", true, true, NULL, 0, false, "a remark shown in every view"},
 };
 

@@ -34,7 +34,10 @@ bool nw_apply_pragma(void *step) {
 bool nw_apply_annotate(void *step) {
   nw_step *st = step;
   nw_stmt *block = nw_step_block(st, WHAT, NULL);
-  return block && say(st, block);
+  if (!block || !say(st, block)) return false;
+  if (nw_tag_is(block, "minmax", "fast"))
+    nw_step_rounds(st, "results may change: where an operand of min or max is NaN, and in the sign of 0");
+  return true;
 }
 
 void nw_suggest_pragma(void *step) {

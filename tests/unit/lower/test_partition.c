@@ -104,6 +104,67 @@ static void conditions_that_are_not_affine_stay(void **state) {
   free(t);
 }
 
+// ---- selects
+
+static const char terms[] = "program p\n"
+                            "input A: %s[100]\n"
+                            "input B: %s[100]\n"
+                            "output S: %s[16]\n"
+                            "for k_o in 0..7:\n"
+                            "  vectorize for k_i in 0..16:\n"
+                            "    block S of S (i = k_i in 0..16, reduce k = k_o in 0..7):\n"
+                            "      init S[i] = %s(0.0)\n"
+                            "      S[i] += select(16*k + i < 100, %s, %s(0.0))\n";
+
+static char *terms_of(void *state, const char *dtype, const char *value, const char *pass) {
+  char text[600];
+  snprintf(text, sizeof text, terms, dtype, dtype, dtype, dtype, value, dtype);
+  return lowered(state, text, pass);
+}
+
+static void a_select_is_decided_in_whole_vectors(void **state) {
+  char *t = terms_of(*state, "f32", "A[16*k + i]", "partition");
+  assert_has(t, "for k_o in 0..6:");
+  assert_has(t, "for k_o.tail in 6..7:");
+  assert_int_equal(count_of(t, "select("), 1);
+  assert_true(strstr(t, "select(") > strstr(t, "k_o.tail"));
+  free(t);
+}
+
+// All products are rounded in the same way: with the sum in every iteration, or in none.
+static void a_product_is_rounded_alike_in_both_parts(void **state) {
+  static const char *const dtype[] = {"f32", "f64", "f16", "bf16"};
+  for (int i = 0; i < NW_COUNT(dtype); i++) {
+    char *t = terms_of(*state, dtype[i], "A[16*k + i]*B[16*k + i]", NULL);
+    assert_int_equal(count_of(t, "fma(") % 2, 0);
+    free(t);
+  }
+}
+
+static void a_select_is_false_in_the_other_iteration(void **state) {
+  char *t = partitioned(*state, "program p\n"
+                                "input A: f32[10]\n"
+                                "output B: f32[12]\n"
+                                "for i_1 in 0..12:\n"
+                                "  block B of B (i = i_1 in 0..12):\n"
+                                "    B[i] = select(1 <= i and i < 11, A[i - 1], 1.0)\n");
+  assert_lacks(t, "select(");
+  assert_int_equal(count_of(t, "] = 1.0"), 2);
+  assert_has(t, "for i_1 in 1..11:");
+  free(t);
+}
+
+static void a_select_that_is_false_more_often_stays(void **state) {
+  char *t = partitioned(*state, "program p\n"
+                                "input A: f32[10]\n"
+                                "output B: f32[14]\n"
+                                "for i_1 in 0..14:\n"
+                                "  block B of B (i = i_1 in 0..14):\n"
+                                "    B[i] = select(2 <= i and i < 12, A[i - 2], 1.0)\n");
+  assert_int_equal(count_of(t, "for "), 1);
+  free(t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_scalar_guard_becomes_a_bound),
@@ -114,6 +175,10 @@ int main(void) {
       TEST(a_head_is_cut_off_too),
       TEST(symbolic_extents_are_cut),
       TEST(conditions_that_are_not_affine_stay),
+      TEST(a_select_is_decided_in_whole_vectors),
+      TEST(a_product_is_rounded_alike_in_both_parts),
+      TEST(a_select_is_false_in_the_other_iteration),
+      TEST(a_select_that_is_false_more_often_stays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
