@@ -227,6 +227,77 @@ function schedules.elementwise(n, threads, o)
   return s
 end
 
+--- Makes a convolution of `taps` taps, without a border. The loop over the taps stays a loop, or is unrolled.
+function schedules.taps(n, taps, o)
+  o = o or {}
+  local X, F = nw.placeholder({n + taps - 1}, "f32", "X"), nw.placeholder({taps}, "f32", "F")
+  local r = nw.reduce_axis(taps, "r")
+  local Y = nw.compute({n}, function(x) return nw.sum(X(x + r) * F(r), r) end, "Y")
+  local s = nw.schedule(Y)
+  local x_o, x_i = s:split("x", o.lanes or 64)
+  s:reorder(x_o, "r", x_i)
+  s:vectorize(x_i)
+  if o.unroll then s:unroll "r" end
+  return s
+end
+
+--- Makes a GEMM with a register tile of `rows` rows and `lanes` columns. tail: "cut" or "predicate", how the last columns run.
+function schedules.tile(m, n, k, rows, lanes, tail)
+  local s = nw.schedule((matmul(m, n, k)))
+  local i_o, i_i = s:split("i", {factor = rows, tail = "shift"})
+  s:reorder("j", i_o, "k", i_i)
+  local function schedule(path, lane)
+    s:reorder(path .. i_o.name, path .. "k", path .. i_i.name, lane)
+    s:unroll(path .. i_i.name)
+  end
+  local _, lane, rest = s:split("j", {factor = lanes, tail = tail})
+  schedule("", lane)
+  if rest then
+    s:vectorize(lane)
+    schedule(rest.name .. "/", rest)
+    s:vectorize(rest)
+  end
+  return s
+end
+
+--- Makes the sum or the maximum of each row, in vectors of `lanes` elements that are combined as a tree at the end of the row.
+function schedules.rows(kind, m, n, lanes)
+  local S, k = nw.placeholder({m, n}, "f32", "S"), nw.reduce_axis(n, "k")
+  local s = nw.schedule(nw.compute({m}, function(i) return nw[kind](S(i, k), k) end, "R"))
+  local _, lane = s:split("k", lanes or 16)
+  s:vectorize(lane, {reduce = "tree"})
+  return s
+end
+
+--- Makes the softmax of each row.
+function schedules.softmax(m, n, o)
+  o = o or {}
+  local lanes = o.lanes or nw.machine().vector_bytes // 4
+  local X = nw.placeholder({m, n}, "f32", "X")
+  local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")
+  local M = nw.compute({m}, function(i) return nw.max(X(i, k), k) end, "M")
+  local E = nw.compute({m, n}, function(i, j) return nw.exp(X(i, j) - M(i)) end, "E")
+  local Z = nw.compute({m}, function(i) return nw.sum(E(i, l), l) end, "Z")
+  local P = nw.compute({m, n}, function(i, j) return E(i, j) * (1 / Z(i)) end, "P")
+  local s = nw.schedule(P)
+  local row = s:loops(P)[1]
+  for _, stage in ipairs {Z, E, M} do
+    s:compute_at(stage, row)
+    s:set_scope(stage, "local")
+  end
+  for _, stage in ipairs {P, E} do
+    local loops = s:loops(stage)
+    s:split(loops[#loops], {factor = lanes, tail = "predicate"})
+  end
+  for _, stage in ipairs {Z, M} do
+    local loops = s:loops(stage)
+    local _, lane = s:split(loops[#loops], o.sums or 8)
+    s:vectorize(lane, {reduce = "tree"})
+  end
+  if (o.threads or 1) > 1 then s:parallel(row) end
+  return s
+end
+
 --- Makes B[i, j] = A[j, i].
 function schedules.transpose(n, threads, o)
   o = o or {}

@@ -37,11 +37,12 @@ end
 
 -- Compares the result of every build with `want`. This is the result of the C program, or of a simple schedule of the same
 -- computation.
-local function checked(make, arrays, result, want, tolerance)
+local function checked(make, arrays, result, want, tolerance, absolute)
   return function(threads)
     local f = make(threads):build {threads = threads}
     f(table.unpack(arrays))
-    assert(nw.allclose(result, want, {rtol = tolerance, atol = tolerance}), "the results of our kernel and of the C program differ")
+    assert(nw.allclose(result, want, {rtol = tolerance, atol = absolute or tolerance}),
+      "the results of our kernel and of the C program differ")
     return f
   end
 end
@@ -102,7 +103,63 @@ function kernels.transpose()
   race("transpose.vs_memcpy", peer, right, {A, ours})
 end
 
-for _, name in ipairs {"depthwise", "blur_u16", "blur_f32", "elementwise", "conv1d", "transpose"} do
+-- Times two of our kernels in turn, with one thread. The figure is the time of `other` divided by the time of `ours`. The arrays
+-- are those of both kernels; the last of them are the results.
+local function compare(name, ours, other, arrays, others, comparison, bar)
+  local f, g = ours:build {threads = 1}, other:build {threads = 1}
+  local function timed(kernel, list)
+    local call = {table.unpack(list)}
+    call[#call + 1] = {reps = 1, warmup = 1}
+    return function() return kernel:time(table.unpack(call)).min end
+  end
+  f(table.unpack(arrays))
+  g(table.unpack(others))
+  local best = bench.race({timed(f, arrays), timed(g, others)}, 4 * ROUNDS)
+  print(("%s: %.1f us, the other %.1f us"):format(name, 1e6 * best[1], 1e6 * best[2]))
+  out:bar(name, best[2] / best[1], comparison, bar)
+end
+
+local function equal(a, b) assert(nw.allclose(a, b, {rtol = 0, atol = 0}), "the results of our kernels differ") end
+
+function kernels.unrolled()
+  local n, taps = 40960, 31
+  local X, F = nw.random({n + taps - 1}, "f32", {seed = 1}), nw.random({taps}, "f32", {seed = 2})
+  local y, z = nw.zeros({n}, "f32"), nw.zeros({n}, "f32")
+  compare("unrolled.vs_loop", schedules.taps(n, taps, {unroll = true}), schedules.taps(n, taps), {X, F, y}, {X, F, z}, ">=", 1.0)
+  equal(y, z)
+end
+
+function kernels.predicate()
+  local m, n, k, rows = 37, 1000, 513, nw.machine().vector_bytes >= 64 and 13 or 5
+  local A, B = nw.random({m, k}, "f32", {seed = 1}), nw.random({k, n}, "f32", {seed = 2})
+  local c, d = nw.zeros({m, n}, "f32"), nw.zeros({m, n}, "f32")
+  local function tile(tail) return schedules.tile(m, n, k, rows, nw.machine().vector_bytes // 2, tail) end
+  compare("predicate.vs_cut", tile "predicate", tile "cut", {A, B, c}, {A, B, d}, ">=", 0.97)
+  equal(c, d)
+end
+
+function kernels.maxrow()
+  local m, n = 1000, 784
+  local S, most, sum = nw.random({m, n}, "f32", {seed = 1}), nw.zeros({m}, "f32"), nw.zeros({m}, "f32")
+  compare("maxrow.vs_sumrow", schedules.rows("max", m, n), schedules.rows("sum", m, n), {S, most}, {S, sum}, ">=", 0.8)
+  local want = nw.zeros({m}, "f32")
+  local k = nw.reduce_axis(n, "k")
+  local P = nw.placeholder({m, n}, "f32", "P")
+  nw.schedule(nw.compute({m}, function(i) return nw.max(P(i, k), k) end, "R")):build()(S, want)
+  equal(most, want)
+end
+
+function kernels.softmax()
+  local m, n = 1000, 777
+  local X, ours, theirs = nw.random({m, n}, "f32", {seed = 1}), nw.zeros({m, n}, "f32"), nw.zeros({m, n}, "f32")
+  local function peer(times) return peers.softmax(m, n, X:pointer(), theirs:pointer(), times) end
+  peer(1)
+  local make = function(threads) return schedules.softmax(m, n, {threads = threads}) end
+  race("softmax.vs_gcc", peer, checked(make, {X, ours}, ours, theirs, 2 ^ -22, 0), {X, ours}, ">=", 1.0)
+end
+
+for _, name in ipairs {"depthwise", "blur_u16", "blur_f32", "elementwise", "conv1d", "transpose", "unrolled", "predicate",
+  "maxrow", "softmax"} do
   if not only or name == only then kernels[name]() end
 end
 out:close()

@@ -69,6 +69,7 @@ KERNEL(blur_u16, 6, peer_blur_u16(N(1), N(2), P(3), P(4), P(5)))
 KERNEL(blur_f32, 6, peer_blur_f32(N(1), N(2), P(3), P(4), P(5)))
 KERNEL(triad, 5, peer_triad(N(1), P(2), P(3), P(4)))
 KERNEL(copy, 4, peer_copy(N(1), P(2), P(3)))
+KERNEL(softmax, 5, peer_softmax(N(1), N(2), P(3), P(4)))
 
 static int l_cpu_ms(lua_State *L) { // returns the CPU milliseconds of this process so far
   lua_pushnumber(L, 1e3 * seconds(CLOCK_PROCESS_CPUTIME_ID));
@@ -134,6 +135,7 @@ int luaopen_peers(lua_State *L) {
                                   {"blur_f32", l_blur_f32},
                                   {"triad", l_triad},
                                   {"copy", l_copy},
+                                  {"softmax", l_softmax},
                                   {"branch_miss", l_branch_miss},
                                   {"line_crossing", l_line_crossing},
                                   {"program", l_program},

@@ -10,3 +10,4 @@ void peer_triad(long n, const float *restrict b, const float *restrict c, float 
 void peer_copy(long bytes, const void *restrict from, void *restrict to);
 double peer_branch_miss(void); // core cycles that a mispredicted branch costs
 double peer_line_crossing(void); // additional core cycles of a load of 32 bytes that crosses a cache line
+void peer_softmax(int rows, int n, const float *restrict in, float *restrict out);
