@@ -96,6 +96,7 @@ bool nw_expr_of_sizes(nw_step *st, const nw_param *param, const nw_expr *e) {
 typedef struct outsiders {
   const nw_program *p;
   const nw_path *path;
+  int loops; // number of statements of the path whose loops may be used
   const char *other;
 } outsiders;
 
@@ -104,16 +105,23 @@ static bool see_var(void *env, const nw_expr *e) {
   if (e->op != NW_OP_VAR) return true;
   for (int i = 0; i < o->p->nsizes; i++)
     if (!strcmp(o->p->size[i].name, e->name)) return true;
-  for (int i = 0; i < o->path->n - 1; i++)
+  for (int i = 0; i < o->loops; i++)
     if (o->path->at[i]->kind == NW_LOOP && o->path->at[i]->loop.var == e) return true;
   o->other = e->name;
   return false;
 }
 
 bool nw_expr_known_at(nw_step *st, const nw_expr *e, const char *what, const nw_path *path) {
-  outsiders o = {st->p, path, NULL};
+  outsiders o = {st->p, path, path->n - 1, NULL};
   if (nw_visit(e, see_var, &o)) return true;
   nw_fail(st->ctx, NW_EINVAL, NULL, "%s: %s may use only sizes and loops around %s; %s is neither", st->primitive->name,
           what, path->at[path->n - 1]->loop.var->name, o.other);
   return false;
+}
+
+bool nw_expr_known_in(nw_step *st, const nw_expr *e, const char *what, const nw_path *path) {
+  outsiders o = {st->p, path, path->n, NULL};
+  if (nw_visit(e, see_var, &o)) return true;
+  return nw_fail(st->ctx, NW_EINVAL, NULL, "%s: %s may use only sizes, %s and the loops around it; %s is none of them",
+                 st->primitive->name, what, path->at[path->n - 1]->loop.var->name, o.other);
 }

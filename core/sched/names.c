@@ -138,6 +138,65 @@ static void fail_gone(nw_sched *s, int id) {
   nw_str_free(&b);
 }
 
+// ---- pieces by number
+//
+// A cut in two makes i.head and i.rest, a cut in more pieces i.1, i.2, ... So that a script can try any number of cuts,
+// the pieces of a cut in two can also be called i.1 and i.2.
+
+static const char *const numbered[] = {".1", ".2"}, *const worded[] = {".head", ".rest"};
+
+// True if a part of a path begins here: ".1" at the end, or before another part.
+static bool is_part(const char *at, const char *part) {
+  size_t n = strlen(part);
+  return !strncmp(at, part, n) && (!at[n] || at[n] == '.' || at[n] == '/');
+}
+
+// Calls f for each way to write words instead of numbers in the name, until f returns true. `done` is the part of the
+// name that is written already.
+static bool each_wording(const char *rest, nw_str *done, bool changed, bool (*f)(void *env, const char *name),
+                         void *env) {
+  size_t start = done->n;
+  for (; *rest; rest++) {
+    for (int i = 0; i < NW_COUNT(numbered); i++) {
+      size_t here = done->n;
+      if (!is_part(rest, numbered[i])) continue;
+      nw_str_add(done, worded[i]);
+      if (each_wording(rest + strlen(numbered[i]), done, true, f, env)) return true;
+      done->n = here;
+    }
+    nw_str_addn(done, rest, 1);
+  }
+  bool found = changed && f(env, done->s);
+  if (!found) done->n = start;
+  return found;
+}
+
+typedef struct wanted {
+  const nw_sched *s;
+  const nw_program *p;
+  int id;
+  nw_stmt *stage;
+} wanted;
+
+static bool is_loop(void *env, const char *name) {
+  wanted *w = env;
+  const nw_stmt *loop = nw_find_loop(w->p, name);
+  w->id = loop ? loop->id : nw_empty_loop(w->s, name);
+  return w->id != 0;
+}
+
+static bool is_stage(void *env, const char *name) {
+  wanted *w = env;
+  return (w->stage = nw_find_block(w->p, name)) != NULL;
+}
+
+static bool worded_as(wanted *w, const char *name, bool (*f)(void *env, const char *name)) {
+  nw_str done = {0};
+  bool found = each_wording(name, &done, false, f, w);
+  nw_str_free(&done);
+  return found;
+}
+
 // ---- public functions
 
 // Returns the outermost loop in the unit with this name. Returns NULL if there is no such unit, or if it holds several
@@ -156,12 +215,58 @@ int nw_sched_loop(nw_sched *s, const char *name) {
   if (loop) return loop->id;
   int id = nw_empty_loop(s, name);
   if (id) return id;
+  wanted w = {s, p, 0, NULL};
+  if (worded_as(&w, name, is_loop)) return w.id;
   id = id_of_gone(s, name);
   if (id)
     fail_gone(s, id);
   else
     fail_unknown(s->ctx, p, NW_LOOP, name);
   return 0;
+}
+
+// The last part of the path of a loop: "k" for i.head/j.1/k.
+static const char *own_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+typedef struct inner {
+  const char *want;
+  int n, id;
+  nw_str list;
+} inner;
+
+static bool see_inner(void *env, nw_stmt *s) {
+  inner *x = env;
+  if (s->kind != NW_LOOP) return true;
+  bool same = !strcmp(own_name(s->loop.var->name), x->want);
+  if (same) x->n++, x->id = s->id;
+  nw_str_fmt(&x->list, "%s%s", x->list.n ? ", " : "", own_name(s->loop.var->name));
+  return true;
+}
+
+int nw_sched_loop_in(nw_sched *s, int id, const char *name) {
+  nw_path path;
+  const char *around = s && name ? nw_sched_loop_name(s, id) : NULL;
+  if (!around) return 0;
+  if (!nw_find(nw_sched_program(s), id, &path)) { // an empty piece
+    nw_str whole = {0};
+    nw_str_fmt(&whole, "%s/%s", around, name);
+    id = nw_sched_loop(s, whole.s);
+    nw_str_free(&whole);
+    return id;
+  }
+  inner x = {.want = name};
+  const nw_stmt *loop = path.at[path.n - 1];
+  for (int i = 0; i < loop->nkids; i++) nw_walk_from(loop->kid[i], see_inner, &x);
+  if (x.n > 1)
+    nw_fail(s->ctx, NW_EINVAL, "give the whole name to the step", "%d loops in %s are named \"%s\"", x.n, around, name);
+  else if (!x.n)
+    nw_fail(s->ctx, NW_EINVAL, NULL, "no loop \"%s\" in %s; the loops in it are %s", name, around,
+            x.list.s ? x.list.s : "none");
+  nw_str_free(&x.list);
+  return x.n == 1 ? x.id : 0;
 }
 
 const char *nw_sched_loop_name(nw_sched *s, int id) {
@@ -270,7 +375,9 @@ nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   if (block) return block;
   writer w = {.buffer = name};
   nw_walk_from(p->root, see_writer, &w);
-  return w.found;
+  wanted piece = {NULL, p, 0, NULL};
+  if (!w.found) worded_as(&piece, name, is_stage);
+  return w.found ? w.found : piece.stage;
 }
 
 void nw_fail_unknown_unit(nw_ctx *c, const nw_program *p, const char *name) { fail_unknown(c, p, NW_UNIT, name); }

@@ -76,7 +76,9 @@ static const nw_primitive rows[] = {
      "cannot tile $0"},
     {"cut",
      "Cuts a loop into consecutive loops that are scheduled separately: i.head and i.rest, or i.1, i.2, ... for "
-     "several cuts. The name of a piece that is proven empty stays valid.",
+     "several cuts. Steps also accept i.1 and i.2 for i.head and i.rest. The name of a piece that is proven empty "
+     "stays "
+     "valid.",
      "s:cut(\"i\", 64)",
      "head, rest",
      {LOOP("loop", "the loop"),
@@ -548,12 +550,23 @@ static const nw_primitive rows[] = {
      nw_suggest_set_dtype,
      "cannot store $0 as $1"},
     {"prefetch",
-     "In each iteration of a loop, prefetches the part of a tensor that a later iteration uses.",
+     "In each iteration of a loop, prefetches the part of a tensor that a later iteration uses, or a region of it.",
      "s:prefetch(A, \"i\", 2)",
      NULL,
      {STAGE("tensor", "a tensor that the loop uses"),
       LOOP("loop", "the loop"),
-      {.name = "offset", .kind = NW_ARG_INT, .optional = true, .doc = "number of iterations ahead; 1 by default"}},
+      {.name = "offset",
+       .kind = NW_ARG_INT,
+       .optional = true,
+       .doc = "number of iterations ahead; 1 by default, 0 with a region"},
+      {.name = "region",
+       .kind = NW_ARG_LIST,
+       .item = NW_ARG_EXPR,
+       .optional = true,
+       .option = true,
+       .doc = "positions along the first dimensions of the tensor, {\"z + 1\", \"y + 8\"}, as expressions of the loop "
+              "and the loops around it: only the elements at these positions are prefetched. Along the other "
+              "dimensions, the whole part that an iteration uses is prefetched"}},
      nw_apply_prefetch,
      nw_suggest_prefetch,
      "cannot prefetch $0 in $1"},

@@ -114,6 +114,8 @@ const nw_expr *nw_step_expr(const nw_step *st, int param);
 // True if an argument uses only sizes and loops around the statement at the end of the path. Otherwise reports an
 // error, in which `what` describes the argument.
 bool nw_expr_known_at(nw_step *st, const nw_expr *e, const char *what, const nw_path *path);
+// Like nw_expr_known_at, but e may also use the loop at the end of the path, because it is used inside this loop.
+bool nw_expr_known_in(nw_step *st, const nw_expr *e, const char *what, const nw_path *path);
 int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);

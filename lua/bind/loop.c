@@ -70,6 +70,18 @@ static int loop_forwarded(lua_State *L) {
   return 1;
 }
 
+static int loop_inside(lua_State *L) {
+  int id = loop_id(L, 1);
+  const char *name = nwl_string(L, 2, "loop: name");
+  nw_sched *s = nwl_loop_sched(L, 1);
+  int sched = lua_gettop(L);
+  nw_clear(nwl_ctx(L));
+  id = nw_sched_loop_in(s, id, name);
+  if (!id) return nwl_raise(L);
+  nwl_push_loop(L, sched, id);
+  return 1;
+}
+
 static int loop_alive(lua_State *L) {
   int id = loop_id(L, 1);
   lua_pushboolean(L, nw_sched_loop_name(nwl_loop_sched(L, 1), id) != NULL);
@@ -114,4 +126,11 @@ static const nwl_row loop_fields[] = {
     {"alive", loop_alive, "boolean", "False if a step has replaced the loop."},
     {NULL, NULL, NULL, NULL},
 };
-const nwl_class nwl_loop_class = {"loop", "nestwright.loop", "schedules", NULL, loop_fields, loop_meta};
+static const nwl_row loop_methods[] = {
+    {"loop", loop_inside, "(self: nw.loop, name: string): nw.loop",
+     "Returns the loop with that name inside this loop. In a piece of a cut, the name is the one that the loop had "
+     "before: "
+     "local piece = {s:cut(\"i\", {8, 16})}, then piece[2]:loop \"k\" is the loop i.2/k."},
+    {NULL, NULL, NULL, NULL},
+};
+const nwl_class nwl_loop_class = {"loop", "nestwright.loop", "schedules", loop_methods, loop_fields, loop_meta};

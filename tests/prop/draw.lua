@@ -469,7 +469,13 @@ end
 function draw.prefetch(r, loops, all, stages, tensors, known)
   local offset = given(r, known, "offset", 0.7) and r:pick {1, 1, 2, 5} or nil
   if r:chance(0.05) then offset = r:pick {0, -1, 1 << 40} end
-  return {r:pick(r:chance(0.7) and tensors or stages), r:pick(r:chance(0.8) and loops or all), offset}
+  local name, loop = r:pick(r:chance(0.7) and tensors or stages), r:pick(r:chance(0.8) and loops or all)
+  if not given(r, known, "region", 0.3) then return {name, loop, offset} end
+  local region = {}
+  for d = 1, r:int(1, math.max(known.rank(name) or 1, 1)) do
+    region[d] = r:chance(0.7) and loop:find "^[%a_][%w_]*$" and ("%s + %d"):format(loop, r:int(-2, 9)) or tostring(r:int(-1, 5))
+  end
+  return {name, loop, offset, {region = region}}
 end
 
 function draw.storage_align(r, _, _, stages, _, known)

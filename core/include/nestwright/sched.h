@@ -168,6 +168,9 @@ NW_API char *nw_sched_step_text(const nw_sched *s, int version);
 NW_API const char *nw_sched_notes(const nw_sched *s); // notes of the last step, or ""
 NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step of this version may change the rounding of floats
 // Functions on loops. The handle of a loop is its id.
+// Returns the id of the loop inside loop `id` whose own name is `name`, such as "k" for i.head/k in i.head. Returns 0,
+// with a diagnostic, if there is no such loop, or if there are several.
+NW_API int nw_sched_loop_in(nw_sched *s, int id, const char *name);
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // returns the id; 0 with a diagnostic if there is no such loop
 // Returns the name of a loop. Returns NULL with NW_ESTALE if a step replaced the loop; the diagnostic names this step.
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id);

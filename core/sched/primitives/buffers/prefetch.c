@@ -4,7 +4,7 @@
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 
-enum { TENSOR, LOOP, OFFSET, MOST = 1 << 20, MANY_LINES = 64, LINE = 64 };
+enum { TENSOR, LOOP, OFFSET, REGION, MOST = 1 << 20, MANY_LINES = 64, LINE = 64 };
 
 static bool uses(const nw_stmt *s, const char *buffer) {
   if (s->kind == NW_BLOCK && (nw_block_writes(s, buffer) || nw_block_reads(s, buffer))) return true;
@@ -14,8 +14,9 @@ static bool uses(const nw_stmt *s, const char *buffer) {
 }
 
 static bool offset_ok(nw_step *st, int64_t offset) {
-  if (offset >= 1 && offset <= MOST) return true;
-  const char *hint = nw_arena_printf(st->scratch, "give 1 to %d iterations", MOST);
+  int least = st->resolved[REGION].kind == NW_ARG_NONE;
+  if (offset >= least && offset <= MOST) return true;
+  const char *hint = nw_arena_printf(st->scratch, "give %d to %d iterations", least, MOST);
   return nw_fail(st->ctx, NW_ERANGE, hint, "prefetch: offset = %lld is out of range", (long long)offset);
 }
 
@@ -41,6 +42,26 @@ static void note_beyond(nw_step *st, const nw_stmt *loop, int64_t offset) {
                  (long long)n, (long long)offset);
 }
 
+// Checks the positions of the region.
+static bool region_ok(nw_step *st, const nw_buffer *b, const nw_path *path) {
+  const nw_arg *region = &st->resolved[REGION];
+  bool good = region->n <= b->ndim && (region->n || region->kind == NW_ARG_NONE);
+  if (!good)
+    return nw_fail(st->ctx, NW_ERANGE, "give one for each of its first dimensions",
+                   "prefetch: region has %d positions; %s has %d dimensions", region->n, b->name, b->ndim);
+  for (int d = 0; d < region->n && good; d++) good = nw_expr_known_in(st, region->item[d].expr[0], "region", path);
+  return good;
+}
+
+// Replaces the first dimensions of the box by the positions of the region.
+static void take_region(const nw_step *st, nw_box *box) {
+  const nw_arg *region = &st->resolved[REGION];
+  for (int d = 0; d < region->n; d++) {
+    box->lo[d] = region->item[d].expr[0];
+    box->extent[d] = nw_index(st->p->pool, 1);
+  }
+}
+
 static nw_stmt *prefetch_of(nw_step *st, const nw_buffer *b, const nw_box *box, const nw_stmt *loop, int64_t offset) {
   nw_pool *pool = st->p->pool;
   nw_stmt *s = nw_new_stmt(st->p, NW_PREFETCH);
@@ -59,16 +80,17 @@ static nw_stmt *prefetch_of(nw_step *st, const nw_buffer *b, const nw_box *box, 
 bool nw_apply_prefetch(void *step) {
   nw_step *st = step;
   nw_path path;
-  int64_t offset = nw_step_int(st, OFFSET, 1);
+  int64_t offset = nw_step_int(st, OFFSET, st->resolved[REGION].kind == NW_ARG_NONE);
   nw_buffer *b = nw_tensor_arg(st, TENSOR);
   nw_stmt *loop = b ? nw_step_loop(st, LOOP, &path) : NULL;
-  if (!loop || !offset_ok(st, offset)) return false;
+  if (!loop || !offset_ok(st, offset) || !region_ok(st, b, &path)) return false;
   if (!uses(loop, b->name))
     return nw_step_refuse(st, "prefetch fetches data that a later iteration uses", loop, "%s does not use it",
                           loop->loop.var->name);
   if (b->scope == NW_LOCAL)
     return nw_step_refuse(st, "it has scope local", loop, "the tensor is on the stack, which is already in the cache");
   nw_box box = nw_box_used(st, b, loop, &path);
+  take_region(st, &box);
   note_lines(st, b, &box);
   note_beyond(st, loop, offset);
   nw_kids_insert(st->p, loop, 0, prefetch_of(st, b, &box, loop, offset));

@@ -4,21 +4,37 @@
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
 
-// Returns the number of bytes of the target's buffer, or 0 if the number is not a 64-bit constant.
-static int64_t bytes_of(const nw_program *p, const nw_block_target *t) {
-  const nw_buffer *b = nw_find_buffer(p, t->buffer);
+// Returns the number of bytes of a buffer, or 0 if the number is not a 64-bit constant.
+static int64_t bytes_of(const nw_buffer *b) {
   int64_t bytes = nw_dtype_bytes(b->dtype), n;
   for (int d = 0; d < b->ndim; d++)
     if (!nw_is_int(b->shape[d], &n) || __builtin_mul_overflow(bytes, n, &bytes)) return 0;
   return bytes;
 }
 
+// Returns the bytes of all tensors in memory that the program uses, or 0 if a number is not a 64-bit constant.
+static int64_t bytes_of_all(const nw_program *p) {
+  int64_t all = 0;
+  for (int i = 0; i < p->nbuffers; i++) {
+    int64_t bytes = bytes_of(p->buffer[i]);
+    if (p->buffer[i]->scope != NW_GLOBAL) continue;
+    if (!bytes || __builtin_add_overflow(all, bytes, &all)) return 0;
+  }
+  return all;
+}
+
+// Adds a note if ordinary stores would keep the result in the cache. There, it needs room beside everything else that
+// the program reads and writes.
 static void note_size(nw_step *st, const nw_block_target *t) {
   const nw_machine *m = &st->p->target->machine;
-  int64_t bytes = bytes_of(st->p, t), cache = m->nlevels ? m->level[m->nlevels - 1].bytes : 0;
-  if (bytes && bytes <= cache)
-    nw_step_note(st, "%s takes %lld KiB and fits into the cache of %lld KiB: ordinary stores would keep it there",
-                 t->buffer, (long long)(bytes + 1023) / 1024, (long long)cache / 1024);
+  int64_t own = bytes_of(nw_find_buffer(st->p, t->buffer)), all = bytes_of_all(st->p);
+  int64_t cache = m->nlevels ? m->level[m->nlevels - 1].bytes : 0;
+  if (own && all && all <= cache)
+    nw_step_note(st,
+                 "%s takes %lld KiB, the program %lld KiB, and the cache has %lld KiB: ordinary stores would keep %s "
+                 "there",
+                 t->buffer, (long long)(own + 1023) / 1024, (long long)(all + 1023) / 1024, (long long)cache / 1024,
+                 t->buffer);
 }
 
 // Adds a note about a reader inside a loop of the stage, because this reader must fetch the stored data from memory.
