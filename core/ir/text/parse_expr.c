@@ -271,15 +271,21 @@ static const nw_expr *parenthesised(nw_parser *ps) {
   return e && nw_expect(ps, ")", "to close the parenthesis") ? e : NULL;
 }
 
+static bool count(nw_parser *ps, const nw_token *at) {
+  if (++ps->nodes <= NW_PARSE_NODES) return true;
+  return nw_parse_limit(ps, at, "this expression has more than %d operations", NW_PARSE_NODES);
+}
+
 static const nw_expr *prefix(nw_parser *ps, nw_op op, int prec) {
   nw_token at = ps->tok;
   nw_next(ps);
-  if (op == NW_OP_NEG && at_number(ps)) return number(ps, true);
+  if (op == NW_OP_NEG && at_number(ps) && !nw_follows(ps, "^")) return number(ps, true);
   const nw_expr *e = climb(ps, prec);
   return e ? apply(ps, &at, op, 1, &e) : NULL;
 }
 
-static const nw_expr *operand(nw_parser *ps) {
+// Parses an operand that may be the base of a power.
+static const nw_expr *base_of_power(nw_parser *ps) {
   if (at_number(ps)) return number(ps, false);
   if (nw_at(ps, "true") || nw_at(ps, "false")) {
     bool value = nw_at(ps, "true");
@@ -287,11 +293,25 @@ static const nw_expr *operand(nw_parser *ps) {
     return nw_int(ps->pool, NW_BOOL, value);
   }
   if (nw_at(ps, "(")) return parenthesised(ps);
+  if (ps->tok.kind == NW_TOK_NAME) return named(ps);
+  return nw_expected(ps, "an expression");
+}
+
+// Parses x ^ y, which is printed as pow(x, y). As in Lua, it binds more strongly than a sign on its left, and x ^ y ^ z
+// is x ^ (y ^ z).
+static const nw_expr *power(nw_parser *ps) {
+  const nw_expr *base = base_of_power(ps);
+  nw_token at = ps->tok;
+  if (!base || !nw_accept(ps, "^")) return base;
+  const nw_expr *args[] = {base, count(ps, &at) ? climb(ps, PREC_UNARY) : NULL};
+  return args[1] ? apply(ps, &at, NW_OP_POW, 2, args) : NULL;
+}
+
+static const nw_expr *operand(nw_parser *ps) {
   if (nw_at(ps, "-")) return prefix(ps, NW_OP_NEG, PREC_UNARY);
   if (nw_at(ps, "~")) return prefix(ps, NW_OP_BITNOT, PREC_UNARY);
   if (nw_at(ps, "not")) return prefix(ps, NW_OP_NOT, nw_op_prec(NW_OP_NOT));
-  if (ps->tok.kind == NW_TOK_NAME) return named(ps);
-  return nw_expected(ps, "an expression");
+  return power(ps);
 }
 
 // ---- infix
@@ -306,11 +326,6 @@ static bool infix_at(const nw_parser *ps, nw_op *op, bool *swap) {
     if (sign && nw_at(ps, sign)) return *op = (nw_op)i, true;
   }
   return false;
-}
-
-static bool count(nw_parser *ps, const nw_token *at) {
-  if (++ps->nodes <= NW_PARSE_NODES) return true;
-  return nw_parse_limit(ps, at, "this expression has more than %d operations", NW_PARSE_NODES);
 }
 
 static bool at_sum(const nw_parser *ps) { return nw_at(ps, "+") || nw_at(ps, "-"); }

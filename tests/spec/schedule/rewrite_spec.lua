@@ -72,6 +72,28 @@ describe("a rewrite that is proved", function()
   end)
 end)
 
+describe("a power in a rewrite", function()
+  local A = nw.placeholder({8}, "f32", "A")
+
+  local function powers() return nw.schedule(nw.compute({8}, function(i) return nw.pow(A(i), 3) end, "P")) end
+
+  it("may be written as in the language", function()
+    local s = powers()
+    s:rewrite("P", "x^3", "x*x*x")
+    assert.truthy(tostring(s):find("A[i]*A[i]*A[i]", 1, true), tostring(s))
+    for _, form in ipairs {"A[i]^3", "A[i] ^ 3", "(A[i])^3", "A[i]^(1 + 2)"} do
+      s = powers()
+      s:rewrite("P", form, "A[i]*A[i]*A[i]")
+    end
+  end)
+
+  it("binds more strongly than a sign", function()
+    local s = powers()
+    refuses(s, "both forms are the same expression", function() s:rewrite("P", "x^3", "-(-x^3)") end)
+    refuses(s, "the same expression", function() s:rewrite("P", "x^3", "pow(x, 3)") end)
+  end)
+end)
+
 describe("a rewrite that is tested, but not proved", function()
   local function tested()
     local s, E = shifted()
