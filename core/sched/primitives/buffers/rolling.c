@@ -1,4 +1,5 @@
 // rolling_buffer: stores only the rows that are needed at the same time, and reuses their storage cyclically.
+#include "poly/poly.h"
 #include "sched/primitives/buffers/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -62,9 +63,41 @@ static int64_t power_of_two(int64_t n) {
   return p;
 }
 
+static void fold(const roll *x, nw_program *p, const nw_stmt *block, int d, int64_t size) {
+  for (int t = 0; t < block->block.ntargets; t++)
+    nw_fold_buffer(p, nw_find_buffer(p, block->block.target[t].buffer), d, size);
+  nw_find_alloc(p, x->buffer->name)->step = p->step;
+}
+
+// True if no row is overwritten while it is needed.
+static bool suffices(const roll *x, const nw_stmt *block, int d, int64_t size) {
+  nw_step *st = x->st;
+  nw_program *q = nw_program_clone(st->p);
+  q->step = st->p->step;
+  fold(x, q, block, d, size);
+  q = nw_program_freeze(q);
+  bool ok = q && nw_judge(st->before, q);
+  nw_program_release(q);
+  if (!ok && !nw_stopped(st->ctx)) nw_clear(st->ctx);
+  return ok;
+}
+
+// Returns the smallest power of two that suffices. The rows that one iteration reads may be too few, since other stages
+// read the first rows before the loop. If none suffices, returns the first, so that the refusal is about this number.
+static int64_t smallest_size(const roll *x, const nw_stmt *block, int d, int64_t rows) {
+  enum { TRIED = 5 };
+  int64_t least = power_of_two(rows), stored;
+  bool limited = nw_is_int(x->alloc->alloc.extent[d], &stored);
+  for (int64_t size = least; size < least << TRIED && !x->st->sched->unsafe; size *= 2) {
+    if (limited && size >= stored && size > least) return least;
+    if (nw_stopped(x->st->ctx) || suffices(x, block, d, size)) return size;
+  }
+  return least;
+}
+
 // Finds the number of rows to store. The default is a power of two, because a remainder by a power of two takes a
 // single instruction.
-static bool find_size(const roll *x, int d, int64_t *out) {
+static bool find_size(const roll *x, const nw_stmt *block, int d, int64_t *out) {
   enum { MOST = 1 << 30 };
   nw_step *st = x->st;
   int64_t rows = rows_in_use(x, d), given = nw_step_int(st, ROLL_SIZE, 1);
@@ -72,8 +105,12 @@ static bool find_size(const roll *x, int d, int64_t *out) {
     nw_fail(st->ctx, NW_ERANGE, NULL, "rolling_buffer: size must be 1 to %d, not %lld", MOST, (long long)given);
     return false;
   }
-  *out = nw_step_given(st, ROLL_SIZE) ? given : power_of_two(rows);
-  if (*out != rows && rows && !nw_step_given(st, ROLL_SIZE))
+  *out = nw_step_given(st, ROLL_SIZE) ? given : smallest_size(x, block, d, rows);
+  if (nw_stopped(st->ctx)) return false;
+  if (*out > power_of_two(rows) && !nw_step_given(st, ROLL_SIZE))
+    nw_step_note(st, "%lld rows of %s are stored: an iteration uses %lld, but a smaller power of two is too few",
+                 (long long)*out, x->buffer->name, (long long)rows);
+  else if (*out != rows && rows && !nw_step_given(st, ROLL_SIZE))
     nw_step_note(st, "%lld rows of %s are used at once; %lld are stored, a power of two", (long long)rows,
                  x->buffer->name, (long long)*out);
   return true;
@@ -91,9 +128,7 @@ bool nw_apply_rolling_buffer(void *step) {
   if (!can_roll(&x, &own)) return false;
   nw_find(st->p, x.loop->id, &at);
   x.window = nw_box_read(st, block, x.loop, &at);
-  if (!find_dim(&x, &dim) || !find_size(&x, dim, &size)) return false;
-  for (int t = 0; t < block->block.ntargets; t++)
-    nw_fold_buffer(st->p, nw_find_buffer(st->p, block->block.target[t].buffer), dim, size);
-  nw_find_alloc(st->p, x.buffer->name)->step = st->p->step;
+  if (!find_dim(&x, &dim) || !find_size(&x, block, dim, &size)) return false;
+  fold(&x, st->p, block, dim, size);
   return true;
 }

@@ -312,7 +312,8 @@ static outcome find_moving(slide *x, int from, bool says) {
 }
 
 typedef struct tally {
-  int slid, stayed; // numbers of loops along which rows slide, and along which no row is used again
+  int slid, stayed; // numbers of loops along which rows slide, and along which they do not
+  const nw_stmt *unknown; // a loop along which rows are not proven to move in one direction, or NULL
   slide failed; // a loop along which rows move and cannot slide; failed.st is NULL if there is none
 } tally;
 
@@ -333,6 +334,7 @@ static bool slide_nest(nw_step *st, const nw_stmt *nest, int keep, int from, tal
     outcome found = find_moving(&x, keep + 1, false);
     if (found == REFUSED && !t->failed.st) t->failed = x;
     if (found == STAYED && x.var) t->stayed++;
+    if (found == STAYED && x.var && x.kind == NEVER) t->unknown = x.over;
     if (found != SLID) continue;
     find_first(&x, keep);
     nw_stmt *own, *first = NULL;
@@ -389,7 +391,11 @@ bool nw_apply_store_at(void *step) {
   if (!t.slid && !t.stayed)
     return nw_step_refuse(st, "compute the stage outside that loop", x.over,
                           "every iteration of %s computes the same part of %s", over, name);
-  if (!t.slid) nw_step_note(st, "iterations of %s share no elements of %s: only its storage moves", over, name);
+  if (!t.slid && t.unknown)
+    nw_step_note(st, "only the storage of %s moves: its elements are not proven to move in one direction along %s",
+                 name, t.unknown->loop.var->name);
+  else if (!t.slid)
+    nw_step_note(st, "iterations of %s share no elements of %s: only its storage moves", over, name);
   for (int i = 0; i < block->block.ntargets; i++) nw_splice_alloc(st->p, block->block.target[i].buffer);
   nw_store_around(st, keep, block, loop ? &box : NULL);
   nw_note_recompute(st, block);
