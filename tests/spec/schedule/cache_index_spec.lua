@@ -87,6 +87,17 @@ describe("cache_index", function()
     right(s)
   end)
 
+  it("makes integers that are never rounded", function()
+    local M, N = nw.size "M", nw.size "N"
+    local S = nw.placeholder({M, N}, "i32", "S")
+    local s = nw.schedule(nw.compute({M * N}, function(p) return S(p // N, p % N) * 2 end, "D"))
+    local row = s:cache_index "D"
+    s:assume "M <= 10000"
+    s:set_dtype(row, "i32")
+    assert.is_nil(s:notes():find("rounding", 1, true))
+    assert.is_false(s:rounds())
+  end)
+
   it("works for reductions", function()
     local A, W, r = nw.placeholder({9}, "i32", "A"), nw.placeholder({4}, "i32", "W"), nw.reduce_axis(4, "r")
     local C = nw.compute({14}, function(i) return nw.sum(A((i + r) // 2) * W(r), r) end, "C")
