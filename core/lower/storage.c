@@ -1,6 +1,7 @@
-// Pass: decides where temporaries are stored. A buffer of scope local is on the stack. Its size must be constant. The
-// total size of the local buffers that a thread uses at the same time must not exceed the target's limit for the scope
-// local. If the threads of a parallel loop share a local buffer, the buffer becomes a workspace.
+// Pass: decides where temporaries are stored. A buffer of scope local is on the stack. Its size must be constant, or have
+// a constant maximum, which it then gets. The total size of the local buffers that a thread uses at the same time must
+// not exceed the target's limit for the scope local. If the threads of a parallel loop share a local buffer, the buffer
+// becomes a workspace.
 //
 // Every other temporary is a workspace, which is allocated before the call. If its allocation is inside a parallel
 // loop, each thread has its own workspace.
@@ -107,6 +108,34 @@ static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[N
   for (int i = 0; i < s->nkids; i++) separate(p, s->kid[i], in, named);
 }
 
+// ---- sizes on the stack
+
+// Finds a constant that e, a number of elements, does not exceed.
+static bool most_of(const nw_ranges *r, const nw_expr *e, int64_t *most) {
+  int64_t a, b;
+  if (nw_const_upper(r, e, most)) return true;
+  if (e->op != NW_OP_MUL || !most_of(r, e->arg[0], &a) || !most_of(r, e->arg[1], &b)) return false;
+  // The product of two negative extents is positive, so both must be known not to be negative.
+  const nw_expr *zero = nw_index(r->pool, 0);
+  return nw_prove(r, nw_le(r->pool, zero, e->arg[0])) && nw_prove(r, nw_le(r->pool, zero, e->arg[1])) &&
+         !__builtin_mul_overflow(a, b, most);
+}
+
+// Gives a buffer on the stack whose size depends on sizes the size that is its maximum. The judge requires such a maximum.
+static bool bound_stack(void *env, const nw_path *path) {
+  nw_program *p = env;
+  nw_stmt *s = path->at[path->n - 1];
+  around in = {.grid = nw_find_bound(p->root)};
+  int64_t n;
+  for (int i = 0; i < path->n; i++) in = inside(p, path->at[i], in);
+  if (s->kind != NW_ALLOC || kind_of(p, s, in) != NW_STORE_STACK || nw_is_int(s->alloc.extent[0], &n)) return true;
+  nw_ranges r;
+  nw_ranges_of(&r, p, path);
+  if (most_of(&r, s->alloc.extent[0], &n)) s->alloc.extent[0] = nw_index(p->pool, n > 0 ? n : 0);
+  nw_ranges_free(&r);
+  return true;
+}
+
 // ---- the stack
 
 // Checks that the buffers on the stack are within the limit. Returns false, with a diagnostic, if they are not. `alive`
@@ -167,6 +196,7 @@ bool nw_fits_on_stack(const nw_program *p, int64_t bytes) {
 nw_program *nw_pass_storage(nw_program *p) {
   around in = {.grid = nw_find_bound(p->root)};
   separate(p, p->root, in, nw_arena_alloc(p->arena, sizeof(nw_buffer *[NW_STORE_KINDS]) * (size_t)p->nbuffers));
+  nw_walk(p, bound_stack, p);
   nw_shape_temps(p);
   return place_on_stack(p, p->root, 0, in) ? p : NULL;
 }

@@ -369,3 +369,25 @@ describe("prefetch", function()
     agrees(s, {Y}, {6, 16}, "f32")
   end)
 end)
+
+describe("a buffer on the stack whose size is a size of the program", function()
+  it("gets its maximum as its size", function()
+    for _, extent in ipairs {5, nw.size "N"} do
+      local M = nw.size "M"
+      local A = nw.placeholder({M, extent}, "f32", "A")
+      local X = nw.compute({M, extent}, function(i, j) return A(i, j) + 1 end, "X")
+      local s = nw.schedule(X)
+      s:assume "M <= 8"
+      if extent ~= 5 then s:assume "N <= 5" end
+      s:cache_write(X, "local")
+      s:check()
+      local f = s:build()
+      for _, m in ipairs {1, 3, 8} do
+        local a = nw.zeros({m, 5}, "f32")
+        for i = 1, a:count() do a:setflat(i, i) end
+        local x = f(a)
+        for i = 1, a:count() do assert.equal(i + 1, x:getflat(i)) end
+      end
+    end
+  end)
+end)
