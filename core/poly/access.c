@@ -142,6 +142,7 @@ void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
   for (int i = 0; i < a->site->nloops; i++) nw_space_loop(v, a->site->loop[i]);
   for (int i = 0; i < a->n; i++) nw_space_scan(v, a->bound[i]);
   for (int i = 0; i < a->nconds; i++) nw_space_scan(v, nw_block_bound(p, a->site->block, a->cond[i].cond));
+  nw_space_bound_loops(v, a->site);
 }
 
 // Returns the map execution -> (iterations of the loops around the allocation, index), for the executions in which the

@@ -3,11 +3,11 @@
 
 // Returns the start of the stored range of dimension d. The stored range is the box of the allocation if there is one,
 // otherwise the whole logical extent.
-static const nw_expr *stored_from(const nw_family *f, const nw_use *a, int d) {
+const nw_expr *nw_stored_from(const nw_family *f, const nw_use *a, int d) {
   return a->alloc ? a->alloc->alloc.min[d] : nw_index(f->pool, 0);
 }
 
-static const nw_expr *stored_extent(const nw_use *a, int d) {
+const nw_expr *nw_stored_extent(const nw_use *a, int d) {
   return a->alloc ? a->alloc->alloc.extent[d] : a->buffer->shape[d];
 }
 
@@ -30,8 +30,8 @@ static isl_set *outside(const nw_model *m, const nw_use *a, bool lower) {
   nw_space v;
   nw_use_space(m->p, a, &v);
   for (int d = 0; d < a->n; d++) {
-    nw_space_scan(&v, stored_from(m->f, a, d));
-    nw_space_scan(&v, stored_extent(a, d));
+    nw_space_scan(&v, nw_stored_from(m->f, a, d));
+    nw_space_scan(&v, nw_stored_extent(a, d));
   }
   isl_set *set = isl_set_add_dims(isl_set_copy(a->site->domain), isl_dim_set, (unsigned)v.opaque.n);
   set = isl_set_intersect(set, nw_use_conditions(m->p, a, &v));
@@ -39,7 +39,7 @@ static isl_set *outside(const nw_model *m, const nw_use *a, bool lower) {
   for (int d = 0; d < a->n; d++) {
     if (lower && !nw_is_lower_digit(m, a->buffer, d)) continue;
     const nw_expr *index = nw_block_bound(m->p, a->site->block, a->index[d]);
-    isl_set *out = beyond(&v, index, stored_from(m->f, a, d), stored_extent(a, d));
+    isl_set *out = beyond(&v, index, nw_stored_from(m->f, a, d), nw_stored_extent(a, d));
     bad = isl_set_union(bad, isl_set_intersect(out, isl_set_copy(set)));
   }
   isl_set_free(set);
@@ -71,7 +71,7 @@ static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
 static bool is_within(const nw_model *m, const nw_use *a) {
   bool within = true;
   for (int d = 0; d < a->n && within; d++)
-    within = nw_index_within(m, a, d, stored_from(m->f, a, d), stored_extent(a, d));
+    within = nw_index_within(m, a, d, nw_stored_from(m->f, a, d), nw_stored_extent(a, d));
   return within;
 }
 
@@ -80,8 +80,8 @@ static int fact_of_box(const nw_model *m, const nw_use *a) {
   nw_key_add(&k, 'x');
   nw_key_add(&k, (uintptr_t)a->number);
   for (int d = 0; d < a->n; d++) {
-    nw_key_ptr(&k, stored_from(m->f, a, d));
-    nw_key_ptr(&k, stored_extent(a, d));
+    nw_key_ptr(&k, nw_stored_from(m->f, a, d));
+    nw_key_ptr(&k, nw_stored_extent(a, d));
   }
   int fact = nw_fact_number(m->f, &k);
   nw_key_free(&k);

@@ -92,6 +92,7 @@ isl_map *nw_declared_elements(nw_family *f, const nw_use *a) {
   for (int i = 0; i < s->nvars; i++) nw_space_var(&v, s->var[i]->var->name);
   for (int d = 0; d < a->n; d++) nw_space_scan(&v, a->index[d]);
   for (int i = 0; i < a->nconds; i++) nw_space_scan(&v, a->cond[i].cond);
+  nw_space_bound_vars(&v, s);
   isl_set *set = isl_set_add_dims(nw_declared(f, s, nw_all_vars(s)), isl_dim_set, (unsigned)v.opaque.n);
   set = isl_set_intersect(set, nw_space_all(&v));
   for (int i = 0; i < a->nconds; i++) set = isl_set_intersect(set, nw_space_cond(&v, a->cond[i].cond, a->cond[i].want));

@@ -18,7 +18,11 @@ void nw_space_init(nw_space *v, nw_family *f) {
   v->f = f;
 }
 
-void nw_space_free(nw_space *v) { nw_vec_free(&v->opaque); }
+void nw_space_free(nw_space *v) {
+  nw_vec_free(&v->opaque);
+  nw_vec_free(&v->least);
+  nw_vec_free(&v->most);
+}
 
 void nw_space_var(nw_space *v, const char *name) { v->var[v->nvars++] = (nw_dim){name, v->ndims++, 1, NULL, 0}; }
 
@@ -281,39 +285,6 @@ isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e) {
   if (nw_space_digits(v, e, &d, &from, &to) && digits_affine(d, from, to)) return digits_value(v, d, from, to);
   if (affine_node(v, e)) return node(v, e);
   return variable(v, isl_dim_param, nw_family_param(v->f, e));
-}
-
-// ---- bounds of opaque expressions
-
-// Finds the range of e that follows from the types of the data in it. Returns false if the range is too large to be useful.
-static bool value_range(const nw_expr *e, int64_t *lo, int64_t *hi) {
-  const int64_t most = INT64_C(1) << 32;
-  return nw_value_range(e, lo, hi) && *lo >= -most && *hi <= most;
-}
-
-// Returns the points at which 0 <= x % m < m holds or m is not positive. The expression e is x % m, and its value is
-// dimension `dim`.
-static isl_set *remainder_bounds(const nw_space *v, const nw_expr *e, int dim) {
-  isl_pw_aff *m = nw_space_aff(v, e->arg[1]);
-  isl_set *not_positive = isl_pw_aff_le_set(isl_pw_aff_copy(m), constant(v, 0));
-  isl_set *inside = isl_pw_aff_lt_set(nw_space_dim(v, dim), m);
-  inside = isl_set_intersect(inside, isl_pw_aff_ge_set(nw_space_dim(v, dim), constant(v, 0)));
-  return isl_set_union(inside, not_positive);
-}
-
-isl_set *nw_space_all(const nw_space *v) {
-  isl_set *set = universe(v);
-  int64_t lo, hi;
-  for (int i = 0; i < v->opaque.n; i++) {
-    const nw_expr *e = v->opaque.at[i];
-    int dim = v->ndims + i;
-    if (value_range(e, &lo, &hi)) {
-      set = isl_set_intersect(set, isl_pw_aff_ge_set(nw_space_dim(v, dim), constant(v, lo)));
-      set = isl_set_intersect(set, isl_pw_aff_le_set(nw_space_dim(v, dim), constant(v, hi)));
-    }
-    if (e->op == NW_OP_FLOORMOD) set = isl_set_intersect(set, remainder_bounds(v, e, dim));
-  }
-  return set;
 }
 
 // ---- values at points

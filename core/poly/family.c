@@ -174,11 +174,28 @@ static bool is_rounded(nw_family *f, const nw_expr *e, const nw_expr **a, const 
   return false;
 }
 
-// Adds what is known about a new parameter e: a remainder is less than its divisor, b*(a // b) + a % b = a, and a
-// quotient is at most its dividend.
+// If e is x*(y + z) or x*(y - z), stores x*y and x*z or -x*z.
+static bool is_multiple_of_sum(nw_family *f, const nw_expr *e, const nw_expr **a, const nw_expr **b) {
+  for (int side = 0; e->op == NW_OP_MUL && side < 2; side++) {
+    const nw_expr *sum = e->arg[side], *x = e->arg[1 - side];
+    if (sum->op != NW_OP_ADD && sum->op != NW_OP_SUB) continue;
+    *a = nw_mul(f->pool, x, sum->arg[0]);
+    *b = nw_mul(f->pool, x, sum->arg[1]);
+    if (sum->op == NW_OP_SUB) *b = nw_sub(f->pool, nw_index(f->pool, 0), *b);
+    return nw_is_exact(e) && nw_is_exact(*a) && nw_is_exact(*b);
+  }
+  return false;
+}
+
+// Adds what is known about a new parameter e: x*(y + z) = x*y + x*z, a remainder is less than its divisor,
+// b*(a // b) + a % b = a, and a quotient is at most its dividend.
 static void relate(nw_family *f, const nw_expr *e) {
   const nw_expr *a, *b;
   int64_t lo;
+  if (is_multiple_of_sum(f, e, &a, &b)) {
+    isl_pw_aff *sum = isl_pw_aff_add(of_sizes(f, a), of_sizes(f, b));
+    know(f, isl_pw_aff_eq_set(of_sizes(f, e), sum));
+  }
   if (is_rounded(f, e, &a, &b)) nw_family_param(f, nw_floormod(f->pool, a, b));
   if (e->op != NW_OP_FLOORMOD && e->op != NW_OP_FLOORDIV) return;
   a = e->arg[0];

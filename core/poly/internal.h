@@ -47,6 +47,7 @@ typedef struct nw_proofs {
   char question; // 'o': judged by order, 'v': by value, 'm': only marks have changed
   bool glance; // true for a quick check: see nw_judge_budget
   bool brief; // refusals have no witness: see nw_judge_briefly
+  bool plain; // numbers are not written in digits (whole/expand.c): products of sizes are parameters
   // A question that reuses earlier results is charged once for their original cost: see context.c.
   long asked; // number of questions so far
   double before, charged, nested;
@@ -155,6 +156,7 @@ typedef struct nw_space {
   int nvars, ndims;
   nw_dim var[NW_MAX_DEPTH];
   nw_vec opaque; // subexpressions that are not affine; each has a dimension after those of the variables
+  nw_vec least, most; // bounds of these subexpressions (opaque.c): expressions of sizes, or NULL; may be empty
 } nw_space;
 void nw_space_init(nw_space *v, nw_family *f);
 void nw_space_var(nw_space *v, const char *name);
@@ -163,6 +165,12 @@ void nw_space_loop(nw_space *v, const nw_stmt *loop);
 void nw_space_scan(nw_space *v, const nw_expr *e);
 void nw_space_free(nw_space *v);
 int nw_space_first(const nw_space *v, const char *name);
+// These two functions bound the opaque subexpressions by the ranges of the loops of a site, whose guards must hold in
+// each point, or by the declared ranges of its variables. They must be called after the last nw_space_scan.
+typedef struct nw_site nw_site;
+void nw_space_bound_loops(nw_space *v, const nw_site *s);
+void nw_space_bound_vars(nw_space *v, const nw_site *s);
+bool nw_is_known_number(const nw_expr *e); // true for an index expression that reads no data
 isl_set *nw_space_all(const nw_space *v); // all points whose opaque dimensions are within their bounds
 isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e);
 isl_pw_aff *nw_space_dim(const nw_space *v, int dim);
@@ -193,7 +201,7 @@ typedef struct nw_parts {
   int n; // -1 if the parts are not yet known
   nw_part *part;
 } nw_parts;
-typedef struct nw_site {
+struct nw_site {
   const nw_stmt *block;
   bool init; // true for an init that is still a part of the reduction block `block`
   int seq; // position of the site in the text of the program
@@ -214,7 +222,7 @@ typedef struct nw_site {
   int nuses;
   nw_use *use;
   nw_parts *parts; // the parts of the site, made on first use: see nw_parts_of
-} nw_site;
+};
 typedef struct nw_guarded {
   const nw_expr *cond; // in terms of the block variables
   bool want;
@@ -257,6 +265,7 @@ typedef struct nw_system {
 typedef struct nw_whole {
   nw_program *p; // holds a reference; NULL if nothing was merged or expanded
   const nw_program *other; // the argument of nw_model_cut; NULL after nw_model_judged
+  bool plain; // true if numbers were not written in digits
   int nsystems;
   nw_system system[NW_MOST_SYSTEMS];
   int n;
@@ -295,6 +304,9 @@ isl_map *nw_use_map(const nw_model *m, nw_use *a); // borrowed; execution -> (lo
 // nw_use_conditions returns the set of the points of this space at which the conditions hold.
 void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v);
 isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v);
+// The range of the index that is stored in dimension d (bounds.c).
+const nw_expr *nw_stored_from(const nw_family *f, const nw_use *a, int d);
+const nw_expr *nw_stored_extent(const nw_use *a, int d);
 void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *alloc, const int *depth);
 void nw_scan_loop(nw_space *v, const nw_stmt *loop);
 isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); // consumes set

@@ -241,10 +241,11 @@ void nw_judge_forget(const nw_program *p) {
   if (p->bare) nw_judge_forget(p->bare);
 }
 
+typedef bool (*question)(const nw_program *before, const nw_program *after);
+
 // Answers a question about two programs by calling `once`. For a question about one program, `before` is NULL. If
 // stored results may have affected the answer, frees these results and calls `once` again.
-static bool asked(const nw_program *before, const nw_program *after,
-                  bool (*once)(const nw_program *before, const nw_program *after)) {
+static bool asked(const nw_program *before, const nw_program *after, question once) {
   nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;
   before = nw_without_units(before);
   after = nw_without_units(after);
@@ -255,6 +256,43 @@ static bool asked(const nw_program *before, const nw_program *after,
   if (before) forget(before);
   forget(after);
   return nw_proofs_begin(s, after) && once(before, after);
+}
+
+static bool is_undecided(nw_ctx *c) {
+  const nw_diag *d = nw_error(c);
+  return d && d->code == NW_EUNDECIDED && !nw_stopped(c);
+}
+
+// Answers an undecided question again, with products of sizes as parameters instead of numbers that consist of digits.
+// Then isl sees the bounds of an index such as i*m + j (opaque.c), but not which elements it reaches. This suffices if one
+// program cuts a number in two ways, as i*m + j and p // n, or if stages read whole arrays. If the question stays
+// undecided, the first refusal stands. The models are freed, so that the next question does not depend on this one.
+static bool asked_without_digits(const nw_program *before, const nw_program *after, question once) {
+  before = nw_without_units(before);
+  after = nw_without_units(after);
+  if (!after || !is_undecided(after->ctx) || (!nw_has_numbers(after) && !(before && nw_has_numbers(before))))
+    return false;
+  nw_ctx *c = after->ctx;
+  nw_proofs *s = nw_proofs_of(c);
+  nw_arena *arena = nw_arena_scratch();
+  nw_refusal first = nw_refusal_copy(arena, nw_error(c)->refusal);
+  nw_clear(c);
+  s->plain = true;
+  bool holds = asked(before, after, once);
+  s->plain = false;
+  if (before) forget(before);
+  forget(after);
+  const nw_diag *d = nw_error(c);
+  if (!holds && (!d || d->code == NW_EUNDECIDED || d->code == NW_EREFUSED)) {
+    nw_clear(c);
+    nw_refuse(c, &first);
+  }
+  nw_arena_free(arena);
+  return holds;
+}
+
+static bool asked_twice(const nw_program *before, const nw_program *after, question once) {
+  return asked(before, after, once) || asked_without_digits(before, after, once);
 }
 
 static bool has_extent(const nw_stmt *s, const nw_expr *extent) {
@@ -304,11 +342,6 @@ static bool judge_once(const nw_program *before, const nw_program *after) {
 static bool judge_in_digits(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_cut(before, NULL, after);
   return judge_models(old, old ? nw_model_cut(after, old->f, before) : NULL);
-}
-
-static bool is_undecided(nw_ctx *c) {
-  const nw_diag *d = nw_error(c);
-  return d && d->code == NW_EUNDECIDED && !nw_stopped(c);
 }
 
 // A loop that was split by a size, with other stages inside its outer part, cannot be judged as one loop. If the number
@@ -365,7 +398,7 @@ static bool judge_other_forms(const nw_program *before, const nw_program *after)
 
 bool nw_judge(const nw_program *before, const nw_program *after) {
   if (!before) return false;
-  if (judge_product(before, after)) return true;
+  if (judge_product(before, after) || asked_without_digits(before, after, judge_once)) return true;
   before = nw_without_units(before);
   after = nw_without_units(after);
   return after && is_undecided(after->ctx) && judge_other_forms(before, after);
@@ -427,7 +460,7 @@ static bool structure_once(const nw_program *before, const nw_program *after) {
 }
 
 bool nw_judge_structure(const nw_program *before, const nw_program *after) {
-  return before && asked(before, after, structure_once);
+  return before && asked_twice(before, after, structure_once);
 }
 
 static bool bounds_once(const nw_program *before, const nw_program *p) {
@@ -436,7 +469,7 @@ static bool bounds_once(const nw_program *before, const nw_program *p) {
   return m && nw_check_bounds(m) == NW_HOLDS;
 }
 
-bool nw_judge_bounds(const nw_program *p) { return asked(NULL, p, bounds_once); }
+bool nw_judge_bounds(const nw_program *p) { return asked_twice(NULL, p, bounds_once); }
 
 bool nw_judge_harmless(const nw_program *p, const char *what) {
   if (!p->unsafe || NW_MUTATED(unsafe_anywhere) || nw_judge_bounds(p)) return true;
@@ -463,4 +496,4 @@ static bool first_once(const nw_program *before, const nw_program *p) {
   return (answer == NW_HOLDS ? nw_check_marks(m, NULL) : answer) == NW_HOLDS;
 }
 
-bool nw_judge_first(const nw_program *p) { return asked(NULL, p, first_once); }
+bool nw_judge_first(const nw_program *p) { return asked_twice(NULL, p, first_once); }

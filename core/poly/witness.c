@@ -197,6 +197,56 @@ static int64_t value_of(const place *at, const nw_expr *e, bool *known) {
   return value;
 }
 
+// ---- indices of which isl knows only bounds
+
+// True if the index is an expression of loops and sizes, but isl knows only bounds of it. Then isl's point may access
+// another element in fact.
+static bool is_bounded_only(const nw_model *m, const nw_use *a) {
+  nw_space v;
+  bool some = false;
+  nw_use_space(m->p, a, &v);
+  for (int i = 0; i < v.opaque.n && !some; i++) some = nw_is_known_number(v.opaque.at[i]);
+  nw_space_free(&v);
+  return some;
+}
+
+static int64_t component(const place *at, const nw_use *a, int d, bool *known) {
+  return value_of(at, nw_block_bound(at->p->m->p, a->site->block, a->index[d]), known);
+}
+
+// True if the access happens at this point, as far as its conditions can be computed.
+static bool happens(const place *at, const nw_use *a) {
+  bool all = true;
+  for (int i = 0; i < a->nconds && all; i++) {
+    bool known = true;
+    int64_t value = value_of(at, nw_block_bound(at->p->m->p, a->site->block, a->cond[i].cond), &known);
+    all = !known || (value != 0) == a->cond[i].want;
+  }
+  return all;
+}
+
+// True if the two accesses are shown to meet in one element, or if isl knows their indices exactly.
+static bool really_meet(const place *at, const nw_use *a, const place *bt, const nw_use *b) {
+  if (!is_bounded_only(at->p->m, a) && !is_bounded_only(at->p->m, b)) return true;
+  bool known = true;
+  for (int d = 0; d < a->n && d < b->n; d++)
+    if (component(at, a, d, &known) != component(bt, b, d, &known)) return false;
+  return known && happens(at, a) && happens(bt, b);
+}
+
+// True if the access is shown to be outside the stored part of its buffer, or if isl knows its index exactly. Any other
+// story about a single access cannot be checked at one point.
+static bool really_outside(const place *at, const nw_story *story) {
+  const nw_use *a = story->sink;
+  if (!a || !is_bounded_only(at->p->m, a)) return true;
+  bool known = true, outside = false;
+  for (int d = 0; d < a->n; d++) {
+    int64_t i = component(at, a, d, &known), from = value_of(at, nw_stored_from(at->p->m->f, a, d), &known);
+    outside |= i < from || i >= from + value_of(at, nw_stored_extent(a, d), &known);
+  }
+  return story->kind == NW_REFUSE_BOUNDS && known && outside && happens(at, a);
+}
+
 // ---- text
 
 // Returns "(i=0, j=1)", or "(0, 1)" without names, for the first `loops` loops.
@@ -413,6 +463,7 @@ nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   if (found != FOUND) return found == LOST ? nw_proofs_lost(m->f->s) : tell_unknown(m);
   const nw_site *x = story->source->site, *y = story->sink->site;
   place a = {&p, x, p.dim}, b = {&p, y, p.dim + x->view.ndims};
+  if (!really_meet(&a, story->source, &b, story->sink)) return tell_unknown(m);
   int common = nw_common_loops(x, y), level = carrying(&a, &b, common);
   int na = telling(&a, &b, level), nb = x == y ? na : y->nloops;
   bool both = x != y, sink_first = tells_sink_first(story->why);
@@ -454,6 +505,7 @@ nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad) {
   search found = smallest(m, bad, &p);
   if (found != FOUND) return found == LOST ? nw_proofs_lost(m->f->s) : tell_unknown(m);
   place at = {&p, s, p.dim};
+  if (!really_outside(&at, story)) return tell_unknown(m);
   words w = {.element = a ? element(&at, a) : NULL,
              .sink = iteration(&at, s->nloops, true),
              .sink_block = s->block->block.name,

@@ -322,6 +322,52 @@ return function(case, t)
     t.refused("cannot run .* in parallel", s.parallel, s, i)
     agree(s, out, function(N, M, K, P, Q, R) return {{N * M}, {P, Q, R, N, M, K}} end)
   end)
+  -- One product of sizes is cut in several ways. Each row: a name, the stages, and the shapes of the inputs.
+  local MIXED = {
+    {"two outputs cut one product in two ways", function()
+      local S, Q = nw.placeholder({n, m}, "i32", "S"), nw.placeholder({n * m}, "i32", "Q")
+      local Y = nw.compute({n * m}, function(x) return S(x // m, x % m) + 1 end, "Y")
+      local Z = nw.compute({m, n}, function(i, j) return Q(i * n + j) * 3 + all_sizes() end, "Z")
+      return nw.schedule(Y, Z), {Y, Z}
+    end, function(N, M, K, P, Q, R) return {{N, M}, {N * M}, {P, Q, R, N, M, K}} end},
+    {"rows become one row, and then other rows", function()
+      local A = nw.placeholder({n, m}, "i32", "A")
+      local B = nw.compute({n * m}, function(x) return A(x // m, x % m) * 3 + all_sizes() end, "B")
+      return stages(nw.compute({m, n}, function(i, j) return B(i * n + j) + 1 end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N, M}, {P, Q, R, N, M, K}} end},
+    {"three dimensions become two, and then one", function()
+      local A = nw.placeholder({n, m, k}, "i32", "A")
+      local B = nw.compute({n * m, k}, function(x, l) return A(x // m, x % m, l) * 3 + all_sizes() end, "B")
+      return stages(nw.compute({n * m * k}, function(z) return B(z // k, z % k) + 1 end, "C"))
+    end, function(N, M, K, P, Q, R) return {{N, M, K}, {P, Q, R, N, M, K}} end},
+    {"a row becomes rows of 4, 4 rows, and a row", function()
+      local A = nw.placeholder({4 * n}, "i32", "A")
+      local B = nw.compute({n, 4}, function(i, j) return A(i * 4 + j) * 3 + all_sizes() end, "B")
+      local D = nw.compute({4, n}, function(i, j) return B((i * n + j) // 4, (i * n + j) % 4) + 1 end, "D")
+      return stages(nw.compute({4 * n}, function(z) return D(z // n, z % n) * 5 end, "C"))
+    end, function(N, M, K, P, Q, R) return {{4 * N}, {P, Q, R, N, M, K}} end},
+  }
+  local function last(s, out) local of = loops(s, out[#out]) return of[#of] end
+  local ANYWHERE = {
+    {"unchanged", function() end},
+    {"split by 8", function(s, out) s:split(last(s, out), 8) end},
+    {"in parallel", function(s, out) s:parallel(loops(s, out[#out])[1]) end},
+    {"in vectors", function(s, out) s:vectorize((select(2, s:split(last(s, out), 8)))) end},
+    {"with another order", function(s, out)
+      local of = loops(s, out[#out])
+      if #of > 1 then s:reorder(of[2], of[1]) end
+    end},
+  }
+  for _, mixed in ipairs(MIXED) do
+    for _, step in ipairs(ANYWHERE) do
+      case(mixed[1] .. ", " .. step[1], function()
+        local s, out
+        t.accepted(function() s, out = mixed[2]() end)
+        t.accepted(step[2], s, out)
+        agree(s, out, mixed[3])
+      end)
+    end
+  end
   case("split by a size in a trace that is replayed", function()
     local s, out, shapes = matrix()
     s:tile("i", "j", p, q)

@@ -35,11 +35,16 @@ static bool is_positive(const over *o, const nw_expr *e) {
   return nw_is_index(e) && nw_prove(o->r, nw_lt(o->r->pool, nw_index(o->r->pool, 0), e));
 }
 
-// A quotient by a positive, fixed divisor grows with the dividend.
+// A quotient by a positive, fixed divisor grows with the dividend. If the dividend is at most q*c - 1, the quotient is at
+// most q - 1, which has no division even if c is a size.
 static const nw_expr *bound_quotient(const over *o, const nw_expr *e, int sign) {
-  if (uses_over(o, e->arg[1]) || !is_positive(o, e->arg[1])) return NULL;
+  nw_pool *p = o->r->pool;
+  const nw_expr *c = e->arg[1], *one = nw_index(p, 1);
+  if (uses_over(o, c) || !is_positive(o, c)) return NULL;
   const nw_expr *x = bound(o, e->arg[0], sign);
-  return x ? nw_floordiv(o->r->pool, x, e->arg[1]) : NULL;
+  if (!x) return NULL;
+  const nw_expr *end = nw_add(p, x, one), *q = nw_floordiv(p, end, c);
+  return sign > 0 && nw_mul(p, q, c) == end ? nw_sub(p, q, one) : nw_floordiv(p, x, c);
 }
 
 // If x // c is the same for the lower and the upper bound of x, then x % c is x minus a fixed multiple of c. Otherwise,

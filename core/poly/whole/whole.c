@@ -146,8 +146,9 @@ void nw_whole_drop(const nw_program *p) {
 static nw_whole *make_whole(const nw_program *p, nw_family *f, const nw_program *other) {
   making x = {.w = nw_xcalloc(1, sizeof *x.w), .p = nw_program_retain(p), .f = f};
   x.w->other = other;
+  x.w->plain = f->s->plain;
   x.w->loop = nw_xcalloc(MOST_MERGED, sizeof *x.w->loop);
-  nw_program *digits = nw_expanded(p, other, &x.w->nsystems, x.w->system, &x.lost);
+  nw_program *digits = x.w->plain ? NULL : nw_expanded(p, other, &x.w->nsystems, x.w->system, &x.lost);
   if (digits) take(&x, digits);
   shift_all(&x);
   while (!x.lost && x.w->n < MOST_MERGED && merge_one(&x)) {}
@@ -164,7 +165,7 @@ const nw_whole *nw_whole_of(const nw_program *p, nw_family *known, const nw_prog
   static const nw_whole same = {0};
   nw_proofs *s = nw_proofs_of(p->ctx);
   nw_whole *w = p->whole;
-  if (w && w->other != other) nw_whole_drop(p), w = NULL;
+  if (w && (w->other != other || w->plain != s->plain)) nw_whole_drop(p), w = NULL;
   if (w) return nw_price_charge(s, &w->price), w;
   if ((!is_candidate(p) && !nw_has_numbers(p)) || nw_find_bound(p->root)) return &same;
   nw_price price = {0};
