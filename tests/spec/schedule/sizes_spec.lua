@@ -77,3 +77,20 @@ describe("a factor that is a size", function()
     assert.truthy(err.refusal.why:find "another order")
   end)
 end)
+
+describe("a product of sizes that is cut in two ways", function()
+  it("leads to no counterexample that is false", function()
+    local A = nw.placeholder({n, m}, "i32", "A")
+    local B = nw.compute({n * m}, function(x) return A(x // m, x % m) + 1 end, "B")
+    local s = nw.schedule(nw.compute({m, n}, function(i, j) return B(i * n + j) * 3 end, "C"))
+    for _, step in ipairs {
+      function() s:compute_inline(B) end,
+      function() s:compute_at(B, s:loops("C")[1]) end,
+      function() s:reverse_compute_at("C", s:loops(B)[1]) end,
+    } do
+      local ok, err = pcall(step)
+      if ok then s:undo() end
+      assert.is_true(ok or err.refusal.kind == "undecided", tostring(err))
+    end
+  end)
+end)
