@@ -1,6 +1,7 @@
 // Registers an intrinsic: reads its description, compiles or loads its implementation, and tests it.
 #include "base/file.h"
 #include "check/trial.h"
+#include "codegen/shuffle.h"
 #include "run/cc.h"
 #include "run/temp.h"
 #include <dlfcn.h>
@@ -102,7 +103,7 @@ static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
 
 // Compiles the source, and links the code without any library. If this succeeds, the code calls no other code, so a
 // longjmp out of the code is safe at any moment. Otherwise links the code with the math library.
-static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
+static bool compile(nw_ctx *c, nw_intrinsic *in, const char *text, const char *dir) {
   nw_str source = {0}, library = {0};
   nw_str_fmt(&source, "%s/%s.c", dir, in->name);
   nw_str_fmt(&library, "%s/%s.so", dir, in->name);
@@ -111,7 +112,7 @@ static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, con
                          source.s,     "-nostdlib", "-Wl,--no-undefined", NULL};
   const char *usual[] = {"-std=gnu11", "-O3",     "-march=native", "-fPIC", "-shared",
                          "-o",         library.s, source.s,        "-lm",   NULL};
-  bool good = nw_write_file(c, source.s, s->source, strlen(s->source));
+  bool good = nw_write_file(c, source.s, text, strlen(text));
   in->jump_safe = good && nw_cc(c, NULL, alone);
   if (good && !in->jump_safe && !nw_stopped(c)) {
     nw_clear(c);
@@ -122,18 +123,31 @@ static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, con
   return good;
 }
 
+// Compiles the shuffles of a plan for this host, so that they can be tested. Code generators follow a plan for the target
+// of a program, which is made in the same way.
+static bool compile_shuffles(nw_ctx *c, nw_intrinsic *in, const char *dir) {
+  nw_shuffles plan;
+  bool good = nw_shuffles_of(c, in, nw_features_vector_bytes(nw_target_host(c)->features), &plan);
+  char *text = good ? nw_shuffles_c(in, &plan) : NULL;
+  good = good && compile(c, in, text, dir);
+  free(text);
+  nw_shuffles_free(&plan);
+  return good;
+}
+
 // Computes the identity of the intrinsic from the whole source or library file. A library name without a slash is not a
 // path, so the file is not read. The loader searches for such a library.
 static bool identify(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
-  size_t n = s->source ? strlen(s->source) : 0;
+  const char *text = s->shuffles ? "shuffles" : s->source; // the same identity on every host
+  size_t n = text ? strlen(text) : 0;
   nw_str why = {0};
   char *content = NULL;
-  if (!s->source && strchr(in->library, '/')) {
+  if (!text && strchr(in->library, '/')) {
     content = nw_file_read(in->library, NW_FILE_ANY, LIBRARY_MOST, &n, &why);
     if (!content && errno != ENOENT) return nw_file_fail(c, "intrinsic", &why); // the loader reports a missing file
     nw_str_free(&why);
   }
-  nw_intrinsic_identify(in, s->source ? s->source : content, n);
+  nw_intrinsic_identify(in, text ? text : content, n);
   free(content);
   return true;
 }
@@ -149,8 +163,12 @@ static bool make(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const 
   in->special = s->special ? nw_xstrdup(s->special) : NULL;
   in->init = s->init;
   in->jump_safe = s->jump_safe;
+  in->shuffles = s->shuffles;
   if (!describe(c, in, s) || !touches_all(c, in)) return false;
-  if (s->source ? !compile(c, in, s, dir) : !(in->library = nw_xstrdup(s->library))) return false;
+  if (s->shuffles ? !compile_shuffles(c, in, dir)
+      : s->source ? !compile(c, in, s->source, dir)
+                  : !(in->library = nw_xstrdup(s->library)))
+    return false;
   return identify(c, in, s) && nw_trial(c, in, s->timeout > 0 ? s->timeout : 5) && open_library(c, in);
 }
 
@@ -159,16 +177,16 @@ static bool sensible(nw_ctx *c, const nw_intrinsic_spec *s) {
       strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(s->name))
     return nw_fail(c, NW_EINVAL, NULL, "the name of an intrinsic has letters, digits and _ only, not '%s'",
                    s->name ? s->name : "");
-  if (!s->source == !s->library)
-    return nw_fail(c, NW_EINVAL, "source = [[C text]], or library = \"file.so\"",
-                   "intrinsic %s: give its implementation as either C source or a library", s->name);
+  if (s->shuffles + (s->source != NULL) + (s->library != NULL) != 1)
+    return nw_fail(c, NW_EINVAL, "source = [[C text]], library = \"file.so\", or code = \"shuffles\"",
+                   "intrinsic %s: give its implementation as C source, as a library, or as shuffles", s->name);
   return true;
 }
 
 const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s) {
   if (nw_stopped(c) || nw_error(c) || !sensible(c, s)) return NULL;
-  char *dir = s->source ? nw_temp_dir(c) : NULL;
-  if (s->source && !dir) return NULL;
+  char *dir = s->library ? NULL : nw_temp_dir(c);
+  if (!s->library && !dir) return NULL;
   nw_intrinsic *in = nw_xcalloc(1, sizeof *in);
   bool good = make(c, in, s, dir);
   nw_temp_remove(dir);

@@ -61,13 +61,16 @@ NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out);
 // prototype as the function in the C text of the program. This function makes the frame and calls the machine code.
 // `source` also contains the run-time function for parallel loops, which uses OpenMP. If there are several versions,
 // each version has such a function, and one more function selects a version. `header` declares the public function.
-// Both texts are on the heap. On failure, nw_c_glue returns false, nw_versions_c returns NULL, and there is a
-// diagnostic.
+// Both texts are on the heap. On failure, nw_c_glue returns false, nw_c_text returns NULL, and there is a diagnostic.
+// `symbol` is the name of the public function; NULL: a name made from that of the program.
 #define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // %d is the number of the version, counted from 0
 #define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of the header
 typedef struct nw_glue {
   char *source, *header;
 } nw_glue;
-bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t is used if n > 1
-char *nw_versions_c(int n, const nw_program *const *p,
-                    const nw_choices *t); // like nw_program_c, for n versions of a kernel
+bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, const char *symbol,
+               nw_glue *out); // t is used if n > 1
+// Like nw_program_c, for n versions of a kernel.
+char *nw_c_text(nw_ctx *c, int n, const nw_program *const *p, const nw_choices *t, const char *symbol);
+// True if the user may give this name to the public function. Otherwise there is a diagnostic.
+bool nw_c_symbol_given(nw_ctx *c, const char *symbol);

@@ -1,5 +1,5 @@
-// Exports a kernel as a shared library with a header. The library contains the machine code of the kernel, and C code
-// that calls it.
+// Exports a kernel as a C file, or as a shared library with a header. The library contains the machine code of the
+// kernel, and C code that calls it.
 #include "base/file.h"
 #include "run/cc.h"
 #include "run/kernel.h"
@@ -143,24 +143,39 @@ static bool export_as(nw_kernel *k, nw_kernel *const *one, const work *w, const 
   return good;
 }
 
-static bool glue_for(nw_kernel *k, nw_kernel *const *one, int n, nw_glue *out) {
+static bool glue_for(nw_kernel *k, nw_kernel *const *one, int n, const char *symbol, nw_glue *out) {
   const nw_exec **e = nw_xcalloc((size_t)n, sizeof *e);
   for (int i = 0; i < n; i++) e[i] = one[i]->exec;
-  bool good = nw_c_glue(n, e, &k->choices, out);
+  bool good = nw_c_glue(n, e, &k->choices, symbol, out);
   free(e);
   return good;
 }
 
-bool nw_kernel_export(nw_kernel *k, const char *path) {
+static bool ends_in_c(const char *path) {
+  size_t n = strlen(path);
+  return n > 2 && !strcmp(path + n - 2, ".c");
+}
+
+static bool export_c(nw_kernel *k, const char *path, const char *symbol) {
+  nw_str why = {0};
+  char *text = nw_kernel_c(k, symbol);
+  bool good =
+      text && (nw_file_write(path, NW_FILE_PLAIN, text, strlen(text), &why) || nw_file_fail(k->ctx, "export", &why));
+  free(text);
+  return good;
+}
+
+bool nw_kernel_export(nw_kernel *k, const char *path, const char *symbol) {
   nw_glue glue;
-  if (!k || nw_stopped(k->ctx)) return false;
+  if (!k || nw_stopped(k->ctx) || (symbol && !nw_c_symbol_given(k->ctx, symbol))) return false;
+  if (ends_in_c(path)) return export_c(k, path, symbol);
   nw_kernel *const *one = k->ncases ? k->one : &k;
   int n = k->ncases ? k->ncases : 1;
   char *header = header_path(path);
   if (!header)
-    return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\"",
-                   "export: path: '%s' is not the name of a shared library", path);
-  bool good = may_be_replaced(k->ctx, header) && glue_for(k, one, n, &glue);
+    return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\" or f:export \"kernel.c\"",
+                   "export: path: '%s' is not the name of a shared library or of a C file", path);
+  bool good = may_be_replaced(k->ctx, header) && glue_for(k, one, n, symbol, &glue);
   if (good) {
     work w;
     good = open_work(k->ctx, &w, n) && export_as(k, one, &w, path, header, &glue);

@@ -196,17 +196,17 @@ static char *texts_of_cases(nw_kernel *k, const char *what) {
   return nw_str_take(&b);
 }
 
-static char *c_of(nw_kernel *k) {
-  if (!k->ncases) return nw_program_c(k->ctx, k->source);
+char *nw_kernel_c(nw_kernel *k, const char *symbol) {
+  if (!k->ncases) return nw_c_text(k->ctx, 1, (const nw_program *const *)&k->source, NULL, symbol);
   const nw_program **p = nw_xcalloc((size_t)k->ncases, sizeof *p);
   for (int i = 0; i < k->ncases; i++) p[i] = k->one[i]->source;
-  char *text = nw_versions_c(k->ncases, p, &k->choices);
+  char *text = nw_c_text(k->ctx, k->ncases, p, &k->choices, symbol);
   free(p);
   return text;
 }
 
 char *nw_kernel_text(nw_kernel *k, const char *what) {
-  if (!strcmp(what, "c")) return c_of(k);
+  if (!strcmp(what, "c")) return nw_kernel_c(k, NULL);
   if (!strcmp(what, "versions"))
     return k->ncases ? nw_choices_show(&k->choices, k->formals.size) : nw_xstrdup("version 1\n");
   return k->ncases ? texts_of_cases(k, what) : text_of_one(k, what);

@@ -70,6 +70,7 @@ static int f_intrinsic(lua_State *L) {
   s.nconstants = read_constants(L, constant);
   s.init = !true_field(L, "accumulate");
   s.jump_safe = true_field(L, "jump_safe");
+  s.shuffles = true_field(L, "shuffles");
   s.source = text_field(L, "source");
   s.library = text_field(L, "library");
   s.symbol = text_field(L, "symbol");

@@ -277,8 +277,9 @@ static int kernel_text(lua_State *L) {
 
 static int kernel_export(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
+  const char *path = nwl_path(L, 2, "export: path"), *symbol = nwl_string_or(L, 3, "export: symbol", NULL);
   nw_clear(nwl_ctx(L));
-  if (!nw_kernel_export(k, nwl_path(L, 2, "export: path"))) return nwl_raise(L);
+  if (!nw_kernel_export(k, path, symbol)) return nwl_raise(L);
   lua_settop(L, 1);
   return 1;
 }
@@ -310,11 +311,6 @@ static const luaL_Reg kernel_meta[] = {{"__call", kernel_call}, {NULL, NULL}};
 static const nwl_row kernel_methods[] = {
     {"params", kernel_params, "(self: nw.kernel): {name: string, output: boolean}[]",
      "Returns the parameters: first the inputs, then the outputs."},
-    {"export", kernel_export, "(self: nw.kernel, path: string): nw.kernel",
-     "Writes a shared library, such as \"gemm.so\", with all versions of the kernel as one C function. Also writes the "
-     "header gemm.h next to it. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 "
-     "on success. The export needs a C compiler that links for the target of the schedule: this host, or another CPU "
-     "(aarch64-linux-gnu-gcc)."},
     {NULL, NULL, NULL, NULL},
 };
 static int kernel_tested(lua_State *L) {
@@ -380,6 +376,8 @@ const nwl_row nwl_run_rows[] = {
      "Measures how long it takes to find the version for a call, in seconds."},
     {"kernel_args", kernel_args, "(k: nw.kernel, arguments: nw.array[]): nw.array[]",
      "Adds new outputs to the arguments if these are only the inputs."},
+    {"kernel_export", kernel_export, "(k: nw.kernel, path: string, symbol?: string): nw.kernel",
+     "Writes the kernel as a shared library with a header, or as a C file, as the end of the path says."},
     {"kernel_text", kernel_text, "(k: nw.kernel, what: string): string",
      "Returns the code of a kernel as text. what: 'lowered', 'llvm', 'asm', 'c' or 'versions'."},
     {"kernel_time", f_kernel_time,

@@ -114,7 +114,7 @@ function schedule:cost_curve(options) end
 ---@return nw.loop
 function schedule:create_fused_loop(...) end
 
----Cuts a loop into consecutive loops that are scheduled separately: i.head and i.rest, or i.1, i.2, ... for several cuts. The name of a piece that is proven empty stays valid. loop: the loop. at: where the next piece begins: a number or an expression of sizes, "M // 2"; several points in ascending order make several cuts. Example: s:cut("i", 64)
+---Cuts a loop into consecutive loops that are scheduled separately: i.head and i.rest, or i.1, i.2, ... for several cuts. Steps also accept i.1 and i.2 for i.head and i.rest. The name of a piece that is proven empty stays valid. loop: the loop. at: where the next piece begins: a number or an expression of sizes, "M // 2"; several points in ascending order make several cuts. Example: s:cut("i", 64)
 ---@param loop nw.loop|string
 ---@param ... integer|nw.expr|string
 ---@return nw.loop
@@ -264,11 +264,12 @@ function schedule:partition_auto(options) end
 ---@param value? string|integer
 function schedule:pragma(loop, key, value) end
 
----In each iteration of a loop, prefetches the part of a tensor that a later iteration uses. tensor: a tensor that the loop uses. loop: the loop. offset: number of iterations ahead; 1 by default. Example: s:prefetch(A, "i", 2)
+---In each iteration of a loop, prefetches the part of a tensor that a later iteration uses, or a region of it. tensor: a tensor that the loop uses. loop: the loop. offset: number of iterations ahead; 1 by default, 0 with a region. region: positions along the first dimensions of the tensor, {"z + 1", "y + 8"}, as expressions of the loop and the loops around it: only the elements at these positions are prefetched. Along the other dimensions, the whole part that an iteration uses is prefetched. Example: s:prefetch(A, "i", 2)
 ---@param tensor nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param offset? integer
-function schedule:prefetch(tensor, loop, offset) end
+---@param options? {region?: (integer|nw.expr|string)[]}
+function schedule:prefetch(tensor, loop, offset, options) end
 
 ---Returns a random legal step that would change the program, drawn from all primitives, loops and sensible arguments; nil if 1,000 draws find none. To take the step, use s:apply(step.primitive, step.arguments). The same seed and program give the same step.
 ---@param seed integer
@@ -376,9 +377,9 @@ function schedule:set_scope(tensor, scope) end
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
 
----The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. For 'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown.
+---The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. For 'lowered', `pass` names the pass to stop after. In a long program, statements that an unrolled loop has repeated are folded; s:show("lowered", {fold = false}) shows them all. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown.
 ---@param what? 'loops'|'full'|'lowered'|'llvm'|'asm'|'c'|'log'|'trace'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
----@param pass? string
+---@param pass? string|{pass?: string, fold?: boolean}
 ---@return nw.view
 function schedule:show(what, pass) end
 
@@ -553,6 +554,11 @@ function stage:loops() end
 ---@field schedule nw.schedule The schedule to which the loop belongs.
 local loop = {}
 
+---Returns the loop with that name inside this loop. In a piece of a cut, the name is the one that the loop had before: local piece = {s:cut("i", {8, 16})}, then piece[2]:loop "k" is the loop i.2/k.
+---@param name string
+---@return nw.loop
+function loop:loop(name) end
+
 ---@class nw.tensor
 ---@field dtype string The type of the elements.
 ---@field is_input boolean True for a placeholder.
@@ -673,10 +679,11 @@ function kernel:asm(options) end
 ---@return nw.report
 function kernel:busy(...) end
 
----Writes a shared library, such as "gemm.so", with all versions of the kernel as one C function. Also writes the header gemm.h next to it. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success. The export needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc).
+---Writes all versions of the kernel as one C function. A path such as "gemm.so" makes a shared library of the machine code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc). A path such as "gemm.c" writes the text of f:show "c". Its first lines say how to compile it so that it is as quick as the library: vectors have the vector types of GNU C, for gcc and clang; other compilers get plain loops. symbol: the name of the function; by default it is made from the name of the output. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success.
 ---@param path string
+---@param options? {symbol?: string}
 ---@return nw.kernel
-function kernel:export(path) end
+function kernel:export(path, options) end
 
 ---Returns the parameters: first the inputs, then the outputs.
 ---@return {name: string, output: boolean}[]
@@ -1317,8 +1324,8 @@ function nw.interact(spec, options) end
 ---@return nw.array[]
 function nw.interpret(s, arguments, options) end
 
----Registers external code for a small computation, for use by s:tensorize. args: the tensors of one compute with constant sizes, in the order in which the function takes them. The function gets a pointer to each tile, followed by the strides that are not fixed, as int64_t, in elements. strides: for each tensor, a list with a number or "any" for each dimension; by default the last dimension is contiguous and the others are "any". accumulate: a reduction adds to the values of the output. source: the C code of the function. library and symbol: a function of a shared library, in place of source. jump_safe = true states that this function holds no lock and owns no memory, so that it can be stopped at any moment. The code is tested against its description in a separate process, for at most timeout seconds, and is registered only if its results are correct.
----@param spec {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}
+---Registers code for a small computation, for use by s:tensorize. args: the tensors of one compute with constant sizes, in the order in which the function takes them. The function gets a pointer to each tile, followed by the strides that are not fixed, as int64_t, in elements. strides: for each tensor, a list with a number or "any" for each dimension; by default the last dimension is contiguous and the others are "any". accumulate: a reduction adds to the values of the output. source: the C code of the function. library and symbol: a function of a shared library, in place of source. code = "shuffles", in place of both: for a computation that only moves elements, such as the transpose of a tile, the generated code itself loads vectors, shuffles their lanes and stores them; extents must be powers of two. jump_safe = true states that this function holds no lock and owns no memory, so that it can be stopped at any moment. The code is tested against its description in a separate process, for at most timeout seconds, and is registered only if its results are correct.
+---@param spec {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, library?: string, symbol?: string, code?: 'shuffles', jump_safe?: boolean, timeout?: number}
 ---@return nw.intrinsic
 function nw.intrinsic(spec) end
 

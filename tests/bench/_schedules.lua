@@ -298,6 +298,44 @@ function schedules.softmax(m, n, o)
   return s
 end
 
+-- Registers the transpose of a tile of `rows` x `columns` elements, as shuffles.
+local function turned(rows, columns)
+  local A = nw.placeholder({rows, columns}, "f32", "A")
+  local B = nw.compute({columns, rows}, function(i, j) return A(j, i) end, "B")
+  return nw.intrinsic {name = ("turn_%dx%d"):format(rows, columns), args = {A, B}, code = "shuffles"}
+end
+
+--- Makes B[i, j] = A[j, i] in blocks. A block is turned by shuffles into storage that stays in the first cache. From there, its
+--- rows are written with streaming stores of whole lines.
+function schedules.turned(n, threads, o)
+  o = o or {}
+  local rows, columns = o.rows or 16, o.columns or 32 -- of a block of B
+  local tile_rows, tile_columns = o.tile_rows or 8, o.tile_columns or 16 -- of a tile of A
+  local A = nw.placeholder({n, n}, "f32", "A")
+  local B = nw.compute({n, n}, function(i, j) return A(j, i) end, "B")
+  local s = nw.schedule(B)
+  local i_o, j_o, _, j_i = s:tile("i", "j", rows, columns)
+  local i_b, i_m = s:split(i_o, (o.strip or 1024) // rows)
+  s:reorder(i_b, j_o, i_m)
+  local at = i_m
+  local T = s:cache_write(B, "local", {at = at})
+  if o.pad then s:storage_align(T, 0, 16, o.pad) end
+  local around = s:loops(T)
+  local t_i, t_j = around[#around - 1], around[#around]
+  local t_io, t_ii = s:split(t_i, tile_columns)
+  local t_jo, t_ji = s:split(t_j, tile_rows)
+  s:reorder(t_jo, t_io, t_ii, t_ji)
+  if o.columns_first then s:reorder(t_io, t_jo) end
+  s:tensorize(t_ii, turned(tile_rows, tile_columns).name)
+  s:unroll(o.columns_first and t_jo or t_io)
+  local _, lane = s:split(j_i, 16)
+  s:vectorize(lane)
+  if o.stream ~= false then s:stream_stores(B) end
+  if o.prefetch then s:prefetch("A", t_jo, {region = o.prefetch}) end
+  if threads > 1 then s:parallel(j_o) end
+  return s
+end
+
 --- Makes B[i, j] = A[j, i].
 function schedules.transpose(n, threads, o)
   o = o or {}

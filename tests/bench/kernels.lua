@@ -94,13 +94,13 @@ function kernels.conv1d()
 end
 
 function kernels.transpose()
-  local n = 2048
+  local n = 4096
   local A = nw.random({n, n}, "f32", {seed = 1})
   local ours, want, copy = nw.zeros({n, n}, "f32"), nw.zeros({n, n}, "f32"), nw.zeros({n, n}, "f32")
-  schedules.transpose(n, 1, {plain = true}):build {threads = 1}(A, want)
+  schedules.transpose(n, 1):build {threads = 1}(A, want)
   local function peer(times) return peers.copy(4 * n * n, A:pointer(), copy:pointer(), times) end
-  local right = checked(function(threads) return schedules.transpose(n, threads) end, {A, ours}, ours, want, 0)
-  race("transpose.vs_memcpy", peer, right, {A, ours})
+  local right = checked(function(threads) return schedules.turned(n, threads) end, {A, ours}, ours, want, 0)
+  race("transpose.vs_memcpy", peer, right, {A, ours}, ">=", 0.60)
 end
 
 -- Times two of our kernels in turn, with one thread. The figure is the time of `other` divided by the time of `ours`. The arrays
@@ -158,7 +158,9 @@ function kernels.softmax()
   race("softmax.vs_gcc", peer, checked(make, {X, ours}, ours, theirs, 2 ^ -22, 0), {X, ours}, ">=", 1.0)
 end
 
-for _, name in ipairs {"depthwise", "blur_u16", "blur_f32", "elementwise", "conv1d", "transpose", "unrolled", "predicate",
+function kernels.export_c() require "_export_c"(out) end
+
+for _, name in ipairs {"depthwise", "blur_u16", "blur_f32", "elementwise", "conv1d", "transpose", "export_c", "unrolled", "predicate",
   "maxrow", "softmax"} do
   if not only or name == only then kernels[name]() end
 end

@@ -299,7 +299,8 @@ local function unit(cases, options, folder)
   end
   write(folder .. "/data", table.concat(blobs))
   write(folder .. "/all.c", table.concat {HEAD, TOOLS:format(FENCES[options.fence] or 0, options.align or 1),
-    table.concat(texts, "\n"), table.concat(callers, "\n"), "static int (*const kernels[])(void) = {", table.concat(rows, ", "),
+    table.concat(texts, "\n"), "\n", table.concat(callers, "\n"), "static int (*const kernels[])(void) = {",
+    table.concat(rows, ", "),
     "};\n", MAIN:format(#cases)})
 end
 

@@ -35,9 +35,12 @@ typedef enum nwt_helper {
   NWT_HELPERS
 } nwt_helper;
 
+typedef struct nwt_vectors nwt_vectors; // c_vector.h
+
 typedef struct nwt {
   const nw_exec *exec;
   const nw_program *p;
+  nwt_vectors *vectors; // NULL if vector loops stay loops
   const char *kernel; // name of the function
   nw_str out;
   bool used[NWT_HELPERS][NW_DTYPE_COUNT];
@@ -46,10 +49,12 @@ typedef struct nwt {
   int depth;
   bool counts; // true if the C text declares nw_big, which records overflows
   bool exported; // true if the text calls exported machine code, whose streaming stores need aligned tensors
+  bool lane; // true while a function for one lane of a vector is written (c_vector.c)
   bool failed;
 } nwt;
 bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
 
+bool nwt_is_free(const char *name); // true if the C code of a function may use the name for something of its own
 const char *nwt_name(nwt *g, const char *ir); // returns a C identifier; different names have different identifiers
 const char *nwt_type(nw_dtype t); // returns the C type that represents a value of the dtype
 // Marks the helper as used, writes its name in the C text to `room`, which has n bytes, and returns `room`.
@@ -57,7 +62,7 @@ const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n);
 void nwt_helpers(const nwt *g, nw_str *out);
 // c_text.c: parts of the C text
 extern const char nwt_includes[], nwt_openmp[]; // nwt_openmp also defines nw_has_threads()
-void nwt_begin(nwt *g, const nw_exec *e);
+void nwt_begin(nwt *g, const nw_exec *e, const char *symbol); // symbol: the name of the function, or NULL
 void nwt_end(nwt *g);
 void nwt_describe(nwt *g, nw_str *out); // writes comments on the function's parameters and result
 void nwt_prototype(nwt *g, nw_str *out);
@@ -79,3 +84,4 @@ bool nwt_surely_fits(const nw_storage *s); // true if the bytes of the buffer, f
 void nwt_describe_codes(const nwt *g, nw_str *out);
 
 void nwt_stmt(nwt *g, const nw_stmt *s);
+void nwt_body(nwt *g); // writes the statements of the program

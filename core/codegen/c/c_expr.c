@@ -1,6 +1,6 @@
 // Writes expressions as C. Integers must wrap around on overflow. C does not define the overflow of signed integers, so
 // operations on them are computed in unsigned types.
-#include "codegen/c/c.h"
+#include "codegen/c/c_vector.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -69,9 +69,23 @@ static void real(nwt *g, const nw_expr *e, int around) {
   if (e->type.dtype == NW_F16 || e->type.dtype == NW_BF16) nw_str_add(&g->out, ")");
 }
 
+// Writes a load that is executed only under a condition. Otherwise, its value is 0.
+static void load_if(nwt *g, const nw_expr *e, int around) {
+  paren(g, TERNARY, around);
+  put(g, e->arg[1], OR);
+  nw_str_fmt(&g->out, " ? %s[", nwt_name(g, e->name));
+  put(g, e->arg[0], 0);
+  nw_str_add(&g->out, e->type.dtype == NW_BOOL ? "] != 0 : 0" : "] : 0");
+  unparen(g, TERNARY, around);
+}
+
 static void load(nwt *g, const nw_expr *e, int around) {
   int mine = e->type.dtype == NW_BOOL ? EQUAL : PRIMARY;
-  if (e->n != 1) nwt_fail(g, "a masked load of %s cannot be written in C", e->name);
+  if (e->n != 1 && !g->vectors) nwt_fail(g, "a masked load of %s cannot be written in C", e->name);
+  if (e->n != 1 && !nw_is_const(e->arg[1], 1)) {
+    load_if(g, e, around);
+    return;
+  }
   paren(g, mine, around);
   nw_str_fmt(&g->out, "%s[", nwt_name(g, e->name));
   put(g, e->arg[0], 0);
@@ -123,10 +137,10 @@ static bool no_data(void *env, const nw_expr *e) {
 
 // True if C's operators give the right result. In C, too, unsigned arithmetic of 32 and 64 bits wraps around. An index that does
 // not depend on loaded or converted values cannot overflow, because te/overflow.c checks it when a program is made and
-// the generated function first checks the sizes.
-static bool plain(const nw_expr *e) {
+// the generated function first checks the sizes. The arguments of a function for one lane are data.
+static bool plain(const nwt *g, const nw_expr *e) {
   if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32 || e->type.dtype == NW_U64) return true;
-  return e->type.dtype == NW_INDEX && nw_visit(e, no_data, NULL);
+  return e->type.dtype == NW_INDEX && !g->lane && nw_visit(e, no_data, NULL);
 }
 
 static const char *unsigned_of(const nw_expr *e) {
@@ -161,7 +175,7 @@ static bool negated(const nw_expr *e, int64_t *value) {
 
 static void add(nwt *g, const nw_expr *e, int around) {
   int64_t value;
-  if (!plain(e)) {
+  if (!plain(g, e)) {
     wrapping(g, e, "+", around);
   } else if (e->type.dtype == NW_INDEX && negated(e->arg[1], &value)) {
     paren(g, SUM, around);
@@ -174,21 +188,21 @@ static void add(nwt *g, const nw_expr *e, int around) {
 }
 
 static void multiply(nwt *g, const nw_expr *e, int around) {
-  if (plain(e))
+  if (plain(g, e))
     infix(g, e->arg[0], "*", e->arg[1], PRODUCT, PRODUCT, UNARY, around);
   else
     wrapping(g, e, "*", around);
 }
 
 static void subtract(nwt *g, const nw_expr *e, int around) {
-  if (plain(e))
+  if (plain(g, e))
     infix(g, e->arg[0], "-", e->arg[1], SUM, SUM, PRODUCT, around);
   else
     wrapping(g, e, "-", around);
 }
 
 static void negate(nwt *g, const nw_expr *e, int around) {
-  if (!plain(e)) {
+  if (!plain(g, e)) {
     wrapping(g, e, "-", around);
     return;
   }
@@ -363,6 +377,10 @@ static void exponent(nwt *g, const nw_expr *e, int around) {
 #define HELPER(h) helper(g, NWT_##h, e)
 #define NONE nwt_fail(g, "%s cannot be written in C", nw_op_name((nw_op)e->op))
 static void put(nwt *g, const nw_expr *e, int around) {
+  if (e->type.lanes > 1) {
+    nwv_expr(g, e, around);
+    return;
+  }
   switch (e->op) {
 #define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, ...)                   \
   case NW_OP_##id:                                                                                                     \

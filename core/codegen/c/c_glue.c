@@ -136,11 +136,11 @@ static char *header(nwt *g) {
   return nw_str_take(&all);
 }
 
-bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out) {
+bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, const char *symbol, nw_glue *out) {
   nwt *version = nw_xcalloc((size_t)n, sizeof *version), chooser;
-  nwt_begin(&chooser, e[n - 1]);
+  nwt_begin(&chooser, e[n - 1], symbol);
   chooser.exported = true;
-  for (int i = 0; i < n; i++) nwt_begin(&version[i], e[i]), version[i].exported = true;
+  for (int i = 0; i < n; i++) nwt_begin(&version[i], e[i], symbol), version[i].exported = true;
   if (n > 1) nwt_name_versions(&chooser, n, version);
   *out = (nw_glue){.header = header(&chooser)};
   out->source = source(&chooser, n, version, t);

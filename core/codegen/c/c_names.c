@@ -54,6 +54,14 @@ static char *legal(const char *ir) {
   return nw_str_take(&s);
 }
 
+bool nwt_is_free(const char *name) {
+  size_t n = strlen(name);
+  if (!n || n > 200 || isdigit((unsigned char)*name) || is_of_header(name) || is_reserved(name)) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!isalnum((unsigned char)name[i]) && name[i] != '_') return false;
+  return *name != '_'; // names of the compiler and of the system
+}
+
 const char *nwt_name(nwt *g, const char *ir) {
   for (int i = 0; i < g->ir.n; i++)
     if (!strcmp(g->ir.at[i], ir)) return g->c.at[i];

@@ -1,5 +1,6 @@
 // Writes statements as C: loops with OpenMP pragmas, guards, stores, and arrays on the stack.
-#include "codegen/c/c.h"
+#include "codegen/c/c_vector.h"
+#include "codegen/shuffle.h"
 #include "ir/program/tags.h"
 
 static void line_start(nwt *g) { nw_str_indent(&g->out, 2 * g->depth); }
@@ -15,9 +16,25 @@ static void inside(nwt *g, const nw_stmt *s) {
     for (int i = 0; i < s->nkids && !g->failed; i++) nwt_stmt(g, s->kid[i]);
 }
 
+static bool streams(const nw_stmt *s) {
+  bool any = s->kind == NW_STORE && s->store.stream;
+  for (int i = 0; !any && i < s->nkids; i++) any = streams(s->kid[i]);
+  return any;
+}
+
+// Writes a fence that makes the streaming stores of this thread visible to others, if s has any. The stores of a text
+// without vectors do not stream; they only have a pragma.
+static void fence_after(nwt *g, const nw_stmt *s) {
+  if (!g->vectors || !streams(s)) return;
+  line_start(g);
+  nw_str_add(&g->out, "nw_stream_fence();\n");
+  g->vectors->fence = true;
+}
+
 static void kids(nwt *g, const nw_stmt *s) {
   g->depth++;
   inside(g, s);
+  if (s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL) fence_after(g, s);
   g->depth--;
 }
 
@@ -77,6 +94,7 @@ static void mark(nwt *g, const nw_stmt *s) {
   int64_t n;
   if (s->loop.mark == NW_SERIAL) return;
   if (s->loop.mark == NW_VECTORIZED) return simd(g, s);
+  if (s->loop.mark == NW_PARALLEL) fence_after(g, g->p->root);
   line_start(g);
   switch (s->loop.mark) {
   case NW_PARALLEL: parallel(g, s); break;
@@ -120,11 +138,19 @@ static void guard(nwt *g, const nw_stmt *s) {
 }
 
 static void store(nwt *g, const nw_stmt *s) {
-  if (s->store.mask) nwt_fail(g, "a masked store to %s cannot be written in C", s->store.buffer);
+  bool lanes = s->store.mask || s->store.index->type.lanes > 1;
+  if (lanes && !g->vectors) {
+    nwt_fail(g, "a masked store to %s cannot be written in C", s->store.buffer);
+    return;
+  }
   line_start(g);
   if (s->store.atomic) {
     nw_str_add(&g->out, "#pragma omp critical\n"); // `omp atomic` does not support every reduction
     line_start(g);
+  }
+  if (lanes) {
+    nwv_store(g, s);
+    return;
   }
   nw_str_fmt(&g->out, "%s[", nwt_name(g, s->store.buffer));
   nwt_expr(g, s->store.index);
@@ -142,7 +168,12 @@ static void prefetch(nwt *g, const nw_stmt *s) {
 
 // Writes the nest that an intrinsic computes, because the C text must not depend on the intrinsic's library.
 static void call(nwt *g, const nw_stmt *s) {
+  const nw_intrinsic *in = nw_intrinsic_find(g->p->ctx, s->call.intrinsic);
   line_start(g);
+  if (g->vectors && in && in->shuffles) {
+    nwv_shuffles(g, s, in);
+    return;
+  }
   nw_str_fmt(&g->out, "{ // the nest that %.*s computes\n", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);
   kids(g, s);
   line_start(g);
@@ -153,7 +184,7 @@ static void array(nwt *g, const nw_storage *st) {
   line_start(g);
   nw_str_fmt(&g->out, "%s %s[", nwt_type(st->dtype), nwt_name(g, st->buffer));
   nwt_expr(g, nw_max(g->p->pool, st->elements, nw_index(g->p->pool, 1)));
-  nw_str_add(&g->out, "];\n");
+  nw_str_add(&g->out, g->vectors ? "] __attribute__((aligned(64)));\n" : "];\n");
 }
 
 // Declares a pointer to this thread's part of a workspace. The workspace was allocated at the start of the function.
@@ -186,6 +217,11 @@ static void alloc(nwt *g, const nw_stmt *s) {
   g->depth--;
   line_start(g);
   nw_str_add(&g->out, "}\n");
+}
+
+void nwt_body(nwt *g) {
+  nwt_stmt(g, g->p->root);
+  fence_after(g, g->p->root);
 }
 
 void nwt_stmt(nwt *g, const nw_stmt *s) {

@@ -1,8 +1,9 @@
-// Writes a program as standalone C99 with OpenMP. Loops stay loops, and vector loops are `omp simd`, so the text is
-// readable and any compiler accepts it. The results of the C code are bit for bit those of the interpreter if two
-// conditions hold. The compiler must not make an fma of a multiplication and an addition (-ffp-contract=off, or
-// -std=c99). The program must not use exp, log, tanh, erf or pow.
-#include "codegen/c/c.h"
+// Writes a program as standalone C99 with OpenMP. The text has two forms. In one, vectors have the vector types of GNU C,
+// and unrolled loops are expanded, as in machine code. In the other, which any compiler accepts, loops stay loops, and
+// vector loops are `omp simd`. A program without vectors has only this form. The results of the C code are bit for bit
+// those of the interpreter if two conditions hold. The compiler must not make an fma of a multiplication and an addition
+// (-ffp-contract=off, or -std=c99). The program must not use exp, log, tanh, erf or pow.
+#include "codegen/c/c_vector.h"
 #include "ir/program/reducer.h"
 #include <stdlib.h>
 
@@ -30,10 +31,16 @@ static bool is_argument(const nw_program *p, const char *name) {
   return b && b->role != NW_TEMP;
 }
 
-// Chooses the name of the function. The program often has the same name as its output, for example C. In this example,
-// the function is named C_kernel.
-static void name_kernel(nwt *g) {
+// Chooses the name of the function, if the user gave no name. The program often has the same name as its output, for
+// example C. In this example, the function is named C_kernel.
+static void name_kernel(nwt *g, const char *symbol) {
   nw_str s = {0};
+  if (symbol) {
+    nw_vec_push(&g->ir, (void *)nw_pool_name(g->p->pool, "the symbol")); // no tensor has a name with a space
+    nw_vec_push(&g->c, nw_xstrdup(symbol));
+    g->kernel = g->c.at[0];
+    return;
+  }
   const char *name = g->p->name ? g->p->name : "kernel";
   nw_str_fmt(&s, "%s%s", name, is_argument(g->p, name) ? "_kernel" : "");
   g->kernel = nwt_name(g, nw_pool_name(g->p->pool, s.s));
@@ -167,7 +174,7 @@ static void function(nwt *g) {
   int made = make_workspaces(g);
   if (made) give_up(g);
   g->depth = 1;
-  nwt_stmt(g, g->p->root);
+  nwt_body(g);
   if (made) {
     nw_str_add(&g->out, "  ");
     name_each(g, "free(", " ", ");");
@@ -188,43 +195,83 @@ const char nwt_openmp[] =
     "static int nw_has_threads(void) { return nw_loaded_in == (long)getpid(); }\n"
     "#else\n#define omp_get_thread_num() 0\n#define omp_get_max_threads() 1\n#endif\n";
 
-static bool any_parallel(int n, const nwt *g) {
+// The functions of one form of the text: one for each version of the kernel.
+typedef struct form {
+  int n;
+  nwt *version;
+  nwt_vectors *vectors; // NULL in the plain form
+} form;
+
+static bool any_parallel(const form *f) {
   bool any = false;
-  for (int i = 0; i < n; i++) any |= g[i].exec->parallel;
+  for (int i = 0; i < f->n; i++) any |= f->version[i].exec->parallel;
   return any;
 }
 
-// Returns the whole C text, on the heap. g is the public function; the n versions that it calls are written before it.
-// If n is 0, g is the only function.
-static char *whole(nwt *g, int n, nwt *version) {
-  nw_str head = {0};
-  nwt_describe(g, &head);
-  nw_str_add(&head, nwt_includes);
-  if (g->exec->parallel || any_parallel(n, version)) nw_str_add(&head, nwt_openmp);
-  nwt_use_all(g, n, version);
-  nwt_helpers(g, &head);
-  for (int i = 0; i < n; i++) {
-    nw_str_add(&head, "\n");
-    if (version[i].p->unsafe && g->p->unsafe != version[i].p->unsafe) nw_str_fmt(&head, UNSAFE, version[i].p->unsafe);
-    const nw_program *p = version[i].p;
-    if (p->tested && g->p->tested != p->tested) nw_str_fmt(&head, TESTED, p->tested, p->values);
-    nw_str_add(&head, "static ");
-    nwt_prototype(&version[i], &head);
-    nw_str_add(&head, version[i].out.s);
+// Writes the functions. If there are several, they are called by another function, g.
+static void write_functions(const form *f, const nwt *g, nw_str *out) {
+  for (int i = 0; i < f->n; i++) {
+    nwt *v = &f->version[i];
+    const nw_program *p = v->p;
+    nw_str_add(out, "\n");
+    if (g && p->unsafe && g->p->unsafe != p->unsafe) nw_str_fmt(out, UNSAFE, p->unsafe);
+    if (g && p->tested && g->p->tested != p->tested) nw_str_fmt(out, TESTED, p->tested, p->values);
+    if (g) nw_str_add(out, "static ");
+    nwt_prototype(v, out);
+    nw_str_add(out, v->out.s);
   }
-  nw_str_add(&head, "\n");
-  nwt_prototype(g, &head);
-  nw_str_add(&head, g->out.s);
+}
+
+// Says how to compile the text so that it is quick and its results are exact.
+static void describe_flags(const nwt *g, bool parallel, bool vectors, nw_str *out) {
+  const nw_target *t = g->p->target;
+  bool here = nw_target_here(t), x86 = t->machine.isa == NW_ISA_X86_64;
+  const char *omp = parallel ? " -fopenmp" : vectors ? "" : " -fopenmp-simd";
+  nw_str_fmt(out, "// Compile it with: gcc -O3 %s%s -ffp-contract=off%s; link it with -lm.\n",
+             here || x86 ? "-march=" : "-mcpu=", here ? "native" : t->machine.cpu, omp);
+  if (vectors)
+    nw_str_add(out,
+               "// Other compilers than gcc and clang, and -DNW_PLAIN, compile plain loops (add -fopenmp-simd).\n");
+}
+
+// Returns the whole C text, on the heap. g calls one of several versions; it is NULL if there is only one. `quick` has
+// no versions if the text has only the plain form.
+static char *whole(nwt *g, const form *plain, const form *quick) {
+  nwt *top = g ? g : plain->version;
+  nw_str head = {0};
+  bool parallel = top->exec->parallel || any_parallel(plain);
+  nwt_describe(top, &head);
+  describe_flags(top, parallel, quick->n > 0, &head);
+  nw_str_add(&head, nwt_includes);
+  if (parallel) nw_str_add(&head, nwt_openmp);
+  nwt_use_all(top, plain->n, plain->version);
+  nwt_use_all(top, quick->n, quick->version);
+  nwt_helpers(top, &head);
+  if (quick->n) {
+    nw_str_add(&head, "\n#if defined(__GNUC__) && !defined(NW_PLAIN)\n");
+    nwv_write(quick->version, &head);
+    write_functions(quick, g, &head);
+    nw_str_add(&head, "\n#else\n");
+  }
+  write_functions(plain, g, &head);
+  if (quick->n) nw_str_add(&head, "#endif\n");
+  if (g) {
+    nw_str_add(&head, "\n");
+    nwt_prototype(g, &head);
+    nw_str_add(&head, g->out.s);
+  }
   return nw_str_take(&head);
 }
 
-void nwt_begin(nwt *g, const nw_exec *e) {
-  nw_path root = {.n = 1, .at = {e->p->root}};
-  *g = (nwt){.exec = e, .p = e->p};
-  nw_ranges_init(&g->ranges, e->p->pool);
-  nw_ranges_of(&g->ranges, e->p, &root);
-  name_kernel(g);
+static void begin(nwt *g, const nw_exec *e, const nw_program *p, const char *symbol, nwt_vectors *vectors) {
+  nw_path root = {.n = 1, .at = {p->root}};
+  *g = (nwt){.exec = e, .p = p, .vectors = vectors};
+  nw_ranges_init(&g->ranges, p->pool);
+  nw_ranges_of(&g->ranges, p, &root);
+  name_kernel(g, symbol);
 }
+
+void nwt_begin(nwt *g, const nw_exec *e, const char *symbol) { begin(g, e, e->p, symbol, NULL); }
 
 void nwt_end(nwt *g) {
   nw_ranges_free(&g->ranges);
@@ -234,51 +281,94 @@ void nwt_end(nwt *g) {
   nw_vec_free(&g->ir);
 }
 
-static bool begin_all(int n, const nw_program *const *p, nwt *g) {
-  for (int i = 0; i < n; i++) {
-    nw_exec *e = nw_lower_loops(p[i]);
-    if (!e) return false;
-    nwt_begin(&g[i], e);
-  }
-  return true;
+// ---- the two forms
+
+enum { MOST_CODE = 8000 }; // limit on the estimated instructions of a text in which loops are expanded
+
+static bool has_vectors(nw_ctx *c, const nw_stmt *s) {
+  const nw_intrinsic *in = s->kind == NW_CALL ? nw_intrinsic_find(c, s->call.intrinsic) : NULL;
+  bool any = (in && in->shuffles) || (s->kind == NW_STORE && s->store.index->type.lanes > 1);
+  for (int i = 0; i < s->nkids && !any; i++) any = has_vectors(c, s->kid[i]);
+  return any;
 }
 
-static void end_all(int n, nwt *g) {
-  for (int i = 0; i < n; i++) {
-    nw_exec *e = (nw_exec *)g[i].exec;
-    if (!e) continue;
-    nwt_end(&g[i]);
+static form new_form(int n, nwt_vectors *vectors) {
+  return (form){.version = nw_xcalloc((size_t)n, sizeof(nwt)), .vectors = vectors};
+}
+
+static void free_form(form *f) {
+  for (int i = 0; i < f->n; i++) {
+    nw_exec *e = (nw_exec *)f->version[i].exec;
+    nwt_end(&f->version[i]);
     nw_exec_release(e);
   }
+  free(f->version);
+  if (f->vectors) nw_str_free(&f->vectors->own), nw_vec_free(&f->vectors->known);
+  free(f->vectors);
+  *f = (form){0};
 }
 
-char *nw_program_c(nw_ctx *c, const nw_program *p) {
-  (void)c;
-  nwt g = {0};
-  char *text = NULL;
-  if (begin_all(1, &p, &g)) {
-    function(&g);
-    text = g.failed ? NULL : whole(&g, 0, NULL);
-  }
-  end_all(1, &g);
-  return text;
+static void drop(form *f) {
+  free_form(f);
+  f->version = NULL;
 }
 
-char *nw_versions_c(int n, const nw_program *const *p, const nw_choices *t) {
-  nwt *g = nw_xcalloc((size_t)n, sizeof *g), chooser = {0};
-  char *text = NULL;
-  bool good = begin_all(n, p, g) && begin_all(1, &p[n - 1], &chooser);
-  if (good) nwt_name_versions(&chooser, n, g);
+// Lowers a program and begins its function. Returns false if this form of the text cannot be written.
+static bool begin_version(form *f, const nw_program *p, const char *symbol) {
+  nw_exec *e = f->vectors ? nw_lower(p, NULL) : nw_lower_loops(p);
+  if (!e) return false;
+  begin(&f->version[f->n++], e, f->vectors ? e->shown : e->p, symbol, f->vectors);
+  return !f->vectors || e->instructions <= MOST_CODE;
+}
+
+static bool any_vectors(const form *f) {
+  bool any = false;
+  for (int i = 0; i < f->n && !any; i++) any = has_vectors(f->version[i].p->ctx, f->version[i].p->root);
+  return any;
+}
+
+// Writes the functions of a form. `g` names them if there are several. Returns false, with a diagnostic, on failure.
+static bool make_form(form *f, nwt *g, int n, const nw_program *const *p, const char *symbol) {
+  bool good = true;
+  for (int i = 0; i < n && good; i++) good = begin_version(f, p[i], symbol);
+  if (!good || (f->vectors && !any_vectors(f))) return false;
+  if (g) nwt_name_versions(g, n, f->version);
   for (int i = 0; i < n && good; i++) {
-    function(&g[i]);
-    good = !g[i].failed;
+    function(&f->version[i]);
+    good = !f->version[i].failed;
   }
-  if (good) {
-    nwt_choose(&chooser, n, g, t);
-    text = chooser.failed ? NULL : whole(&chooser, n, g);
-  }
-  end_all(n, g);
-  end_all(1, &chooser);
-  free(g);
+  return good;
+}
+
+// Makes the form with vectors, or a form without versions if the program has no vectors, if it would be too long, or if
+// it cannot be written. Then the text has only the plain form.
+static form quick_form(nw_ctx *c, nwt *g, int n, const nw_program *const *p, const char *symbol) {
+  form f = new_form(n, nw_xcalloc(1, sizeof(nwt_vectors)));
+  f.vectors->register_bytes = nw_features_vector_bytes(p[0]->target->features);
+  if (make_form(&f, g, n, p, symbol)) return f;
+  if (!nw_stopped(c)) nw_clear(c);
+  drop(&f);
+  return f;
+}
+
+char *nw_c_text(nw_ctx *c, int n, const nw_program *const *p, const nw_choices *t, const char *symbol) {
+  form chooser = new_form(1, NULL), plain = new_form(n, NULL), quick = {0};
+  char *text = NULL;
+  nwt *g = n > 1 && begin_version(&chooser, p[n - 1], symbol) ? chooser.version : NULL;
+  bool good = (n == 1 || g) && make_form(&plain, g, n, p, symbol);
+  if (good) quick = quick_form(c, g, n, p, symbol);
+  if (good && g) nwt_choose(g, n, plain.version, t);
+  if (good && !(g && g->failed) && !nw_stopped(c)) text = whole(g, &plain, &quick);
+  free_form(&quick);
+  free_form(&plain);
+  free_form(&chooser);
   return text;
+}
+
+char *nw_program_c(nw_ctx *c, const nw_program *p) { return p ? nw_c_text(c, 1, &p, NULL, NULL) : NULL; }
+
+bool nw_c_symbol_given(nw_ctx *c, const char *symbol) {
+  if (nwt_is_free(symbol)) return true;
+  return nw_fail(c, NW_EINVAL, "use letters, digits and _, as in symbol = \"gemm\"",
+                 "export: symbol: '%s' cannot be the name of a C function", symbol);
 }

@@ -19,8 +19,10 @@ typedef struct nw_intrinsic_spec {
   // NULL, argument i may have any strides.
   const int64_t *const *stride;
   bool init; // true: a reduction starts from its init; false: a reduction continues from the values in the output
-  const char *source; // C text that the system's compiler compiles; NULL if `library` is given
-  const char *library; // path of a shared library; NULL if `source` is given
+  // The implementation: one of these three is given.
+  bool shuffles; // code generators make it: vectors are loaded, their lanes are shuffled, and vectors are stored
+  const char *source; // C text that the system's compiler compiles, or NULL
+  const char *library; // path of a shared library, or NULL
   const char *symbol; // name of the function; NULL if it is the name of the intrinsic
   const char *special; // name of a function that generates versions for constant strides, or NULL
   int nconstants;

@@ -12,7 +12,8 @@
   X(nw_import) X(nw_intrinsic_find) X(nw_is_const) X(nw_is_int) X(nw_isa_name) X(nw_lane_slack) X(nw_machine_cite) \
   X(nw_machine_cited) X(nw_machine_each) X(nw_machine_finish) X(nw_machine_init) X(nw_machine_sections) \
   X(nw_machine_set) X(nw_make1) X(nw_make_dirs) X(nw_math_plan) X(nw_math_rows) \
-  X(nw_mul) X(nw_mutant_on) X(nw_op_has) X(nw_op_infix) X(nw_parallel_for) X(nw_ramp) X(nw_size_fact_parse) \
+  X(nw_mul) X(nw_mutant_on) X(nw_op_has) X(nw_op_infix) X(nw_parallel_for) X(nw_ramp) X(nw_shuffles_free) X(nw_shuffles_of) \
+  X(nw_size_fact_parse) \
   X(nw_speaks_of_sizes) X(nw_state_file) X(nw_str_add) X(nw_str_addn) X(nw_str_fmt) X(nw_str_free) X(nw_str_take) \
   X(nw_take_lanes) X(nw_te_program) X(nw_temp_dir) X(nw_uses_load) X(nw_uses_var) X(nw_vec_free) X(nw_vec_push) \
   X(nw_visit) X(nw_walk_from) X(nw_xcalloc) X(nw_xmalloc) X(nw_xrealloc) X(nw_xstrdup)

@@ -132,9 +132,10 @@ NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions that
 NW_API int nw_log_loops(const nw_log *l);
 NW_API const char *nw_log_loop(const nw_log *l, int i); // name of the loop; NULL if it is unknown
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"
-// Writes a shared library for the target of the kernel, and a header next to it. The library has the kernel as a plain
-// C function. The path must end in .so. Needs a C compiler that links for the target.
-NW_API bool nw_kernel_export(nw_kernel *k, const char *path);
+// If the path ends in .so, writes a shared library for the target of the kernel, and a header next to it. The library
+// has the kernel as a plain C function. Needs a C compiler that links for the target. If the path ends in .c, writes
+// the kernel as a C file. `symbol` is the name of the function; NULL: a name made from that of the program.
+NW_API bool nw_kernel_export(nw_kernel *k, const char *path, const char *symbol);
 NW_API nw_target *nw_kernel_target(const nw_kernel *k); // borrowed
 NW_API const char *nw_kernel_notes(const nw_kernel *k); // remarks on the code, one per line; "" if there are none
 NW_API const char *nw_kernel_cpu(nw_kernel *k); // LLVM's name of the CPU that the code is made for; NULL on failure
@@ -147,6 +148,9 @@ NW_API int nw_kernel_tested(const nw_kernel *k);
 // Returns the text of the lowered program after the pass with the name `pass`, or after the last pass if `pass` is
 // NULL.
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
+// Like nw_lower_text, for people: of statements that an unrolled loop has repeated, only the first and the last are
+// shown. Stores an array on the heap in *id, with the id of the statement of each of the *n lines, or 0.
+NW_API char *nw_lower_folded(nw_ctx *c, const nw_program *p, const char *pass, int **id, int *n);
 // Returns an array on the heap. For each line of the text after the last pass, the array has the id of the line's
 // statement, or 0 if the line does not belong to a statement.
 NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n);

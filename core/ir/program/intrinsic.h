@@ -1,7 +1,7 @@
 // Declares intrinsics, which are small computations that external code implements.
 //
-// An intrinsic has a description, which is the nest that it replaces, and an implementation. The implementation is a C
-// function:
+// An intrinsic has a description, which is the nest that it replaces, and an implementation. If the description only
+// moves elements, code generators can make the implementation from it. Otherwise it is a C function:
 //
 //     void symbol(tile, ..., int64_t stride, ..., int64_t constant, ...)
 //
@@ -50,6 +50,7 @@ struct nw_intrinsic {
   // constants, `special` returns a function that takes only the tiles, or NULL. `special` is used if the strides are
   // constants. The functions that it returns are jump-safe (see below).
   char *special;
+  bool shuffles; // true: generated code loads vectors, shuffles their lanes and stores them (codegen/shuffle.h)
   int nconstants;
   int64_t constant[NW_MAX_CONSTANTS];
   // true if the function holds no lock, owns no memory, and calls no function that does; then it can be interrupted at

@@ -11,7 +11,7 @@ function meta.__tostring(self)
   return ("intrinsic %s(%s): %s"):format(self.id, table.concat(reads, ", "), self.description)
 end
 
-local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "jump_safe", "timeout"}
+local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "code", "jump_safe", "timeout"}
 
 -- Returns the strides of one tensor in the form that core.intrinsic takes: numbers, or false for "any". By default the last
 -- dimension is contiguous and the others are "any".
@@ -67,6 +67,10 @@ local function intrinsic(spec)
   local copy = {}
   for key, value in pairs(spec) do copy[key] = value end
   copy.strides = all_strides(spec.args, spec.strides)
+  if spec.code ~= nil and spec.code ~= "shuffles" then
+    errors.fail("invalid", "or give source or library", "intrinsic: code: expected \"shuffles\", got %s", tostring(spec.code))
+  end
+  copy.shuffles = spec.code == "shuffles"
   return register(copy)
 end
 
@@ -112,12 +116,14 @@ end
 return function(nw)
   local define = rows.definer(nw, "nw", "tensorizing")
   define("intrinsic", "(spec: {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, "
-    .. "library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}): nw.intrinsic",
-    "Registers external code for a small computation, for use by s:tensorize. args: the tensors of one compute with constant "
+    .. "library?: string, symbol?: string, code?: 'shuffles', jump_safe?: boolean, timeout?: number}): nw.intrinsic",
+    "Registers code for a small computation, for use by s:tensorize. args: the tensors of one compute with constant "
     .. "sizes, in the order in which the function takes them. The function gets a pointer to each tile, followed by the strides "
     .. "that are not fixed, as int64_t, in elements. strides: for each tensor, a list with a number or \"any\" for each dimension; "
     .. "by default the last dimension is contiguous and the others are \"any\". accumulate: a reduction adds to the values of the "
     .. "output. source: the C code of the function. library and symbol: a function of a shared library, in place of source. "
+    .. "code = \"shuffles\", in place of both: for a computation that only moves elements, such as the transpose of a tile, the "
+    .. "generated code itself loads vectors, shuffles their lanes and stores them; extents must be powers of two. "
     .. "jump_safe = true states that this function holds no lock and owns no memory, so that it can be stopped at any moment. The "
     .. "code is tested against its description in a separate process, for at most timeout seconds, and is registered only if its "
     .. "results are correct.",

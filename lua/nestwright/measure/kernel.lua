@@ -293,6 +293,19 @@ return function(nw)
       return view.text(what == "asm" and assembly.shown(text) or text)
     end)
 
+  kernel_method("export", "(self: nw.kernel, path: string, options?: {symbol?: string}): nw.kernel",
+    "Writes all versions of the kernel as one C function. A path such as \"gemm.so\" makes a shared library of the machine "
+    .. "code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or "
+    .. "another CPU (aarch64-linux-gnu-gcc). A path such as \"gemm.c\" writes the text of f:show \"c\". Its first lines say how to "
+    .. "compile it so that it is as quick as the library: vectors have the vector types of GNU C, for gcc and clang; other "
+    .. "compilers get plain loops. symbol: the name of the function; by default it is made from the name of the output. The "
+    .. "function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success.",
+    function(kernel, path, options)
+      local o = errors.options("export", options, {"symbol"})
+      if o.symbol ~= nil then errors.expect("export: symbol", o.symbol, "string") end
+      return core.kernel_export(kernel, path, o.symbol)
+    end)
+
   kernel_method("asm", "(self: nw.kernel, options?: {loop?: string|nw.loop}): nw.view",
     "The assembly of the kernel, as f:show \"asm\". loop: only that of one loop, with the loops in it, without directives. "
     .. "If the loop was copied, all copies follow. nw.beside{{\"before\", f:asm{loop = \"k\"}}, {\"after\", g:asm{loop = "

@@ -4,6 +4,7 @@
 #include "peers.h"
 #include "programs.h"
 #include <cblas.h>
+#include <dlfcn.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <time.h>
@@ -71,6 +72,21 @@ KERNEL(triad, 5, peer_triad(N(1), P(2), P(3), P(4)))
 KERNEL(copy, 4, peer_copy(N(1), P(2), P(3)))
 KERNEL(softmax, 5, peer_softmax(N(1), N(2), P(3), P(4)))
 
+// exported(library, symbol, times, arrays...): calls an exported kernel without sizes, which takes at most four arrays.
+static int l_exported(lua_State *L) {
+  int times = size_at(L, 3);
+  void *array[4] = {0}, *library = dlopen(luaL_checkstring(L, 1), RTLD_NOW | RTLD_LOCAL); // it stays open
+  for (int i = 0; i < lua_gettop(L) - 3 && i < 4; i++) array[i] = array_at(L, 4 + i);
+  int (*f)(void *, void *, void *, void *) = 0;
+  if (library) *(void **)&f = dlsym(library, luaL_checkstring(L, 2));
+  if (!f) return luaL_error(L, "%s", dlerror());
+  double t = seconds(clock_for(1));
+  for (int i = 0; i < times; i++)
+    if (f(array[0], array[1], array[2], array[3])) return luaL_error(L, "the kernel failed");
+  lua_pushnumber(L, (seconds(clock_for(1)) - t) / times);
+  return 1;
+}
+
 static int l_cpu_ms(lua_State *L) { // returns the CPU milliseconds of this process so far
   lua_pushnumber(L, 1e3 * seconds(CLOCK_PROCESS_CPUTIME_ID));
   return 1;
@@ -127,6 +143,7 @@ int luaopen_peers(lua_State *L) {
   static const luaL_Reg rows[] = {{"sgemm", l_sgemm},
                                   {"corename", l_corename},
                                   {"conv1d", l_conv1d},
+                                  {"exported", l_exported},
                                   {"cpu_ms", l_cpu_ms},
                                   {"now_ms", l_now_ms},
                                   {"rest", l_rest},

@@ -37,7 +37,7 @@ static int begin(void **state) {
   w->p = nw_program_parse(w->c, w->pool, program_text);
   w->e = w->p ? nw_lower_loops(w->p) : NULL;
   if (!w->e) return print_error("%s\n", nw_error(w->c)->message), -1;
-  nwt_begin(&w->g, w->e);
+  nwt_begin(&w->g, w->e, NULL);
   return 0;
 }
 
