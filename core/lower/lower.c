@@ -212,6 +212,12 @@ static nw_exec *shown_after(const nw_program *p, const char *pass) {
   return lower_until(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
 }
 
+static void note_length(nw_str *out, const nw_exec *e) {
+  if (is_long(e))
+    nw_str_fmt(out, "# about %ld instructions; more than %d are not compiled, so loops to unroll are shown as loops\n",
+               (long)e->instructions, NW_CODE_LIMIT);
+}
+
 // Returns the text that shows a scheduled program to users after `pass`, or after the last pass if `pass` is NULL. In
 // this text, workspaces are allocated where they are used, and a program that is too long to be compiled keeps its
 // unrolled loops. Returns NULL, with a diagnostic, on failure.
@@ -220,10 +226,22 @@ char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   nw_exec *e = shown_after(p, pass);
   if (!e) return NULL;
   nw_str out = {0};
-  if (is_long(e))
-    nw_str_fmt(&out, "# about %ld instructions; more than %d are not compiled, so loops to unroll are shown as loops\n",
-               (long)e->instructions, NW_CODE_LIMIT);
+  note_length(&out, e);
   char *text = nw_program_show(e->shown ? e->shown : e->p, NULL);
+  nw_str_add(&out, text);
+  free(text);
+  nw_exec_release(e);
+  return nw_str_take(&out);
+}
+
+// Like nw_lower_text, but folds the statements that unrolled loops have repeated. See nw_folded.
+char *nw_lower_folded(nw_ctx *c, const nw_program *p, const char *pass, int **id, int *n) {
+  (void)c;
+  nw_exec *e = shown_after(p, pass);
+  if (!e) return NULL;
+  nw_str out = {0};
+  note_length(&out, e);
+  char *text = nw_folded(e->shown ? e->shown : e->p, is_long(e), id, n);
   nw_str_add(&out, text);
   free(text);
   nw_exec_release(e);

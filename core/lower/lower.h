@@ -93,6 +93,10 @@ nw_exec *nw_lower_loops(const nw_program *p);
 // Returns a scheduled program in which the lanes of vector loops have the accumulators that lowering gives to them; p
 // itself if no reduction runs in lanes. The result is a new reference. It computes p in the order of generated code.
 nw_program *nw_lower_lanes(const nw_program *p);
+// Returns the text of a lowered program in which statements that an unrolled loop repeated are folded. Stores an array on
+// the heap in *id, with the id of the statement of each of the *n lines, or 0. The first `before` entries of the array,
+// which are 0, are for lines that the caller writes before the text.
+char *nw_folded(const nw_program *p, int before, int **id, int *n);
 bool nw_multiplies_sizes(const nw_expr *e); // true if e multiplies a size by another size or by a large number
 NW_API nw_exec *nw_exec_retain(nw_exec *e);
 NW_API void nw_exec_release(nw_exec *e);

@@ -155,15 +155,31 @@ static int f_program_name(lua_State *L) {
   return 1;
 }
 
-// Returns, for each line of s:show "lowered", the id of its statement; 0 if the line has no statement.
-static int f_line_ids(lua_State *L) {
-  int n = 0, *id = nw_lower_line_ids(nwl_ctx(L), nw_sched_program(schedule_arg(L)), &n);
-  if (!id) return nwl_raise(L);
+static void push_ids(lua_State *L, int n, const int *id) {
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {
     lua_pushinteger(L, id[i]);
     lua_rawseti(L, -2, i + 1);
   }
+}
+
+// Returns the folded text of the lowered program, and for each of its lines the id of the statement, or 0.
+static int f_folded(lua_State *L) {
+  const char *pass = nwl_string_or(L, 2, "pass", NULL);
+  int n = 0, *id = NULL;
+  char *text = nw_lower_folded(nwl_ctx(L), nw_sched_program(schedule_arg(L)), pass, &id, &n);
+  if (!text) return nwl_raise(L);
+  nwl_push_text(L, text);
+  push_ids(L, n, id);
+  free(id);
+  return 2;
+}
+
+// Returns, for each line of the lowered program, the id of its statement; 0 if the line has no statement.
+static int f_line_ids(lua_State *L) {
+  int n = 0, *id = nw_lower_line_ids(nwl_ctx(L), nw_sched_program(schedule_arg(L)), &n);
+  if (!id) return nwl_raise(L);
+  push_ids(L, n, id);
   free(id);
   return 1;
 }
@@ -229,7 +245,11 @@ const nwl_row nwl_outline_rows[] = {
      "if the extent is constant and the loop begins at 0. The row of a stage also has stream, and axis: its last axis "
      "that is not a reduction axis."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
-     "Returns, for each line of s:show 'lowered', the id of its statement; 0 if the line has no statement."},
+     "Returns, for each line of the lowered program, the id of its statement; 0 if the line has no statement."},
+    {"lowered_folded", f_folded, "(s: nw.schedule, pass?: string): string, integer[]",
+     "Returns the lowered program as text in which statements that unrolled loops repeated are folded, and for each "
+     "line "
+     "the id of its statement, or 0."},
     {"program_name", f_program_name, "(s: nw.schedule): string", "Returns the name of the program."},
     {"tested", f_tested, "(s: nw.schedule): integer?",
      "If a rewrite or a reducer of this version was tested, but not proved: the least number of values on which one "

@@ -160,8 +160,8 @@ end
 
 function kernels.export_c() require "_export_c"(out) end
 
-for _, name in ipairs {"depthwise", "blur_u16", "blur_f32", "elementwise", "conv1d", "transpose", "export_c", "unrolled", "predicate",
-  "maxrow", "softmax"} do
+for _, name in ipairs {"depthwise", "blur_u16", "blur_f32", "elementwise", "conv1d", "transpose", "export_c", "unrolled",
+  "predicate", "maxrow", "softmax"} do
   if not only or name == only then kernels[name]() end
 end
 out:close()

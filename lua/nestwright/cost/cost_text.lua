@@ -110,10 +110,34 @@ local function add_measured(c, out)
     written.seconds(c.measured.median), c.ratio, c.measured.disturbed and ", disturbed by other work" or "")
 end
 
+-- The pieces that hold the edges of a loop: what a split left over, and what a partition found before and after its main piece.
+local EDGES = {tail = true, pre = true, post = true}
+
+-- Returns the piece at an edge of a loop that takes the most time, and its share of the time. Returns nil if there is none.
+local function slowest_edge(c)
+  local worst
+  for _, loop in ipairs(c.loops) do
+    local edge = loop.name and EDGES[loop.name:match "[^/]*$":match "%.(%a+)$" or ""]
+    if edge and (not worst or loop.cycles > worst.cycles) then worst = loop end
+  end
+  if worst and c.cycles > 0 then return worst, worst.cycles / c.cycles end
+end
+
+--- Returns the bottleneck of a prediction. It names the piece at an edge of a loop, such as i.tail, that takes a large part of the
+--- time.
+function text.bottleneck(c)
+  local edge, share = slowest_edge(c)
+  if not edge or share < 0.2 then return c.bottleneck end
+  if share > 0.5 then
+    return ("%s in %s, which takes %.0f %% of the time"):format(edge.bottleneck, edge.name, 100 * share)
+  end
+  return ("%s; %s takes %.0f %% of the time"):format(c.bottleneck, edge.name, 100 * share)
+end
+
 --- Returns the time, the machine, the number of threads and the bottleneck of a prediction.
 function text.head(c)
   return ("%s on %s, %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
-    written.plural(c.threads, "thread"), whole(c.cycles), c.bottleneck)
+    written.plural(c.threads, "thread"), whole(c.cycles), text.bottleneck(c))
 end
 
 -- ---- the cost of a nest

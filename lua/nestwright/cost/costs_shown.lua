@@ -93,9 +93,10 @@ function shown.nest(s, options)
   local o = errors.options("show", options, {"cost", "machine", "sizes", "threads", "measured"})
   local c = cost.of("show", s, o)
   local measured = measured_for(s, o, c)
-  local by_id, misses, lines, width, ids = {}, misses_of(c), {}, 0, core.lowered_line_ids(s)
+  local by_id, misses, lines, width = {}, misses_of(c), {}, 0
+  local nest, ids = core.lowered_folded(s)
   for _, loop in ipairs(c.loops) do if loop.name then by_id[loop.id] = loop end end
-  for line in (core.schedule_lowered(s) .. "\n"):gmatch "(.-)\n" do
+  for line in (nest .. "\n"):gmatch "(.-)\n" do
     lines[#lines + 1] = line
     if by_id[ids[#lines]] then width = math.max(width, math.min(utf8.len(line), 56)) end
   end

@@ -140,7 +140,11 @@ local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "c", "log", "trace"}
 
 local show = {}
 function show.full(s) return core.schedule_print(s) end
-function show.lowered(s, pass) return core.schedule_lowered(s, pass) end
+function show.lowered(s, options)
+  local o = type(options) == "table" and errors.options("show", options, {"pass", "fold"}) or {pass = options}
+  if o.fold == false then return core.schedule_lowered(s, o.pass) end
+  return (core.lowered_folded(s, o.pass))
+end
 function show.llvm(s) return core.kernel_text(s:build(), "llvm") end
 function show.asm(s) return assembly.shown(core.kernel_text(s:build(), "asm")) end
 function show.c(s) return core.schedule_c(s) end
@@ -229,11 +233,14 @@ return function(nw)
   end
 
   method("show", "(self: nw.schedule, what?: '" .. table.concat(VIEWS, "'|'")
-    .. "'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}, pass?: string): nw.view",
+    .. "'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}, "
+    .. "pass?: string|{pass?: string, fold?: boolean}): nw.view",
     "The loop nest, with the changes of the last step marked; or another view: " .. table.concat(VIEWS, ", ") .. ". For "
-    .. "'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost "
-    .. "beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, "
-    .. "sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. "
+    .. "'lowered', `pass` names the pass to stop after. In a long program, statements that an unrolled loop has repeated are "
+    .. "folded; s:show(\"lowered\", {fold = false}) shows them all. s:show{cost = true} is the lowered nest with the prediction "
+    .. "of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; "
+    .. "machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has "
+    .. "measured this version. "
     .. "measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown.",
     show_view)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text of the program, which can be read back.",
