@@ -95,7 +95,7 @@ static bool safe(void *env, const nw_expr *e) {
   if (e->op == NW_OP_SELECT) return false;
   if (e->op != NW_OP_LOAD) return true;
   const nw_buffer *b = nw_find_buffer(s->x->p, e->name);
-  if (!is_whole(b) || (nw_block_writes(s->x->block, e->name) && !NW_MUTATED(bounds_written))) return false;
+  if (!is_whole(b) || nw_block_writes(s->x->block, e->name)) return false;
   for (int d = 0; d < e->n && !NW_MUTATED(bounds_outside); d++)
     if (!nw_prove(s->r, nw_le(pool, nw_index(pool, 0), e->arg[d])) ||
         !nw_prove(s->r, nw_lt(pool, e->arg[d], b->shape[d])))
