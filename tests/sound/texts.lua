@@ -56,6 +56,11 @@ return function(case, t)
       }
     end)
   end
+  case("A12", "comparisons of numbers that wrap around, in vectors", function()
+    local c = computed(function(i) return nw.select(nw.le(7, 3000000000 * i + math.mininteger), 1, 2) end)
+    c.schedule:vectorize "i"
+    agree {c}
+  end)
   case("A12", "large numbers next to indices", function()
     agree {
       computed(function(i) return nw.cast(i * 3000000000, "i32") * 7 end),

@@ -1,6 +1,7 @@
 // Writes expressions on vectors. Operations that GNU C has on vectors are written as such. Helpers compute the others,
 // where x86 has an instruction, or a function computes them lane by lane.
 #include "codegen/c/c_vector.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -92,11 +93,36 @@ void nwv_access(nwt *g, nwt_vhelper form, const char *buffer, const nw_expr *ind
   nwv_mask_expr(g, mask, nw_dtype_bytes(nwv_element(t)), 0);
 }
 
+// Returns an upper limit on the absolute value of an index, or infinity for what is not made of loop variables and
+// constants. No loop has more than 2^48 iterations, because no memory has so many elements.
+static double magnitude(const nw_expr *e) {
+  int64_t value;
+  if (nw_is_int(e, &value)) return fabs((double)value);
+  switch (e->op) {
+  case NW_OP_VAR: return 0x1p48;
+  case NW_OP_ADD:
+  case NW_OP_SUB: return magnitude(e->arg[0]) + magnitude(e->arg[1]);
+  case NW_OP_MUL: return magnitude(e->arg[0]) * magnitude(e->arg[1]);
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD:
+  case NW_OP_MIN:
+  case NW_OP_MAX: return fmax(magnitude(e->arg[0]), magnitude(e->arg[1]));
+  default: return INFINITY;
+  }
+}
+
+// True if no lane of a constant ramp wraps around, nor does the difference of two such lanes. Numbers of a program's data
+// have the dtype of indices too, and they may wrap.
+static bool cannot_wrap(const nw_expr *e, int64_t stride) {
+  return magnitude(e->arg[0]) + fabs((double)stride) * e->type.lanes < 0x1p61;
+}
+
 // Compares the number in each lane of a ramp with a number. Both operands are indices that are constant ramps.
 static int known_comparison(const nw_expr *e) {
   int64_t a, b, distance;
   bool all = true, none = true;
   if (e->arg[0]->type.dtype != NW_INDEX || !constant_ramp(e->arg[0], &a) || !constant_ramp(e->arg[1], &b)) return -1;
+  if (!cannot_wrap(e->arg[0], a) || !cannot_wrap(e->arg[1], b)) return -1;
   if (!nw_is_int(nw_sub(e->pool, e->arg[1]->arg[0], e->arg[0]->arg[0]), &distance)) return -1;
   for (int l = 0; l < e->type.lanes; l++) {
     int64_t at = (a - b) * l;
