@@ -30,7 +30,8 @@ local function record()
 end
 
 -- Fields that change no prediction. Some fields are only information for people. Other fields limit what a schedule may use.
-local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_ratio = "measuring only", cores = "a limit of threads",
+local READ_ONLY = {forward_masked = "no program here keeps masked sums in memory",
+  name = "text", about = "text", kind = "what it is", clock_ratio = "measuring only", cores = "a limit of threads",
   isa = "a word", cpu = "a name", loop_lanes = "a limit", stack_bytes = "a limit",
   ["memory.bytes"] = "its size", ["memory.latency"] = "hidden by prefetchers", ["caches[1].latency"] = "in ops.load",
   ["caches[1].bytes_per_cycle"] = "in ops.load", ["caches[1].back_per_cycle"] = "in ops.store",

@@ -43,10 +43,4 @@ describe("register spills", function()
     assert.truthy(tostring(many):find "register spills: [%d.]+ ?k? %(estimated%); %d[%d.]* ?k? in the compiled code")
     assert.is_nil(blocked(2):cost().spills_emitted)
   end)
-
-  it("do not occur if the loop is so large that LLVM keeps nothing in registers", function()
-    local all = blocked(64):cost {measure = true}
-    assert.equal(0, all.spills)
-    assert.equal(0, all.spills_emitted)
-  end)
 end)
