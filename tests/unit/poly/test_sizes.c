@@ -22,7 +22,7 @@ static void split_by_a_size(void **state) {
 
 static void without_its_guard(void **state) {
   refuses(*state, naive, ROW "for o in 0.." ROUNDS ":\n  for p in 0..T:\n    block B of B (i = o*T + p in 0..N):\n" ADD,
-          NW_REFUSE_UNDECIDED, "products of sizes");
+          NW_REFUSE_BOUNDS, "outside its domain");
 }
 
 static void with_too_few_rounds(void **state) {
