@@ -185,7 +185,7 @@ static bool number_is_in(double v, nw_dtype t) {
 }
 
 static bool all_in(const nw_ranges *r, const nw_expr *e, nw_dtype t) {
-  nw_dtype from = (nw_dtype)e->type.dtype;
+  nw_dtype from = nw_is_rounded(e) ? (nw_dtype)e->type.dtype : NW_F32; // halves are computed in f32
   if (from == t || nw_dtype_widens(from, t)) return true;
   if (!nw_dtype_is_float(from)) {
     span v = values_of(r, e), type = of_dtype(t);
