@@ -55,6 +55,19 @@ describe("set_dtype", function()
     end
   end)
 
+  it("rounds arithmetic on halves, which is computed in f32", function()
+    for _, half in ipairs {"bf16", "f16"} do
+      local A = nw.placeholder({24}, half, "A")
+      local Z = nw.compute({24}, function(i) return nw.f32(A(i) * nw.cast(1.5, half) + A(i)) end, "Z")
+      local s = nw.schedule(Z)
+      s:set_dtype(s:cache_write(Z, "global"), half)
+      assert.is_true(s:rounds(), half)
+      local same = nw.schedule(nw.compute({24}, function(i) return nw.f32(-A(i)) end, "Z"))
+      same:set_dtype(same:cache_write("Z", "global"), half)
+      assert.is_false(same:rounds(), half)
+    end
+  end)
+
   it("stores a copy in half the bytes, while sums keep their dtype", function()
     local s, C, A = support.gemm(32)
     s:split("i", 8)
