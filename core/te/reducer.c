@@ -107,7 +107,7 @@ static void make_contributions(exam *x) {
       nw_str_fmt(&name, "?%d", x->nvars);
       nw_str_fmt(&shown, "%c", 'a' + k);
       if (x->r->n > 1) nw_str_fmt(&shown, "[%d]", i + 1);
-      v->var = nw_var_of(x->pool, name.s, term->type);
+      v->var = nw_data_var(x->pool, name.s, term->type);
       nw_str_free(&name);
       v->shown = x->shown[x->nvars++] = nw_str_take(&shown);
       range_of(x, term, v);
@@ -202,7 +202,7 @@ static void any_state(const exam *x, char letter, const nw_expr **out) {
   for (int i = 0; i < x->r->n; i++) {
     char name[16];
     snprintf(name, sizeof name, "?%c%d", letter, i);
-    out[i] = nw_var_of(x->pool, name, nw_scalar(x->r->dtype[i]));
+    out[i] = nw_data_var(x->pool, name, nw_scalar(x->r->dtype[i]));
   }
 }
 

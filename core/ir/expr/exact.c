@@ -119,7 +119,7 @@ static bool exact(const nw_expr *e, span *out) {
   *out = type;
   switch (e->op) {
   case NW_OP_INT: *out = of_constant(e); return true;
-  case NW_OP_VAR: *out = e->type.dtype == NW_INDEX ? (span){-VARIABLE, VARIABLE} : type; return true;
+  case NW_OP_VAR: *out = e->type.dtype == NW_INDEX && !e->data ? (span){-VARIABLE, VARIABLE} : type; return true;
   case NW_OP_CAST: // the value is in the range of its type for every operand
     if (nw_dtype_is_int((nw_dtype)e->arg[0]->type.dtype) || e->arg[0]->type.dtype == NW_BOOL) {
       a = of_dtype((nw_dtype)e->arg[0]->type.dtype);

@@ -10,7 +10,9 @@
 
 struct nw_expr {
   uint8_t op; // nw_op
-  bool data; // true if the expression contains a load, a cast, a reinterpret or a reduction; its arithmetic may wrap
+  // true if the expression contains a load, a cast, a reinterpret, a reduction or a variable that stands for data
+  // (nw_data_var); its arithmetic may wrap
+  bool data;
   nw_type type;
   uint16_t n; // number of arguments
   uint32_t serial; // order of creation in the pool; never determines an order that a user can see
@@ -38,6 +40,8 @@ const nw_expr *nw_make2(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b
 bool nw_ldexp_takes(const nw_expr *x, const nw_expr *n); // true if ldexp(x, n) is well-typed
 const nw_expr *nw_load(nw_pool *p, nw_type t, const char *buffer, int n, const nw_expr *const *index);
 const nw_expr *nw_var_of(nw_pool *p, const char *name, nw_type t);
+// Returns a variable that stands for a value of data, so its arithmetic may wrap.
+const nw_expr *nw_data_var(nw_pool *p, const char *name, nw_type t);
 const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *const *terms, int naxes,
                          const nw_expr *const *axes); // n = nterms + naxes; nterms is 2 for arg-reductions, else 1
 NW_API const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes);

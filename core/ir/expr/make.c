@@ -23,6 +23,11 @@ const nw_expr *nw_var_of(nw_pool *p, const char *name, nw_type t) {
   return nw_intern(p, &head, NULL);
 }
 
+const nw_expr *nw_data_var(nw_pool *p, const char *name, nw_type t) {
+  nw_expr head = {.op = NW_OP_VAR, .type = t, .data = true, .name = nw_pool_name(p, name)};
+  return nw_intern(p, &head, NULL);
+}
+
 const nw_expr *nw_var(nw_pool *p, const char *name) { return nw_var_of(p, name, nw_scalar(NW_INDEX)); }
 
 const nw_expr *nw_index(nw_pool *p, int64_t value) { return nw_int(p, NW_INDEX, value); }

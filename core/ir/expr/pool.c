@@ -132,18 +132,20 @@ void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class *
 
 static bool has_name(const nw_expr *e) { return e->op == NW_OP_VAR || e->op == NW_OP_LOAD; }
 
+static bool is_data_var(const nw_expr *e) { return e->op == NW_OP_VAR && e->data; }
+
 static uint64_t payload(const nw_expr *e) { return has_name(e) ? interned_hash(e->name) : (uint64_t)e->i; }
 
 static uint64_t structural_hash(const nw_expr *head, const nw_expr *const *args) {
-  uint64_t h =
-      nw_hash_mix(head->op | (uint64_t)head->type.dtype << 8 | (uint64_t)head->type.lanes << 16, payload(head));
+  uint64_t kind = head->op | (uint64_t)head->type.dtype << 8 | (uint64_t)head->type.lanes << 16;
+  uint64_t h = nw_hash_mix(kind | (uint64_t)is_data_var(head) << 32, payload(head));
   for (int i = 0; i < head->n; i++) h = nw_hash_mix(h, args[i]->hash);
   return h;
 }
 
 static bool same_node(const nw_expr *e, const nw_expr *head, const nw_expr *const *args) {
   if (e->hash != head->hash || e->op != head->op || e->n != head->n || e->type.dtype != head->type.dtype ||
-      e->type.lanes != head->type.lanes || e->i != head->i)
+      e->type.lanes != head->type.lanes || e->i != head->i || is_data_var(e) != is_data_var(head))
     return false;
   for (int i = 0; i < e->n; i++)
     if (e->arg[i] != args[i]) return false;
@@ -168,7 +170,8 @@ static void grow_exprs(nw_pool *p) {
 
 static void measure(nw_expr *e) {
   uint32_t depth = 0, size = 1;
-  e->data = e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_REINTERPRET || e->op == NW_OP_REDUCE;
+  e->data = is_data_var(e) || e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_REINTERPRET ||
+            e->op == NW_OP_REDUCE;
   for (int i = 0; i < e->n; i++) {
     if (e->arg[i]->depth > depth) depth = e->arg[i]->depth;
     size += e->arg[i]->size;

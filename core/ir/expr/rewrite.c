@@ -85,7 +85,7 @@ static const nw_expr *rebuild_var(rebuild *r, const nw_expr *e) {
   const nw_expr *by = r->vars ? r->vars(r->env, e) : NULL;
   if (by) return nw_import(r->pool, by);
   carry_symbol(r->pool, e);
-  return nw_var_of(r->pool, e->name, e->type);
+  return e->data ? nw_data_var(r->pool, e->name, e->type) : nw_var_of(r->pool, e->name, e->type);
 }
 
 static const nw_expr *rebuild_node(rebuild *r, const nw_expr *e, const nw_expr *const *args) {

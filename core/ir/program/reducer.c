@@ -39,7 +39,7 @@ const nw_reducer *nw_reducer_of(nw_ctx *c, nw_combiner k) {
 const nw_expr *nw_reducer_var(nw_pool *p, bool second, int i, nw_dtype t) {
   char name[16];
   snprintf(name, sizeof name, "%c%d", second ? 'b' : 'a', i);
-  return nw_var_of(p, name, (nw_type){(uint8_t)t, 1});
+  return nw_data_var(p, name, (nw_type){(uint8_t)t, 1});
 }
 
 const nw_expr *nw_reducer_combined(nw_pool *p, const nw_reducer *r, int i, const nw_expr *const *a,

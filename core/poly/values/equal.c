@@ -81,7 +81,7 @@ static const nw_expr *value_as_var(void *env, const nw_expr *e) {
   nw_trial_var *v = &x->var[x->n];
   nw_str name = {0};
   nw_str_fmt(&name, "?%d", x->n);
-  v->var = nw_var_of(x->pool, name.s, e->type);
+  v->var = e->data ? nw_data_var(x->pool, name.s, e->type) : nw_var_of(x->pool, name.s, e->type);
   nw_str_free(&name);
   v->shown = x->shown[x->n] = nw_expr_show(e);
   range_of(x, e, &v->lo, &v->hi);

@@ -265,6 +265,13 @@ describe("a rewrite is refused", function()
     assert.truthy(s:show():find("select(0.0 < A[i], A[i], B[i])", 1, true))
   end)
 
+  it("but the arithmetic of a condition wraps, as that of the part does", function()
+    for _, dtype in ipairs {"i64", "i32"} do
+      local s = map(dtype, function(x) return nw.select(nw.le(x + -2, 5), 1, nw.max(x, 3)) end)
+      refuses(s, "max(A[i], ", function() s:rewrite("C", "max(x, y)", "-min(-x, -y)") end)
+    end
+  end)
+
   it("if the part does not exist, or nothing would change", function()
     local s, E = shifted()
     refuses(s, "no part of exp(A[i, j] - m[i]) has this form", function() s:rewrite(E, "log(x)", "log(x)") end)
