@@ -90,6 +90,7 @@ print(list[1].seconds.first > 100 and "FOREIGN" or "measured", "the end")
 ]]
 
 local WRITE_ONE = [[
+require "nestwright" -- before its modules, which run in its environment
 local calibration, core = require "nestwright.measure.calibration", require "nestwright.core"
 local h = core.machine_host()
 assert(calibration.write(calibration.path(), {format = 1, when = "2026-01-02 03:04", figures = {clock = 7.75}, cpu = h.cpu,

@@ -1,6 +1,7 @@
 --- Makes the environment in which the modules of this library run. The environment has copies of Lua's standard libraries as they
 --- were at the start. So a script or cell that changes globals, or functions such as string.format, does not affect the modules. A
---- module that must change the standard libraries of cells gets them from _G or package.loaded.
+--- module that must change the standard libraries of cells gets them from _G or package.loaded. A program that loads modules of the
+--- library by name loads "nestwright" first, since the environment is made there.
 local registry = debug.getregistry()
 local made = registry["nestwright.own"]
 if made then return made end

@@ -1,8 +1,8 @@
 --- Tests programs as data: lowered programs with their statements and strides, scheduled programs, inputs and outputs, and handles
 --- of loops after steps.
+local nw = require "nestwright"
 local core = require "nestwright.core"
 local lowered = require "nestwright.cost.lowered"
-local nw = require "nestwright"
 local support = require "support"
 
 local function of_one(f)
