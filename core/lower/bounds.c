@@ -105,16 +105,16 @@ static bool safe(void *env, const nw_expr *e) {
 
 // True if e can be computed before the loop at position `at` of the path. If this needs the guard of the block, sets *guard
 // to the part of it that must hold.
-static bool is_safe(const shortening *x, int at, const nw_ranges *around, const nw_expr *e, const nw_expr **guard) {
+static bool is_safe(const shortening *x, int at, nw_ranges *around, const nw_expr *e, const nw_expr **guard) {
   safety s = {x, around};
   if (nw_visit(e, safe, &s)) return true;
   const nw_expr *facts = outside_facts(x, at);
   if (!facts) return false;
   nw_vec conds = {0};
   nw_add_conjuncts(facts, &conds);
-  for (int i = 0; i < conds.n; i++) nw_ranges_fact((nw_ranges *)around, conds.at[i]);
+  for (int i = 0; i < conds.n; i++) nw_ranges_fact(around, conds.at[i]);
   bool ok = nw_visit(e, safe, &s);
-  for (int i = 0; i < conds.n; i++) nw_ranges_pop_fact((nw_ranges *)around);
+  for (int i = 0; i < conds.n; i++) nw_ranges_pop_fact(around);
   nw_vec_free(&conds);
   if (ok) *guard = facts;
   return ok;

@@ -258,6 +258,14 @@ static bool asked(const nw_program *before, const nw_program *after, question on
   return nw_proofs_begin(s, after) && once(before, after);
 }
 
+// Lets the first refusal stand after another attempt. Other errors of the attempt, such as an interrupt, remain.
+static void refuse_again(nw_ctx *c, const nw_refusal *first) {
+  const nw_diag *d = nw_error(c);
+  if (d && d->code != NW_EUNDECIDED && d->code != NW_EREFUSED) return;
+  nw_clear(c);
+  nw_refuse(c, first);
+}
+
 static bool is_undecided(nw_ctx *c) {
   const nw_diag *d = nw_error(c);
   return d && d->code == NW_EUNDECIDED && !nw_stopped(c);
@@ -282,11 +290,7 @@ static bool asked_without_digits(const nw_program *before, const nw_program *aft
   s->plain = false;
   if (before) forget(before);
   forget(after);
-  const nw_diag *d = nw_error(c);
-  if (!holds && (!d || d->code == NW_EUNDECIDED || d->code == NW_EREFUSED)) {
-    nw_clear(c);
-    nw_refuse(c, &first);
-  }
+  if (!holds) refuse_again(c, &first);
   nw_arena_free(arena);
   return holds;
 }
@@ -384,11 +388,7 @@ static bool judge_other_forms(const nw_program *before, const nw_program *after)
   changed |= nw_unshifted(after, &is);
   bool holds = judge_instead(was, is, changed);
   nw_judge_briefly(c, brief);
-  const nw_diag *d = nw_error(c);
-  if (!holds && (!d || d->code == NW_EUNDECIDED || d->code == NW_EREFUSED)) {
-    nw_clear(c);
-    nw_refuse(c, &first);
-  }
+  if (!holds) refuse_again(c, &first);
   if (holds) nw_clear(c);
   nw_program_release(was);
   nw_program_release(is);

@@ -72,9 +72,9 @@ typedef struct nw_place {
   int nvars; // number of loop variables; the arrays below have an entry for each, outermost first
   const nw_expr **var, **lo, **extent;
 } nw_place;
-// Calls f for every subexpression of the bodies of op, and of the element that a definition writes, until f returns false. A subexpression that occurs in several
-// branches of selects is visited in each branch, except if it was already visited outside the branch. The first axis
-// starts at `from` (NULL means 0). Returns false if f returned false.
+// Calls f for every subexpression of the bodies of op, and of the element that a definition writes, until f returns
+// false. A subexpression that occurs in several branches of selects is visited in each branch, except if it was already
+// visited outside the branch. The first axis starts at `from` (NULL means 0). Returns false if f returned false.
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
 // Like nw_te_walk, but for a single expression. Its sizes are already in the ranges of `at`.

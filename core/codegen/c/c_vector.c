@@ -1,7 +1,6 @@
 // Writes expressions on vectors. Operations that GNU C has on vectors are written as such. Helpers compute the others,
 // where x86 has an instruction, or a function computes them lane by lane.
 #include "codegen/c/c_vector.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,43 +92,16 @@ void nwv_access(nwt *g, nwt_vhelper form, const char *buffer, const nw_expr *ind
   nwv_mask_expr(g, mask, nw_dtype_bytes(nwv_element(t)), 0);
 }
 
-// Returns an upper limit on the absolute value of an index, or infinity for what is not made of loop variables and
-// constants. No loop has more than 2^48 iterations, because no memory has so many elements.
-static double magnitude(const nw_expr *e) {
-  int64_t value;
-  if (nw_is_int(e, &value)) return fabs((double)value);
-  switch (e->op) {
-  case NW_OP_VAR: return 0x1p48;
-  case NW_OP_ADD:
-  case NW_OP_SUB: return magnitude(e->arg[0]) + magnitude(e->arg[1]);
-  case NW_OP_MUL: return magnitude(e->arg[0]) * magnitude(e->arg[1]);
-  case NW_OP_FLOORDIV:
-  case NW_OP_FLOORMOD:
-  case NW_OP_MIN:
-  case NW_OP_MAX: return fmax(magnitude(e->arg[0]), magnitude(e->arg[1]));
-  default: return INFINITY;
-  }
-}
-
-// True if no lane of a constant ramp wraps around, nor does the difference of two such lanes. Numbers of a program's data
-// have the dtype of indices too, and they may wrap.
-static bool cannot_wrap(const nw_expr *e, int64_t stride) {
-  return magnitude(e->arg[0]) + fabs((double)stride) * e->type.lanes < 0x1p61;
-}
-
-// Compares the number in each lane of a ramp with a number. Both operands are indices that are constant ramps.
+// Compares the numbers in each lane of two constant ramps. The rules of the simplifier decide, which know that data wrap.
 static int known_comparison(const nw_expr *e) {
-  int64_t a, b, distance;
+  int64_t stride, holds;
   bool all = true, none = true;
-  if (e->arg[0]->type.dtype != NW_INDEX || !constant_ramp(e->arg[0], &a) || !constant_ramp(e->arg[1], &b)) return -1;
-  if (!cannot_wrap(e->arg[0], a) || !cannot_wrap(e->arg[1], b)) return -1;
-  if (!nw_is_int(nw_sub(e->pool, e->arg[1]->arg[0], e->arg[0]->arg[0]), &distance)) return -1;
-  for (int l = 0; l < e->type.lanes; l++) {
-    int64_t at = (a - b) * l;
-    bool holds = e->op == NW_OP_LT ? at < distance : e->op == NW_OP_LE ? at <= distance : at == distance;
-    if (e->op == NW_OP_NE) holds = !holds;
-    all = all && holds;
-    none = none && !holds;
+  if (!constant_ramp(e->arg[0], &stride) || !constant_ramp(e->arg[1], &stride)) return -1;
+  for (int l = 0; l < e->type.lanes && (all || none); l++) {
+    const nw_expr *a = nw_take_lanes(e->arg[0], l, 1), *b = nw_take_lanes(e->arg[1], l, 1);
+    bool known = nw_is_int(nw_make2(e->pool, (nw_op)e->op, a, b), &holds);
+    all = all && known && holds;
+    none = none && known && !holds;
   }
   return all ? 1 : none ? 0 : -1;
 }
@@ -511,13 +483,16 @@ static bool own_form(nwt *g, const nw_expr *e, int around) {
   return nw_op_has(op, 'M') && math(g, e);
 }
 
+// Reports a vector whose number of lanes is not a power of two.
+static bool has_type(nwt *g, const nw_expr *e) {
+  if (!(e->type.lanes & (e->type.lanes - 1))) return true;
+  return nwt_fail(g, "a vector of %d lanes has no type in C", e->type.lanes), false;
+}
+
 // Halves exist only in loads, stores, casts and constants, and in selects between them (lower.h).
 void nwv_expr(nwt *g, const nw_expr *e, int around) {
-  if (g->failed) return;
-  if (e->type.lanes & (e->type.lanes - 1))
-    nwt_fail(g, "a vector of %d lanes has no type in C", e->type.lanes);
-  else if (!own_form(g, e, around))
-    lane_by_lane(g, e);
+  if (g->failed || !has_type(g, e)) return;
+  if (!own_form(g, e, around)) lane_by_lane(g, e);
 }
 
 // ---- masks
@@ -652,10 +627,7 @@ void nwv_mask_expr(nwt *g, const nw_expr *e, int bytes, int around) {
     add(g, known ? "-1)" : "0)");
     return;
   }
-  if (e->type.lanes & (e->type.lanes - 1)) {
-    nwt_fail(g, "a vector of %d lanes has no type in C", e->type.lanes);
-    return;
-  }
+  if (!has_type(g, e)) return;
   switch (e->op) {
   case NW_OP_BROADCAST: return mask_splat(g, e, bytes);
   case NW_OP_AND: return mask_infix(g, e, "&", bytes);

@@ -37,7 +37,7 @@ typedef enum nwt_vhelper {
   NWV_HELPERS
 } nwt_vhelper;
 
-// What the vectors of a C text use. All versions of a kernel share it.
+// The types and helpers that the vectors of a C text use. All versions of a kernel share this record.
 struct nwt_vectors {
   int register_bytes; // bytes of a vector register of the target
   bool type[NW_DTYPE_COUNT][NW_LANES_ROOM + 1]; // [dtype][lanes]
@@ -59,8 +59,8 @@ void nwv_write(nwt *g, nw_str *out); // writes the types and helpers that were u
 // ---- c_vector.c
 void nwv_expr(nwt *g, const nw_expr *e, int around); // writes a vector that is not a vector of bools
 void nwv_mask_expr(nwt *g, const nw_expr *e, int bytes, int around); // writes a vector of bools as a mask
-int nwv_known(
-    const nw_expr *mask); // 1 if a vector of bools is true in all lanes, 0 if in none, -1 if this is not known
+// Returns 1 if a vector of bools is true in all lanes, 0 if it is false in all lanes, and -1 if neither is known.
+int nwv_known(const nw_expr *mask);
 // Writes, without its end, a call of a helper that accesses memory: its name, the address, and what the access needs.
 // `form` is NWV_LOAD or NWV_STORE; the helper that fits the index and the mask is called.
 void nwv_access(nwt *g, nwt_vhelper form, const char *buffer, const nw_expr *index, nw_dtype t, const nw_expr *mask);
