@@ -177,6 +177,14 @@ return function(case, t)
         end
       end)
     end
+    case("A2", "the last of three vectors in parallel, " .. dtype, function()
+      local A = nw.placeholder({20}, dtype, "A")
+      local C = nw.compute({20}, function(i) return A(i) + 1 end, "C")
+      local s = nw.schedule(C)
+      in_lanes(s, 8, "i")
+      s:parallel "i_o"
+      t.agree(s, {C}, {filled(dtype, {20})})
+    end)
     case("A2", "accumulators of an unrolled sum under a mask, " .. dtype, function()
       local N, k = nw.size "N", nw.reduce_axis(5, "k")
       local A = nw.placeholder({5, N}, dtype, "A")

@@ -363,9 +363,12 @@ static inline double random_float(uint64_t *seed, nw_dtype t) {
   uint32_t bits = (uint32_t)(r >> 32);
   float f;
   double d;
-  switch (r % 4) {
-  case 0: return to_float(t, special[(r >> 8) % NW_COUNT(special)]);
-  case 1: return to_float(t, (double)((int64_t)(r >> 8) % 200 - 100) / 8);
+  switch (r % 8) {
+  case 0:
+  case 1: return to_float(t, special[(r >> 8) % NW_COUNT(special)]);
+  case 2:
+  case 3: return to_float(t, (double)((int64_t)(r >> 8) % 200 - 100) / 8);
+  case 4: return (r >> 8) & 1 ? -0.0 : 0.0;
   default: break;
   }
   if (is_half(t)) return half_of_bits(t, bits & 0xFFFF);

@@ -90,13 +90,30 @@ static const nw_expr *parts(grower *g) {
   return raw_of(p, pick(g, 2) ? NW_OP_FLOORDIV : NW_OP_FLOORMOD, sum, nw_index(p, unit * (2 + pick(g, 5))));
 }
 
+// Makes a comparison of v with a number, or sometimes with an expression.
+static const nw_expr *compared(grower *g, const nw_expr *v) {
+  static const nw_op compare[] = {NW_OP_LT, NW_OP_LE, NW_OP_EQ, NW_OP_NE};
+  const nw_expr *c = pick(g, 4) ? nw_index(g->w->raw, pick(g, 20) - 8) : grow(g, NW_INDEX, 1, 1, false);
+  bool turned = pick(g, 2);
+  return raw_of(g->w->raw, compare[pick(g, NW_COUNT(compare))], turned ? c : v, turned ? v : c);
+}
+
+// Makes `a and b` and `a or b`. Often both are comparisons of one variable, so that a decides b.
+static const nw_expr *alike(grower *g) {
+  const nw_expr *v = small_variable(g), *a = compared(g, v);
+  const nw_expr *b = pick(g, 2) ? compared(g, v) : grow(g, NW_BOOL, 1, 3, false);
+  return raw_of(g->w->raw, pick(g, 2) ? NW_OP_AND : NW_OP_OR, a, b);
+}
+
 typedef struct certain_form {
   const profile *of;
   const nw_expr *(*make)(grower *g);
 } certain_form;
 
-static const certain_form forms[] = {
-    {&check_joined_division, joined}, {&check_division_within, within}, {&check_division_by_parts, parts}};
+static const certain_form forms[] = {{&check_joined_division, joined},
+                                     {&check_division_within, within},
+                                     {&check_division_by_parts, parts},
+                                     {&check_logic_under, alike}};
 
 static const nw_expr *tree_of(grower *g) {
   g->nseen = 0;
@@ -261,7 +278,7 @@ enum { A_POOL = 500 }; // trees for each pool
 
 static void every_rewrite_holds(void **state) {
   (void)state;
-  long trees = draws_wanted(300 * 24) / 24;
+  long trees = draws_wanted(600 * 24) / 24;
   every_row_holds(NW_COUNT(rows), rows, first_seed() * 1000003, trees, A_POOL, NULL, draw_tree);
 }
 
