@@ -106,14 +106,13 @@ static const nw_expr *finish(operands *o, nw_dtype t) {
 }
 
 static const nw_expr *no_bools(const operands *o, const char *hint) {
-  return nw_fail(o->ctx, NW_ETYPE, hint, "%s does not take operands of type bool", nw_op_name(o->op));
+  return nw_fail(o->ctx, NW_ETYPE, hint, "each operand must be a number, and they are bool");
 }
 
 static bool is_division(nw_op op) { return op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD; }
 
 static const nw_expr *divide_by_zero(const operands *o) {
-  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: nw.select(nw.ne(b, 0), a // b, 0)", "%s: division by zero",
-                 nw_op_name(o->op));
+  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: nw.select(nw.ne(b, 0), a // b, 0)", "the divisor is 0");
 }
 
 // In +, - and *, bool operands become i32. Other numeric ops reject bool operands.
@@ -126,7 +125,7 @@ static const nw_expr *apply_numeric(operands *o) {
                                             : "cast it first: nw.cast(x, \"i32\")");
   if (is_division(o->op) && nw_dtype_is_float(t))
     return nw_fail(o->ctx, NW_ETYPE, o->op == NW_OP_FLOORDIV ? "use nw.floor(a / b)" : "use a - nw.floor(a / b)*b",
-                   "%s takes integers, and one operand is %s", nw_op_name(o->op), nw_dtype_name(t));
+                   "each operand must be an integer, and one is %s", nw_dtype_name(t));
   if (is_division(o->op) && nw_is_const(o->at[1], 0)) return divide_by_zero(o);
   return finish(o, t == NW_BOOL ? NW_I32 : t);
 }
@@ -147,7 +146,7 @@ static const nw_expr *apply_integer(operands *o) {
   if (t == NW_BOOL) return no_bools(o, bools_hint(o->op));
   if (nw_dtype_is_float(t))
     return nw_fail(o->ctx, NW_ETYPE, "cast it to an integer first: nw.cast(x, \"i32\")",
-                   "%s takes integers, and one operand is %s", nw_op_name(o->op), nw_dtype_name(t));
+                   "each operand must be an integer, and one is %s", nw_dtype_name(t));
   return finish(o, t);
 }
 

@@ -45,9 +45,9 @@ return function(nw)
   define("power", ("(a: %s, b: %s): nw.expr"):format(EXPRESSION, EXPRESSION), "nw.pow(a, b), which is also written a ^ b.",
     function(a, b) return nw.pow(a, b) end)
   define("indexdiv", ("(a: %s, b: %s): nw.expr"):format(EXPRESSION, EXPRESSION), "a // b, for indices that are not negative.",
-    function(a, b) return a // b end)
+    function(a, b) return nw.floordiv(a, b) end)
   define("indexmod", ("(a: %s, b: %s): nw.expr"):format(EXPRESSION, EXPRESSION), "a % b, for indices that are not negative.",
-    function(a, b) return a % b end)
+    function(a, b) return nw.floormod(a, b) end)
   define("const", ("(value: %s, dtype?: string): nw.expr"):format(EXPRESSION), "nw.cast(value, dtype): a constant of this dtype.",
     function(value, dtype) return nw.cast(value, dtype_of(dtype) or "i32") end)
   define("thread_axis", "(name: string): string",

@@ -45,12 +45,14 @@ local function short(text) return #text <= MOST_SHOWN and text or nil end
 
 -- ---- sentences
 
---- For a method that was called without its object: if the code has a dot where a colon belongs.
+--- For a method that was called without its object: if the code has a dot where a colon belongs. In table.unpack(t), for example,
+--- the dot belongs there.
 function arguments.dot(name)
   local calls, t = calls_of(name)
   for _, call in ipairs(calls) do
-    if call.separator == "." then
-      local object, rest = source(t, call.first, call.at - 2), source(t, call.at, call.last)
+    local object = source(t, call.first, call.at - 2)
+    if call.separator == "." and not package.loaded[object] then
+      local rest = source(t, call.at, call.last)
       if not short(rest) then rest = name .. "(...)" end
       return ("`%s.%s` has a dot: call it with a colon, `%s:%s`"):format(object, rest, object, rest)
     end

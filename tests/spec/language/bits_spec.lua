@@ -86,7 +86,7 @@ describe("operations on bits", function()
 
   it("refuse floats and conditions, and name the function to use", function()
     local F, I = nw.placeholder({1}, "f32", "F"), nw.placeholder({1}, "i32", "I")
-    fails("takes integers, and one operand is f32", "type", function() return F(0) & 1 end)
+    fails("each operand must be an integer, and one is f32", "type", function() return F(0) & 1 end)
     fails("cast it to an integer", "type", function() return I(0) << 1.5 end)
     local c = nw.lt(I(0), 3)
     fails("nw%.all", "type", function() return c & c end)
