@@ -192,6 +192,12 @@ isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n, const nw_expr *
 // ---- back.c: from isl to expressions
 const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param); // consumes a
 
+// ---- same.c: two programs that differ little
+
+bool nw_same_params(const nw_program *a, const nw_program *b); // the parameters have the same names, dtypes and shapes
+// True if the programs differ in nothing but marks of loops, and calls that stand for the same work.
+bool nw_only_marks(const nw_program *before, const nw_program *after);
+
 // ---- model.c: sites and accesses of a program
 typedef struct nw_use nw_use;
 typedef struct nw_part {
