@@ -54,6 +54,17 @@ return function(case, t)
       t.agree(s, out, arguments)
     end)
   end
+  -- The stage and its copy get new loops, of which one keeps its name.
+  for _, at in ipairs {"i_o", "j_o", "i_i"} do
+    for _, shape in ipairs {{3, 4}, {3, 12}, {10, 4}} do
+      case(("compute_at of a stage in tiles of %dx%d with a copy at %s"):format(shape[1], shape[2], at), function()
+        local s, out, arguments = chain(10, "i32", 2)
+        apply(s, {{"tile", "i", "j", shape[1], shape[2]}, {"cache_read", "A", "local", {"B"}, {at = at}},
+          {"compute_at", "B", "i_1"}})
+        t.agree(s, out, arguments)
+      end)
+    end
+  end
   for n = 1, 2 do
     case("cache_read of a stage, and then compute_at of the stage at the copy, loop " .. n, function()
       local s, out, arguments = stencil(6, "i32", 2)

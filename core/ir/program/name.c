@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-// A name that was given to a loop, a block or a unit since the program was cloned.
+// A name that was given to a loop, a block or a unit since the program was cloned, or that is kept for a loop.
 struct nw_taken {
   struct nw_taken *next;
   const char *name;
@@ -91,6 +91,8 @@ static const char *unique(nw_program *p, const char *want, int space) {
 
 // A loop does not get the name of a symbolic size, since both occur in the same expressions.
 const char *nw_unique_loop_name(nw_program *p, const char *want) { return unique(p, want, LOOPS); }
+
+void nw_keep_loop_name(nw_program *p, const char *name) { hand_out(p, LOOPS, name); }
 
 const char *nw_unique_block_name(nw_program *p, const char *want) { return unique(p, want, BLOCKS); }
 

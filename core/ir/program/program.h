@@ -328,6 +328,7 @@ nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
 void nw_rename_as(nw_program *p, nw_stmt *s, const char *path);
 const char *nw_name_below(const char *path, const char *old); // the name that `old` gets inside `path`
 const char *nw_unique_loop_name(nw_program *p, const char *want); // the first unused name of want, want_1, want_2, ...
+void nw_keep_loop_name(nw_program *p, const char *name); // no new loop gets this name while its loop is not in the tree
 const char *nw_unique_block_name(nw_program *p, const char *want);
 const char *nw_unique_buffer_name(nw_program *p, const char *want);
 const char *nw_unique_unit_name(nw_program *p, const char *want); // no loop, block or buffer has this name either

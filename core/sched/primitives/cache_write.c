@@ -128,7 +128,7 @@ static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stag
     bool reused = false;
     if (stays(t, loop)) continue;
     for (int v = 0; v < n; v++)
-      if (t->block->block.var[v].bind == loop->loop.var) stage->reuse[v] = loop, reused = true;
+      if (t->block->block.var[v].bind == loop->loop.var) nw_reuse_loop(st, stage, v, loop), reused = true;
     if (!reused) nw_step_replaces(st, loop->id, 0, NULL, "replaced with new loops of %s", t->block->block.name);
   }
 }

@@ -158,6 +158,12 @@ static void drop_pieces(nw_step *st, const nw_stmt *block) {
   }
 }
 
+// Another stage can be placed before this one, so no new loop may get the name.
+void nw_reuse_loop(nw_step *st, nw_lifted *stage, int var, nw_stmt *loop) {
+  stage->reuse[var] = loop;
+  if (loop && !NW_MUTATED(fresh_reuses_name)) nw_keep_loop_name(st->p, loop->loop.var->name);
+}
+
 void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
   nw_stmt *block = old->at[old->n - 1];
   nw_path own;
@@ -169,7 +175,7 @@ void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
   int top = nw_path_exclusive(path);
   *out = (nw_lifted){.block = block, .part = part, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
   for (int v = 0; v < block->block.nvars; v++)
-    out->reuse[v] = unsplit_loop(st->p, path, top, &block->block.var[v], shifted);
+    nw_reuse_loop(st, out, v, unsplit_loop(st->p, path, top, &block->block.var[v], shifted));
   for (int i = top; i < path->n - 1; i++) {
     if (!nw_is_among(path->at[i], block->block.nvars, out->reuse))
       nw_step_replaces(st, path->at[i]->id, 0, NULL, "replaced with new loops of %s", block->block.name);
@@ -202,18 +208,9 @@ static int dim_of(const nw_stmt *block, int v) {
   return -1;
 }
 
-// Returns a name that no loop of the program has, and none of the loops that the nest will use again.
-static const char *fresh_name(nw_step *st, const nw_lifted *stage, const char *want) {
-  const char *name = nw_unique_loop_name(st->p, want);
-  for (int i = 0; i < stage->block->block.nvars; i++)
-    if (stage->reuse[i] && !strcmp(stage->reuse[i]->loop.var->name, name) && !NW_MUTATED(fresh_reuses_name))
-      return fresh_name(st, stage, nw_arena_printf(st->scratch, "%s_1", name));
-  return name;
-}
-
 static nw_stmt *fresh_loop(nw_step *st, const nw_lifted *stage, int var, const nw_expr *begin, const nw_expr *extent) {
   nw_stmt *reuse = stage->reuse[var];
-  const char *name = reuse ? reuse->loop.var->name : fresh_name(st, stage, stage->block->block.var[var].var->name);
+  const char *name = reuse ? reuse->loop.var->name : nw_unique_loop_name(st->p, stage->block->block.var[var].var->name);
   nw_stmt *loop = nw_new_loop(st->p, name, begin, extent);
   if (!reuse) return loop;
   loop->id = reuse->id;

@@ -25,6 +25,8 @@ typedef struct nw_lifted {
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Removes the stage's nest. Loops that are not built again are recorded as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);
+// The new loop of this variable will have the id and the name of `loop`, or will be new if `loop` is NULL.
+void nw_reuse_loop(nw_step *st, nw_lifted *stage, int var, nw_stmt *loop);
 // Returns a second computation of the stage, which is not in the tree yet. Its name is `name` or begins with it.
 nw_lifted nw_lift_copy(nw_step *st, const nw_stmt *block, const char *name);
 // Adds a note if an element of the stage is computed several times.
