@@ -3,7 +3,8 @@
 // A commit is placed after the largest statement around a copy that contains only asynchronous copies. Neighbouring
 // statements of this kind get one commit, except if they belong to the same stage, and so to different iterations of a
 // loop. A wait is placed before a statement that uses copied elements. If barriers are between the copies and the use,
-// the wait is placed before one of them, because a barrier shows the elements that have arrived to other threads.
+// the wait is placed before one of them, because a barrier shows the elements that have arrived to other threads. If a
+// thread uses elements that other threads copy, only a wait right before a barrier counts.
 //
 // A wait says how many groups may be in flight when it ends. This is the least number of commits that are executed
 // between the commit of a copy and the wait before its use. The judge (poly/async.c) says which blocks use a copy, and
@@ -220,13 +221,13 @@ static int64_t allowed(groups *g, const search *x, const nw_stmt *wait, bool wit
 }
 
 // True if the statement is a wait that is strong enough. All threads must reach it, so it is not in a thread loop that is
-// not around the copy, unless a barrier follows.
+// not around the copy, unless a barrier follows. If the use is in another thread than the copy, a barrier must follow.
 static bool is_enough(groups *g, const search *x, spot s) {
   const nw_stmt *at = s.list->kid[s.at];
   if (at->kind != NW_WAIT || at->wait.groups > allowed(g, x, at, s.within)) return false;
   bool joint = s.at + 1 < s.list->nkids && s.list->kid[s.at + 1]->kind == NW_BARRIER, threads = false;
   for (int i = x->list + 1; i < x->use.n; i++) threads |= nw_is_thread_loop(x->use.at[i]);
-  return joint || !threads || s.list == x->use.at[x->list];
+  return joint || (!x->a->others && (!threads || s.list == x->use.at[x->list]));
 }
 
 static bool place(groups *g, const search *x, spot s) {
@@ -250,7 +251,9 @@ static void wait_for(groups *g, const nw_arrival *a) {
   search x = search_of(g, a);
   if (find(g, &x, is_enough)) return;
   if (!NW_MUTATED(async_wait_late) && find(g, &x, place_before_barrier)) return;
-  place(g, &x, (spot){x.use.at[x.list], x.use.pos[x.list + 1], false});
+  spot s = {x.use.at[x.list], x.use.pos[x.list + 1], false};
+  if (a->others) nw_kids_insert(g->p, s.list, s.at, nw_new_like(g->p, NW_BARRIER, x.use.at[x.use.n - 1]));
+  place(g, &x, s);
 }
 
 // Waits for all copies of a stage before their storage ends.

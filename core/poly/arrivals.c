@@ -118,7 +118,7 @@ static int64_t lead(const need *x, int level, const isl_map *pairs) {
 
 static void add_arrival(const need *x, int use, int loop, int64_t apart) {
   nw_arrival *a = NW_NEW(x->m->p->arena, nw_arrival);
-  *a = (nw_arrival){x->copy->site->block->id, use, loop, apart};
+  *a = (nw_arrival){x->copy->site->block->id, use, loop, apart, false};
   nw_vec_push(x->out, a);
 }
 
@@ -147,6 +147,21 @@ static nw_answer needs_of(const nw_model *m, nw_use *copy, nw_vec *out) {
   return answer == NW_HOLDS && waited < 0 ? nw_proofs_lost(m->f->s) : answer;
 }
 
+// Finds the uses of copies that other threads make. A barrier is needed between such a copy and its use.
+static nw_answer find_others(const nw_model *m, const nw_vec *arrivals) {
+  nw_vec syncs = {0};
+  nw_answer answer = NW_MUTATED(async_wait_alone) ? NW_HOLDS : nw_check_threads(m, NULL, &syncs);
+  for (int i = 0; i < arrivals->n; i++) {
+    nw_arrival *a = arrivals->at[i];
+    for (int k = 0; k < syncs.n; k++) {
+      const nw_sync *s = syncs.at[k];
+      a->others |= s->before == a->copy && s->after == a->use && s->loop == a->loop;
+    }
+  }
+  nw_vec_free(&syncs);
+  return answer;
+}
+
 // Frees the model at the end, since the caller will edit p.
 bool nw_arrivals(const nw_program *p, nw_vec *out) {
   NW_MUST(!p->model);
@@ -155,6 +170,7 @@ bool nw_arrivals(const nw_program *p, nw_vec *out) {
   nw_answer answer = m ? NW_HOLDS : NW_ABORTED;
   for (int i = 0; answer == NW_HOLDS && i < m->nsites; i++)
     if (m->site[i]->block->block.async) answer = needs_of(m, nw_write_of(m->site[i]), out);
+  if (answer == NW_HOLDS) answer = find_others(m, out);
   if (m) nw_model_free(m);
   ((nw_program *)p)->model = NULL;
   ((nw_program *)p)->model_free = NULL;

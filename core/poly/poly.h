@@ -111,11 +111,13 @@ bool nw_syncs(const nw_program *p, nw_vec *out);
 // `use` reads their elements. If `loop` is 0, both are in the same iteration of their common loops, and `apart` is the
 // least number of iterations, before the use, of the outermost loop that is only around the use. Otherwise the use is in
 // a later iteration of `loop`, and `apart` is the least number of iterations from the copy to the use. If `use` is 0,
-// some of the copies are not used. Allocated in the arena of p.
+// some of the copies are not used. A thread waits only for its own copies; if `others` is true, a thread uses those of
+// others too, so a barrier must follow the wait. Allocated in the arena of p.
 typedef struct nw_arrival {
   int copy, use; // ids of blocks
   int loop;
   int64_t apart;
+  bool others;
 } nw_arrival;
 // Adds an nw_arrival * to `out` for each place. Returns false with a diagnostic if isl exceeded its budget.
 bool nw_arrivals(const nw_program *p, nw_vec *out);

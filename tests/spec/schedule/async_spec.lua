@@ -114,6 +114,22 @@ describe("an asynchronous copy", function()
     end
   end)
 
+  -- Only the second copy is made by several threads, and one thread uses it. Later copies need a wait in the loop, but no barrier.
+  it("is waited for before a barrier, though a wait without a barrier is there", function()
+    for piece, groups in pairs {pre = 2, pre2 = 1, pre3 = 0} do
+      local B = nw.placeholder({9, 7}, "i32", "B")
+      local X = nw.compute({9, 7}, function(i, j) return B(i, j) + 1 end, "X")
+      local s = nw.schedule(X)
+      local copy = s:cache_read(B, "shared", {X}, {at = "i"})
+      s:double_buffer(copy, 3)
+      s:async_copy(copy)
+      s:bind(("i_1.%s/j_1"):format(piece), "threadIdx.x")
+      local before = ("commit; "):rep(3) .. ("wait %d; barrier; "):format(groups)
+      assert.equal(before, events(s):sub(1, #before))
+      holds(s, {X})
+    end
+  end)
+
   it("is a property of the stage that later steps keep", function()
     local s, C, copies = tiled(9, 4, 1)
     s:async_copy(copies[1])
