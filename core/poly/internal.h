@@ -194,6 +194,7 @@ const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *
 
 // ---- same.c: two programs that differ little
 
+bool nw_same_pointers(int n, const nw_expr *const *a, const nw_expr *const *b);
 bool nw_same_params(const nw_program *a, const nw_program *b); // the parameters have the same names, dtypes and shapes
 // True if the programs differ in nothing but marks of loops, and calls that stand for the same work.
 bool nw_only_marks(const nw_program *before, const nw_program *after);

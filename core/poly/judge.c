@@ -210,7 +210,7 @@ static bool has_extent(const nw_stmt *s, const nw_expr *extent) {
 static bool agrees(const nw_model *m, const nw_system *x) {
   for (int i = 0; m->whole && i < m->whole->nsystems; i++) {
     const nw_system *y = &m->whole->system[i];
-    if (x->whole == y->whole) return x->n == y->n && same_pointers(x->n, x->digit, y->digit);
+    if (x->whole == y->whole) return x->n == y->n && nw_same_pointers(x->n, x->digit, y->digit);
   }
   for (int i = 0; i < m->seen->nbuffers; i++)
     for (int d = 0; d < m->seen->buffer[i]->ndim; d++)

@@ -22,7 +22,7 @@ bool nw_same_params(const nw_program *a, const nw_program *b) {
   return true;
 }
 
-static bool same_pointers(int n, const nw_expr *const *a, const nw_expr *const *b) {
+bool nw_same_pointers(int n, const nw_expr *const *a, const nw_expr *const *b) {
   for (int i = 0; i < n; i++)
     if (a[i] != b[i]) return false;
   return true;
@@ -30,18 +30,18 @@ static bool same_pointers(int n, const nw_expr *const *a, const nw_expr *const *
 
 static bool same_loop(const nw_stmt *a, const nw_stmt *b) {
   return a->loop.var == b->loop.var && a->loop.begin == b->loop.begin && a->loop.extent == b->loop.extent &&
-         a->loop.nfused == b->loop.nfused && same_pointers(a->loop.nfused, a->loop.fused, b->loop.fused);
+         a->loop.nfused == b->loop.nfused && nw_same_pointers(a->loop.nfused, a->loop.fused, b->loop.fused);
 }
 
 static bool same_alloc(const nw_stmt *a, const nw_stmt *b) {
   return !strcmp(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&
-         same_pointers(a->alloc.n, a->alloc.min, b->alloc.min) &&
-         same_pointers(a->alloc.n, a->alloc.extent, b->alloc.extent);
+         nw_same_pointers(a->alloc.n, a->alloc.min, b->alloc.min) &&
+         nw_same_pointers(a->alloc.n, a->alloc.extent, b->alloc.extent);
 }
 
 static bool same_target(const nw_block_target *a, const nw_block_target *b) {
   return !strcmp(a->buffer, b->buffer) && a->n == b->n && a->value == b->value && a->init == b->init &&
-         same_pointers(a->n, a->index, b->index);
+         nw_same_pointers(a->n, a->index, b->index);
 }
 
 static bool same_block(const nw_stmt *a, const nw_stmt *b) {
@@ -66,8 +66,8 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
 static const nw_stmt *through_call(const nw_stmt *s) { return s->kind == NW_CALL && s->nkids == 1 ? s->kid[0] : s; }
 
 static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
-  return a->nlayout == b->nlayout && a->pad == b->pad && same_pointers(a->nlayout, a->layout, b->layout) &&
-         same_pointers(a->nlayout, a->layout_shape, b->layout_shape);
+  return a->nlayout == b->nlayout && a->pad == b->pad && nw_same_pointers(a->nlayout, a->layout, b->layout) &&
+         nw_same_pointers(a->nlayout, a->layout_shape, b->layout_shape);
 }
 
 // True if both programs have the same buffers, with the same shapes, layouts and allocations.
