@@ -221,34 +221,91 @@ static bool prepare_update(nwi_naive *x, nwi_op *o, int k, int out) {
   return x->points || whole_reads(x, u->op, o->op);
 }
 
+// ---- the parts of a scan that have other arrays while it runs: its states, and the stages inside it
+
+typedef struct arrays {
+  nwi_op *o;
+  char **data;
+  bool *own, whole;
+} arrays;
+
+static arrays set_aside(nwi_naive *x, nwi_op *o) {
+  arrays old = {o, o->data, o->own, o->whole};
+  o->data = NW_NEW_N(x->arena, char *, o->op->nout + 1);
+  o->own = NW_NEW_N(x->arena, bool, o->op->nout + 1);
+  o->whole = false;
+  return old;
+}
+
+static void put_back(const arrays *old) {
+  nwi_op *o = old->o;
+  for (int k = 0; k < o->op->nout; k++)
+    if (o->own[k]) nw_let_go(o->data[k]);
+  o->data = old->data, o->own = old->own, o->whole = old->whole;
+}
+
+// Gives a stage inside a scan arrays for all times. The scan fills them row by row.
+static bool prepare_inner(nwi_naive *x, const nw_teop *scan, int i) {
+  nwi_op *o = nwi_op_of(x, scan->inner[i].op);
+  if (!make_arrays(x, o)) return false;
+  o->whole = true;
+  return x->points || whole_reads(x, o->op, scan);
+}
+
 static bool is_first(const nw_teop *scan, int k) {
   for (int j = 0; j < k; j++)
     if (scan->update[j]->op == scan->update[k]->op) return false;
   return true;
 }
 
+// Computes the elements at time t of an update of a scan. If `scan` is NULL, o is a stage inside a scan.
+static bool step_row(nwi_naive *x, nwi_op *o, int64_t t, nwi_op *scan) {
+  updating w = {scan, nw_xcalloc((size_t)o->op->nout, sizeof *w.v)};
+  x->run.slot[o->axis] = t;
+  bool ok = scan ? each(x, o, 1, t, write_update, &w) : each(x, o, 1, t, write_element, w.v);
+  free(w.v);
+  return ok;
+}
+
 static bool step(nwi_naive *x, nwi_op *o, int64_t t) {
-  for (int k = 0; k < o->op->nout; k++) {
+  for (int k = 0, i = 0; k < o->op->nout; k++) {
     nwi_op *u = nwi_op_of(x, o->op->update[k]->op);
     if (!is_first(o->op, k)) continue;
-    updating w = {o, nw_xcalloc((size_t)u->op->nout, sizeof *w.v)};
-    x->run.slot[u->axis] = t;
-    bool ok = each(x, u, 1, t, write_update, &w);
-    free(w.v);
-    if (!ok) return false;
+    for (; i < o->op->ninner && o->op->inner[i].turn == k; i++)
+      if (!step_row(x, nwi_op_of(x, o->op->inner[i].op), t, NULL)) return false;
+    if (!step_row(x, u, t, o)) return false;
   }
   return true;
 }
 
-static bool whole_scan(nwi_naive *x, nwi_op *o) {
-  int64_t rows = 0;
-  for (int k = 0; k < o->op->nout; k++)
-    if (!copy_init(x, o, k, &rows)) return false;
+// Runs the steps of time after the first rows.
+static bool run_steps(nwi_naive *x, nwi_op *o, int64_t rows) {
+  for (int i = 0; i < o->op->ninner; i++)
+    if (!prepare_inner(x, o->op, i)) return false;
   for (int k = 0; k < o->op->nout; k++)
     if (!prepare_update(x, o, k, k)) return false;
   for (int64_t t = rows; t < o->shape[0]; t++)
     if (!step(x, o, t)) return false;
   return true;
+}
+
+static bool whole_scan(nwi_naive *x, nwi_op *o) {
+  const nw_teop *scan = o->op;
+  int n = 0;
+  bool ok = true;
+  int64_t rows = 0;
+  for (int k = 0; k < scan->nout; k++)
+    if (!copy_init(x, o, k, &rows)) return false;
+  arrays *old = nw_xcalloc((size_t)(scan->nout + scan->ninner), sizeof *old);
+  for (int i = 0; i < scan->nout + scan->ninner && ok; i++) {
+    nwi_op *part = nwi_op_of(x, i < scan->nout ? scan->state[i]->op : scan->inner[i - scan->nout].op);
+    ok = part != NULL;
+    if (ok) old[n++] = set_aside(x, part);
+  }
+  ok = ok && run_steps(x, o, rows);
+  while (n > 0 && !NW_MUTATED(naive_scan_leaks)) put_back(&old[--n]);
+  free(old);
+  return ok;
 }
 
 // ---- updates

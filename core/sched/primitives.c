@@ -241,8 +241,9 @@ static const nw_primitive rows[] = {
      nw_suggest_reorder_stmts,
      "cannot reorder $0 and $1"},
     {"create_fused_loop",
-     "Fuses consecutive nests horizontally: one loop runs over the iterations of all of them, and each body is a "
-     "branch in it. The nests are proven to be independent. Notes report how the work is balanced.",
+     "Fuses nests horizontally: one loop runs over the iterations of all of them, and each body is a branch in it. "
+     "The nests are proven to be independent. A statement between them, such as the init of a scan, moves before or "
+     "after them. Notes report how the work is balanced.",
      "s:create_fused_loop(\"i\", \"i_1\")",
      "fused",
      {{.name = "loops", .kind = NW_ARG_LIST, .item = NW_ARG_LOOP, .doc = "the loops in program order, of any extents"}},

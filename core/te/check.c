@@ -221,9 +221,18 @@ bool nw_te_looks_like_update(const nw_teop *op) {
   return false;
 }
 
+// Returns the operation because of which op is deferred: op itself, or a producer of it.
+static const nw_teop *first_deferred(const nw_teop *op) {
+  for (int i = 0; i < op->nreads; i++)
+    if (op->reads[i]->op->deferred) op = op->reads[i]->op, i = -1;
+  return op;
+}
+
 bool nw_te_refuse_deferred(const nw_teop *op) {
   nw_ctx *c = op->ctx;
-  if (!nw_te_check(op, NULL)) return false;
-  return nw_fail(c, NW_EINVAL, "pass it to nw.scan as the update, and use the result of nw.scan",
+  const nw_teop *first = first_deferred(op);
+  if (!nw_te_check(first, NULL)) return false;
+  return nw_fail(c, NW_EINVAL,
+                 "pass it to nw.scan as the update, or read it in the update, and use the result of nw.scan",
                  "%s reads the state of a scan, but is used outside a scan", op->name);
 }

@@ -173,7 +173,7 @@ static bool collect_read(void *env, const nw_expr *e) {
   nw_tensor *t = e->op == NW_OP_LOAD ? nw_tensor_of(e) : NULL;
   if (!t) return true;
   add_once(&l->v, t);
-  if (t->op->is_state) l->op->deferred = true;
+  if (t->op->is_state || t->op->deferred) l->op->deferred = true;
   return true;
 }
 

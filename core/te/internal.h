@@ -112,9 +112,14 @@ bool nw_te_refuse_deferred(const nw_teop *op);
 // Like nw_te_check, for a definition of an update. It also checks that the element that is written, and all elements of
 // the stage that are read, are inside the stage. If the ranges cannot prove this, the judge is asked about `update`.
 bool nw_te_check_definition(const nw_teop *def, const nw_teop *update);
-// Like nw_te_check, for the updates of a scan. It also checks that every read of a state gets an element that is
-// already written.
+// Finds the stages inside a scan. Returns false, with an error, if one of them cannot be there.
+bool nw_te_find_inner(nw_teop *scan);
+bool nw_te_is_inner(const nw_teop *scan, const nw_teop *op);
+// Like nw_te_check, for the updates of a scan and the stages inside it. It also checks that every read of a state or of
+// a stage inside gets an element that is already written.
 bool nw_te_check_scan(const nw_teop *scan);
+bool nw_te_same_size(nw_pool *p, const nw_expr *a,
+                     const nw_expr *b); // proved to be equal for all values of their sizes
 
 // A request to the judge (poly/) about an operation. The judge is asked at most once. nw_te_judged returns true if the
 // judge proves that every read is inside its tensor and comes after the write of the element.
@@ -137,6 +142,10 @@ char *nw_te_output_name(const nw_teop *op, const char *name, int out);
 // judge checks this program.
 nw_program *nw_te_alone(const nw_teop *op);
 void nw_te_alone_order(nw_vec *order, const nw_teop *op); // pushes the producers of op, then op
+// Pushes op after its producers. Operations that were made before the one with the serial number `since` are left out.
+void nw_te_order_since(nw_vec *order, const nw_teop *op, uint64_t since);
+nw_vec
+nw_te_producers(const nw_teop *op); // what op needs, without its states and the stages inside it: const nw_teop *
 nw_vec nw_te_sizes_of(const nw_vec *order); // the sizes that these operations use: nw_te_size *
 // True if the init of output k is a compute whose values are written directly to the buffer of the scan or update.
 bool nw_te_absorbs_init(const nw_teop *op, int k);

@@ -21,6 +21,8 @@ typedef struct nw_te_maker {
   nw_vec nests; // nw_stmt *, the statements of the root
   const nw_teop *only; // for the program of a single operation: all other operations become inputs
   char **name; // for each operation of `order`, the name of its stages and buffers
+  char **inner; // the names of the stages inside the scans of `order`, in its order
+  int ninner;
   nw_te_place_of *at;
   int nat;
   nw_te_renaming *size;
@@ -31,6 +33,8 @@ typedef struct nw_te_maker {
 } nw_te_maker;
 
 const char *nw_te_name_of(const nw_te_maker *m, const nw_teop *op);
+const char *nw_te_inner_name(const nw_te_maker *m, const nw_teop *scan, int i);
+void nw_te_add_buffer(nw_te_maker *m, const nw_teop *op, const char *name, int out, nw_role role);
 void nw_te_map_buffer(nw_te_maker *m, const nw_teop *op, int out, const char *buffer);
 const char *nw_te_buffer_of(const nw_te_maker *m, const nw_teop *op, int out);
 // Returns e with the sizes, the variables of the current block and the buffers of the program. Reads are those of
@@ -58,7 +62,8 @@ nw_stmt *nw_te_compute_nest(nw_te_maker *m, const nw_teop *op);
 // has no buffer, the nest has the body of the init. Otherwise the nest copies the init tensor, and its loops have the
 // names of the update's axes.
 nw_stmt *nw_te_init_nest(nw_te_maker *m, const nw_teop *scan, int k);
-nw_stmt *nw_te_time_loop(nw_te_maker *m, const nw_teop *scan); // the loop over the time steps, with the updates
+// Makes the loop over the time steps, with the updates and the stages inside the scan.
+nw_stmt *nw_te_time_loop(nw_te_maker *m, const nw_teop *scan);
 
 // Makes the nest that writes the values before the updates: the body of a compute that is updated, or a copy.
 nw_stmt *nw_te_first_nest(nw_te_maker *m, const nw_teop *op);

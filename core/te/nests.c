@@ -1,5 +1,5 @@
 // Makes the nests of computes and scans in the naive program. A compute becomes one perfect nest. A scan becomes a nest
-// for the init of each state, and a loop over the time steps with the nests of its updates.
+// for the init of each state, and a loop over the time steps with the nests of its updates and of the stages inside it.
 #include "ir/program/reducer.h"
 #include "te/maker.h"
 #include <stdio.h>
@@ -161,16 +161,102 @@ static void update_nest(nw_te_maker *m, const nw_teop *scan, int k, rows *r, nw_
   nw_te_close_nest(m, &n);
 }
 
+// ---- stages inside scans
+
+static void inner_nest(nw_te_maker *m, const nw_teop *scan, int i, const rows *r) {
+  const nw_teop *op = scan->inner[i].op;
+  const char *name = nw_te_inner_name(m, scan, i);
+  rows own = *r;
+  own.kind = NW_SPATIAL; // its values at different times do not depend on each other, except through the states
+  for (int k = 0; k < op->nout; k++) nw_te_add_buffer(m, op, name, k, NW_TEMP);
+  nw_te_nest n = {
+      .outer = r->time, .inner = r->time, .block = nw_te_new_block(m, name, op->naxes + op->nreduce, op->nout)};
+  add_axes(m, &n, op, &own);
+  for (int k = 0; k < op->nout; k++) add_target(m, n.block, op, k, nw_te_buffer_of(m, op, k));
+  set_combiner(m, n.block, op);
+  nw_te_close_nest(m, &n);
+}
+
+typedef struct reader {
+  const nw_teop *op, *of;
+} reader;
+
+static bool reads_now(void *env, const nw_expr *e) {
+  const reader *r = env;
+  const nw_tensor *t = e->op == NW_OP_LOAD ? nw_tensor_of(e) : NULL;
+  return !t || t->op != r->of || e->arg[0] == r->op->axis[0];
+}
+
+static bool all_now(const nw_teop *op, const nw_teop *of) {
+  reader r = {op, of};
+  for (int k = 0; k < op->nout; k++)
+    if (!nw_visit(op->body[k], reads_now, &r)) return false;
+  return true;
+}
+
+// True if a stage inside the scan is read only at its own time.
+static bool lives_one_step(const nw_teop *scan, const nw_teop *op) {
+  for (int i = 0; i < scan->ninner; i++)
+    if (!all_now(scan->inner[i].op, op)) return NW_MUTATED(scan_inner_step);
+  for (int k = 0; k < scan->nout; k++)
+    if (!all_now(scan->update[k]->op, op)) return NW_MUTATED(scan_inner_step);
+  return true;
+}
+
+static bool uses_none(void *buffer, nw_stmt *s) {
+  return s->kind != NW_BLOCK || !(nw_block_reads(s, buffer) || nw_block_writes(s, buffer));
+}
+
+// Allocates the row `time` of a buffer around its uses.
+static void allocate_row(nw_te_maker *m, nw_stmt *in, nw_buffer *b, const nw_expr *time) {
+  int first = 0, last = in->nkids - 1;
+  while (nw_walk_from(in->kid[first], uses_none, (void *)b->name)) first++;
+  while (nw_walk_from(in->kid[last], uses_none, (void *)b->name)) last--;
+  if (first == last && in->kid[first]->kind == NW_ALLOC) return allocate_row(m, in->kid[first], b, time);
+  nw_stmt *a = nw_new_alloc(m->p, b);
+  a->alloc.min[0] = time;
+  a->alloc.extent[0] = nw_index(m->p->pool, 1);
+  nw_kids_set(m->p, a, last - first + 1, in->kid + first);
+  for (int i = first; i <= last; i++) nw_kids_remove(m->p, in, first);
+  nw_kids_insert(m->p, in, first, a);
+}
+
+// Each allocation makes the nest deeper, so only the first of them are for one step.
+enum { MOST_ROWS = 24 };
+
+// Allocates the stages inside the scan. If a stage is read only at its own time, its storage has only this time.
+static void store_inner(nw_te_maker *m, const nw_teop *scan, nw_stmt *time) {
+  int rows = 0;
+  for (int i = 0; i < scan->ninner; i++) {
+    const nw_teop *op = scan->inner[i].op;
+    bool one = lives_one_step(scan, op);
+    for (int k = 0; k < op->nout; k++) {
+      nw_buffer *b = nw_find_buffer(m->p, nw_te_buffer_of(m, op, k));
+      if (one && rows++ < MOST_ROWS)
+        allocate_row(m, time, b, time->loop.var);
+      else
+        b->alloc = nw_new_alloc(m->p, b);
+    }
+  }
+}
+
 nw_stmt *nw_te_time_loop(nw_te_maker *m, const nw_teop *scan) {
   nw_pool *p = m->p->pool;
   const nw_teop *u = scan->update[0]->op;
   rows r = {.lo = nw_te_plain(m, scan->init_rows), .kind = NW_ORDERED};
   r.extent = nw_sub(p, nw_te_plain(m, scan->shape[0]), r.lo);
   nw_te_nest outer = {0};
+  int outside = m->nat, i = 0;
   r.time = nw_te_enclose(m, &outer, u->axis_name[0], r.lo, r.extent);
   for (int k = 0; k < scan->nout; k++) nw_te_map_buffer(m, scan->state[k]->op, 0, nw_te_buffer_of(m, scan, k));
-  for (int k = 0; k < scan->nout; k++)
-    if (first_of_group(scan, k)) update_nest(m, scan, k, &r, r.time);
+  for (int k = 0; k < scan->nout; k++) {
+    if (!first_of_group(scan, k)) continue;
+    for (; i < scan->ninner && scan->inner[i].turn == k; i++) inner_nest(m, scan, i, &r);
+    update_nest(m, scan, k, &r, r.time);
+  }
+  store_inner(m, scan, r.time);
+  // Outside the scan, a placeholder that is a state is an input, and a stage inside the scan can be one of the graph.
+  if (!NW_MUTATED(scan_state_leaks)) m->nat = outside;
   return r.time;
 }
 

@@ -8,15 +8,16 @@ static bool has(const nw_vec *v, const void *x) {
   return false;
 }
 
-static bool is_state_of(const nw_teop *scan, const nw_teop *op) {
+// True if op is a state of the scan, or a stage inside it.
+static bool is_own(const nw_teop *scan, const nw_teop *op) {
   for (int k = 0; k < scan->ndefs; k++)
     if (scan->state[k]->op == op) return true;
-  return false;
+  return nw_te_is_inner(scan, op);
 }
 
 static void add_reads(nw_vec *needs, const nw_teop *op, const nw_teop *scan) {
   for (int i = 0; i < op->nreads; i++)
-    if (!scan || !is_state_of(scan, op->reads[i]->op)) nw_vec_push(needs, op->reads[i]->op);
+    if (!scan || !is_own(scan, op->reads[i]->op)) nw_vec_push(needs, op->reads[i]->op);
 }
 
 // True if the init is a compute with one output. The values of such an init are written directly to the scan's first
@@ -36,30 +37,36 @@ typedef struct visit {
   int next;
 } visit;
 
-static visit *begin(const nw_teop *op) {
-  visit *v = nw_xcalloc(1, sizeof *v);
-  v->op = op;
+nw_vec nw_te_producers(const nw_teop *op) {
+  nw_vec needs = {0};
   for (int k = 0; has_definitions(op) && k < op->nout; k++) {
     if (nw_te_absorbs_init(op, k))
-      add_reads(&v->needs, op->init[k]->op, NULL);
+      add_reads(&needs, op->init[k]->op, NULL);
     else
-      nw_vec_push(&v->needs, op->init[k]->op);
+      nw_vec_push(&needs, op->init[k]->op);
   }
-  for (int k = 0; k < op->ndefs; k++) add_reads(&v->needs, op->update[k]->op, op);
-  if (op->kind == NW_TE_COMPUTE) add_reads(&v->needs, op, NULL);
+  for (int i = 0; i < op->ninner; i++) add_reads(&needs, op->inner[i].op, op);
+  for (int k = 0; k < op->ndefs; k++) add_reads(&needs, op->update[k]->op, op);
+  if (op->kind == NW_TE_COMPUTE) add_reads(&needs, op, NULL);
+  return needs;
+}
+
+static visit *begin(const nw_teop *op) {
+  visit *v = nw_xcalloc(1, sizeof *v);
+  *v = (visit){.op = op, .needs = nw_te_producers(op)};
   return v;
 }
 
-// Adds an operation after its producers. The function keeps its own stack in a vector, since recursion over a long
-// chain of operations would overflow the call stack.
-static void add(nw_vec *order, const nw_teop *op) {
+// The function keeps its own stack in a vector, since recursion over a long chain of operations would overflow the call
+// stack.
+void nw_te_order_since(nw_vec *order, const nw_teop *op, uint64_t since) {
   nw_vec open = {0};
   if (!has(order, op)) nw_vec_push(&open, begin(op));
   while (open.n) {
     visit *v = open.at[open.n - 1];
     if (v->next < v->needs.n) {
       const nw_teop *need = v->needs.at[v->next++];
-      if (!has(order, need)) nw_vec_push(&open, begin(need));
+      if (need->serial >= since && !has(order, need)) nw_vec_push(&open, begin(need));
       continue;
     }
     nw_vec_push(order, (void *)v->op);
@@ -73,7 +80,7 @@ static void add(nw_vec *order, const nw_teop *op) {
 static void add_leaf(nw_vec *order, const nw_teop *op, const nw_teop *scan) {
   for (int i = 0; i < op->nreads; i++) {
     const nw_teop *r = op->reads[i]->op;
-    if (!(scan && is_state_of(scan, r)) && !has(order, r)) nw_vec_push(order, (void *)r);
+    if (!(scan && is_own(scan, r)) && !has(order, r)) nw_vec_push(order, (void *)r);
   }
 }
 
@@ -86,6 +93,7 @@ void nw_te_alone_order(nw_vec *order, const nw_teop *op) {
     else if (!has(order, init))
       nw_vec_push(order, (void *)init);
   }
+  for (int i = 0; i < op->ninner; i++) add_leaf(order, op->inner[i].op, op);
   for (int k = 0; k < op->ndefs; k++) add_leaf(order, op->update[k]->op, op);
   nw_vec_push(order, (void *)op);
 }
@@ -110,7 +118,7 @@ static void inputs_first(nw_vec *order) {
 
 nw_vec nw_te_order(int n, nw_tensor *const *outputs) {
   nw_vec order = {0};
-  for (int i = 0; i < n; i++) add(&order, outputs[i]->op);
+  for (int i = 0; i < n; i++) nw_te_order_since(&order, outputs[i]->op, 0);
   inputs_first(&order);
   return order;
 }
@@ -134,6 +142,7 @@ static void sizes_of_op(nw_vec *sizes, const nw_teop *op) {
   nw_visit(op->target, size_in, sizes);
   nw_visit(op->when, size_in, sizes);
   for (int k = 0; op->init && k < op->nout; k++) sizes_of_op(sizes, op->init[k]->op);
+  for (int i = 0; i < op->ninner; i++) sizes_of_op(sizes, op->inner[i].op);
   for (int k = 0; k < op->ndefs; k++) sizes_of_op(sizes, op->update[k]->op);
 }
 

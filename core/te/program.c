@@ -22,6 +22,8 @@ static int rank(const nw_te_maker *m, const nw_teop *op, int n, const nw_te_plac
 static bool given(const nw_te_maker *m, const char *name) {
   for (int i = 0; i < m->order.n; i++)
     if (m->name[i] && !strcmp(m->name[i], name)) return true;
+  for (int i = 0; i < m->ninner; i++)
+    if (!strcmp(m->inner[i], name)) return true;
   return false;
 }
 
@@ -35,6 +37,14 @@ static char *fresh_name(const nw_te_maker *m, const char *want) {
   return nw_str_take(&b);
 }
 
+static void name_inner(nw_te_maker *m, const nw_teop *scan) {
+  m->inner = nw_xrealloc(m->inner, sizeof *m->inner * (size_t)(m->ninner + scan->ninner + 1));
+  for (int i = 0; i < scan->ninner; i++) {
+    m->inner[m->ninner] = fresh_name(m, scan->inner[i].op->name);
+    m->ninner++;
+  }
+}
+
 static void give_names(nw_te_maker *m, int n, const nw_te_place_of *outputs) {
   m->name = nw_xcalloc((size_t)m->order.n + 1, sizeof *m->name);
   for (int turn = 0; turn < 3; turn++)
@@ -42,17 +52,38 @@ static void give_names(nw_te_maker *m, int n, const nw_te_place_of *outputs) {
       const nw_teop *op = m->order.at[i];
       if (rank(m, op, n, outputs) == turn) m->name[i] = fresh_name(m, op->name);
     }
+  for (int i = 0; i < m->order.n; i++)
+    if (!is_leaf(m, m->order.at[i])) name_inner(m, m->order.at[i]);
 }
 
 static void free_names(nw_te_maker *m) {
   for (int i = 0; i < m->order.n; i++) free(m->name[i]);
-  free(m->name);
+  for (int i = 0; i < m->ninner; i++) free(m->inner[i]);
+  free(m->name), free(m->inner);
+}
+
+const char *nw_te_inner_name(const nw_te_maker *m, const nw_teop *scan, int i) {
+  int before = 0;
+  for (int k = 0; m->order.at[k] != scan; k++)
+    if (!is_leaf(m, m->order.at[k])) before += ((const nw_teop *)m->order.at[k])->ninner;
+  return m->inner[before + i];
+}
+
+// Returns the name of a stage inside one of the scans, or NULL.
+static const char *name_inside(const nw_te_maker *m, const nw_teop *op) {
+  for (int k = 0; k < m->order.n; k++) {
+    const nw_teop *scan = m->order.at[k];
+    for (int i = 0; i < scan->ninner && !is_leaf(m, scan); i++)
+      if (scan->inner[i].op == op) return nw_te_inner_name(m, scan, i);
+  }
+  return NULL;
 }
 
 const char *nw_te_name_of(const nw_te_maker *m, const nw_teop *op) {
   for (int i = 0; i < m->order.n; i++)
     if (m->order.at[i] == op) return m->name[i];
-  return op->name;
+  const char *inside = name_inside(m, op);
+  return inside ? inside : op->name;
 }
 
 void nw_te_map_buffer(nw_te_maker *m, const nw_teop *op, int out, const char *buffer) {
@@ -144,14 +175,18 @@ static void add_sizes(nw_te_maker *m) {
 
 // ---- buffers
 
-static void add_buffer(nw_te_maker *m, const nw_teop *op, int out, nw_role role) {
+void nw_te_add_buffer(nw_te_maker *m, const nw_teop *op, const char *name, int out, nw_role role) {
   const nw_expr **shape = nw_xcalloc((size_t)op->ndim + 1, sizeof *shape);
   for (int d = 0; d < op->ndim; d++) shape[d] = nw_te_plain(m, op->shape[d]);
-  char *name = nw_te_output_name(op, nw_te_name_of(m, op), out);
-  const nw_buffer *b = nw_add_buffer(m->p, name, op->dtype[out], NW_GLOBAL, role, op->ndim, shape);
+  char *own = nw_te_output_name(op, name, out);
+  const nw_buffer *b = nw_add_buffer(m->p, own, op->dtype[out], NW_GLOBAL, role, op->ndim, shape);
   nw_te_map_buffer(m, op, out, b->name);
-  free(name);
+  free(own);
   free(shape);
+}
+
+static void add_buffer(nw_te_maker *m, const nw_teop *op, int out, nw_role role) {
+  nw_te_add_buffer(m, op, nw_te_name_of(m, op), out, role);
 }
 
 static void add_buffers(nw_te_maker *m, int n, const nw_te_place_of *outputs) {
@@ -232,9 +267,11 @@ static nw_program *make(nw_te_maker *m, int n, const nw_te_place_of *outputs) {
 enum { MOST_STAGES = 2048 };
 
 static bool check_graph(nw_ctx *c, const nw_vec *order) {
-  if (order->n > MOST_STAGES)
+  int n = order->n;
+  for (int i = 0; i < order->n; i++) n += ((const nw_teop *)order->at[i])->ninner;
+  if (n > MOST_STAGES)
     return nw_fail(c, NW_ELIMIT, "make several schedules, each for a part of the stages",
-                   "the computation has %d tensors; a schedule can have at most %d", order->n, MOST_STAGES);
+                   "the computation has %d tensors; a schedule can have at most %d", n, MOST_STAGES);
   for (int i = 0; i < order->n; i++) {
     const nw_teop *op = order->at[order->n - 1 - i];
     if (op->deferred) return nw_te_refuse_deferred(op);

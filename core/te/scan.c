@@ -2,8 +2,7 @@
 #include "te/internal.h"
 #include <stdlib.h>
 
-// True if two extents are proved to be equal for all values of their sizes.
-static bool same_size(nw_pool *p, const nw_expr *a, const nw_expr *b) {
+bool nw_te_same_size(nw_pool *p, const nw_expr *a, const nw_expr *b) {
   nw_ranges r;
   a = nw_import(p, a), b = nw_import(p, b);
   if (a == b) return true;
@@ -18,7 +17,7 @@ static bool same_size(nw_pool *p, const nw_expr *a, const nw_expr *b) {
 static bool same_shape(nw_pool *p, const nw_teop *a, const nw_teop *b, int from) {
   if (a->ndim != b->ndim) return false;
   for (int d = from; d < a->ndim; d++)
-    if (!same_size(p, a->shape[d], b->shape[d])) return false;
+    if (!nw_te_same_size(p, a->shape[d], b->shape[d])) return false;
   return true;
 }
 
@@ -33,10 +32,12 @@ static bool rows_fit(nw_pool *p, const nw_expr *rows, const nw_expr *all) {
   return fit;
 }
 
-static bool check_dtype(nw_ctx *c, const nw_tensor *t, const nw_tensor *state) {
+static bool check_dtype(nw_ctx *c, const char *what, const nw_tensor *t, const nw_tensor *state) {
+  const char *own = nw_dtype_name(nw_tensor_dtype(t)), *want = nw_dtype_name(nw_tensor_dtype(state));
   if (nw_tensor_dtype(t) == nw_tensor_dtype(state)) return true;
-  return nw_fail(c, NW_ETYPE, "cast it", "%s is %s, but the state %s is %s", t->name, nw_dtype_name(nw_tensor_dtype(t)),
-                 state->name, nw_dtype_name(nw_tensor_dtype(state)));
+  return nw_fail(c, NW_ETYPE,
+                 nw_diag_printf(c, "give the state the dtype \"%s\", or cast the value with nw.%s(...)", own, want),
+                 "the %s %s is %s, but the state %s is %s", what, t->name, own, state->name, want);
 }
 
 static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *update, nw_tensor *state,
@@ -56,9 +57,9 @@ static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *updat
   if (!same_shape(p, i, s, 1))
     return nw_fail(c, NW_EINVAL, NULL, "the init %s and the state %s have different extents after dimension 0",
                    init->name, state->name);
-  if (!same_size(p, s->shape[0], first->shape[0]))
+  if (!nw_te_same_size(p, s->shape[0], first->shape[0]))
     return nw_fail(c, NW_EINVAL, NULL, "the states %s and %s have different time axes", first->name, state->name);
-  return check_dtype(c, init, state) && check_dtype(c, update, state);
+  return check_dtype(c, "init", init, state) && check_dtype(c, "update", update, state);
 }
 
 static bool check_operands(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *init, nw_tensor *const *update,
@@ -66,8 +67,9 @@ static bool check_operands(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *init,
   if (n < 1) return nw_fail(c, NW_EINVAL, NULL, "a scan needs at least one state");
   for (int k = 0; k < n; k++) {
     if (!init[k] || !update[k] || !state[k]) return false;
+    if (init[k]->op->deferred) return nw_te_refuse_deferred(init[k]->op);
     if (!check_state(c, p, init[k], update[k], state[k], state[0]->op)) return false;
-    if (!same_size(p, init[k]->op->shape[0], init[0]->op->shape[0]))
+    if (!nw_te_same_size(p, init[k]->op->shape[0], init[0]->op->shape[0]))
       return nw_fail(c, NW_EINVAL, NULL, "the inits %s and %s have different numbers of rows", init[0]->name,
                      init[k]->name);
     for (int j = 0; j < k; j++)
@@ -77,22 +79,6 @@ static bool check_operands(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *init,
   }
   if (rows_fit(p, init[0]->op->shape[0], state[0]->op->shape[0])) return true;
   return nw_fail(c, NW_ERANGE, NULL, "the init %s can have more rows than the state %s", init[0]->name, state[0]->name);
-}
-
-// Refuses a stage between the state and the update, since it would have to run inside the recurrence.
-static bool check_between(nw_ctx *c, int n, nw_tensor *const *update, nw_tensor *const *state) {
-  for (int k = 0; k < n; k++) {
-    const nw_teop *u = update[k]->op;
-    for (int i = 0; i < u->nreads; i++) {
-      const nw_teop *r = u->reads[i]->op;
-      bool own = false;
-      for (int j = 0; j < n; j++) own |= state[j]->op == r;
-      if (r->deferred || (r->is_state && !own))
-        return nw_fail(c, NW_EINVAL, "move it into the body of the update", "the update %s reads %s, which %s", u->name,
-                       r->name, own || !r->is_state ? "depends on the state of a scan" : "is not a state of this scan");
-    }
-  }
-  return true;
 }
 
 static nw_tensor **count_all(int n, nw_tensor *const *t) {
@@ -130,11 +116,10 @@ bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tens
   if (!own) return false;
   nw_pool *p = nw_pool_new(c);
   nw_teop *op = nw_teop_new(c, NW_TE_SCAN, own, p);
-  bool ok =
-      check_operands(c, p, n, init, update, state) && check_ranks(c, p, n, state) && check_between(c, n, update, state);
+  bool ok = check_operands(c, p, n, init, update, state) && check_ranks(c, p, n, state);
   if (ok) {
     fill(op, n, init, update, state);
-    ok = nw_te_check_scan(op);
+    ok = nw_te_find_inner(op) && nw_te_check_scan(op);
   }
   for (int k = 0; ok && k < n; k++) {
     char *out = nw_te_output_name(op, op->name, k);

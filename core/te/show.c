@@ -41,6 +41,7 @@ static void add_scan(nw_str *b, const nw_tensor *t) {
   add_text(b, op->init_rows);
   nw_str_fmt(b, " from %s, then ", op->init[t->out]->name);
   add_body(b, u, op->update[t->out]->out);
+  for (int i = 0; i < op->ninner; i++) nw_str_fmt(b, "%s%s", i ? ", " : ", with the stages ", op->inner[i].op->name);
 }
 
 static void add_definition(nw_str *b, const nw_teop *def) {
@@ -77,7 +78,7 @@ char *nw_tensor_show(const nw_tensor *t) {
     add_axes(&b, t->op);
     nw_str_add(&b, "] = ");
     add_body(&b, t->op, t->out);
-    if (t->op->deferred) nw_str_add(&b, "  (can be used only as the update of a scan)");
+    if (t->op->deferred) nw_str_add(&b, "  (can be used only in a scan)");
   }
   return nw_str_take(&b);
 }

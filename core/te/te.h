@@ -16,6 +16,15 @@ struct nw_axis {
 };
 
 typedef struct nw_teop nw_teop;
+
+// A stage inside a scan: a compute that reads a state, perhaps through other stages, and that an update needs. It is
+// computed in each step of time, for this time only, before the update of state `turn`. That is the first update that
+// needs it.
+typedef struct nw_te_inner {
+  const nw_teop *op; // borrowed: the updates keep it
+  int turn;
+} nw_te_inner;
+
 struct nw_teop {
   int refs;
   nw_teop *waiting; // the next operation in the list of operations that will be freed
@@ -37,8 +46,8 @@ struct nw_teop {
   int ndim;
   uint64_t serial;
   bool is_state; // PLACEHOLDER made by nw_scan_state
-  // COMPUTE: true if the reads of the compute are not checked yet, since the compute may be the update of a scan. Then
-  // nw_scan checks the reads, and any use of the compute outside a scan is an error.
+  // COMPUTE: true if the reads of the compute are not checked yet, since the compute may be the update of a scan, or a
+  // stage inside one. Then nw_scan checks the reads, and any use of the compute outside a scan is an error.
   bool deferred;
   // COMPUTE: the tensors that the bodies read, in the order in which the user wrote the reads; borrowed from the pool's
   // symbols
@@ -51,6 +60,8 @@ struct nw_teop {
   int ndefs; // SCAN, UPDATE: number of entries of `update` and `state`
   nw_tensor **init, **update, **state;
   const nw_expr *init_rows;
+  int ninner; // SCAN: the stages inside, each after the stages that it reads
+  nw_te_inner *inner;
   // COMPUTE: a definition of an update (update.c) has these fields; otherwise they are NULL. It stores its value only
   // where `when` holds (NULL: always).
   int shared; // number of its outermost axes whose loops it shares with the definition before it
@@ -80,8 +91,8 @@ typedef struct nw_te_size {
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
 // Returns all operations that the outputs need, producers first, as a heap vector of borrowed nw_teop*. States are left
-// out. The update of a scan is left out, since it becomes a part of the scan. If the init of a scan is a compute with
-// one output, it is left out for the same reason. Placeholders come first, in the order of their creation, which is the
+// out. The updates of a scan and the stages inside it are left out, since they become a part of the scan. If the init
+// of a scan is a compute with one output, it is left out for the same reason. Placeholders come first, in the order of their creation, which is the
 // order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // True if an expression consists only of symbolic sizes and numbers.
@@ -94,7 +105,7 @@ NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
 // Returns the naive program. It has one nest per operation, in the order of nw_te_order. Its temporaries exist as long
-// as the program runs.
+// as the program runs, except for the stages inside scans (nests.c).
 NW_API nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
 // Returns the name of a tensor in the program, or its own name if it is not part of the program. The result is a heap
 // string.

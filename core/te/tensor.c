@@ -24,7 +24,7 @@ static void free_op(nw_teop *op) {
   release_all(op->ndefs, op->update);
   release_all(op->ndefs, op->state);
   free(op->axis), free(op->axis_name), free(op->lo), free(op->extent), free(op->reduce), free(op->reads);
-  free(op->body), free(op->dtype), free(op->shape), free(op->name);
+  free(op->body), free(op->dtype), free(op->shape), free(op->name), free(op->inner);
   nw_pool_release(op->pool);
   free(op);
 }
@@ -150,12 +150,18 @@ static void note_read(nw_ctx *c, nw_tensor *t) {
   nw_vec_push(&b->reads, t);
 }
 
+// True if an update is being written, whose definitions cannot read stages inside a scan.
+static bool in_update(nw_ctx *c) {
+  const nw_build *b = nw_pen_of(c)->build;
+  return b && b->state;
+}
+
 // Makes the read A(i, k). The result has the dtype of the tensor. The bounds are checked later, when the compute that
 // contains the read is complete.
 const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index) {
   if (!t) return NULL;
   nw_ctx *c = t->op->ctx;
-  if (t->op->deferred && !nw_te_refuse_deferred(t->op)) return NULL;
+  if (t->op->deferred && in_update(c) && !nw_te_refuse_deferred(t->op)) return NULL;
   if (n != t->op->ndim)
     return nw_fail(c, NW_ETYPE, NULL, "%s has %d dimension%s, but is read with %d ind%s", t->name, t->op->ndim,
                    t->op->ndim == 1 ? "" : "s", n, n == 1 ? "ex" : "ices");

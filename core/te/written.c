@@ -1,11 +1,13 @@
-// Checks that each read of a scan's state gets an element that is already written. Elements are written in the order of
-// time, then of the states, then row-major.
+// Checks that each read of a scan's state, or of a stage inside the scan, gets an element that is already written.
+// Elements are written in the order of time, then of the states, then row-major. A stage inside is written before the
+// first update that needs it.
 #include "te/internal.h"
 #include <stdlib.h>
 
 typedef struct reading {
   const nw_teop *scan;
-  int update; // number of the state whose update contains the read
+  const nw_teop *own; // the update, or the stage inside the scan, that contains the read
+  int turn; // it runs before the update of this state
   nw_appeal appeal;
 } reading;
 
@@ -29,12 +31,13 @@ const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
 // - a state of the same block is written up to the current element;
 // - a state whose update runs later is not written at all.
 static const nw_expr *written(const reading *r, nw_place *at, const nw_expr *load, int m) {
-  const nw_teop *own = r->scan->update[r->update]->op, *other = r->scan->update[m]->op;
+  const nw_teop *other = r->scan->update[m]->op;
   const nw_expr *t = at->var[0];
   bool earlier = false;
-  for (int k = 0; k < r->scan->nout && r->scan->update[k]->op != own; k++) earlier |= r->scan->update[k]->op == other;
+  int turn = NW_MUTATED(scan_inner_late) && r->own != r->scan->update[r->turn]->op ? r->scan->nout : r->turn;
+  for (int k = 0; k < turn; k++) earlier |= r->scan->update[k]->op == other;
   if (earlier) return nw_le(at->pool, load->arg[0], t);
-  return own == other ? nw_te_before(at, load, 0) : nw_lt(at->pool, load->arg[0], t);
+  return r->own == other ? nw_te_before(at, load, 0) : nw_lt(at->pool, load->arg[0], t);
 }
 
 static bool refuse(nw_place *at, const nw_expr *load, const nw_witness *w) {
@@ -58,9 +61,30 @@ static bool inside(reading *r, nw_place *at, const nw_expr *load, int d) {
   return ok;
 }
 
+// Checks the read of a stage inside the scan. It has values for the times that the scan has computed.
+static bool check_inner_read(reading *r, nw_place *at, const nw_expr *load) {
+  nw_pool *p = at->pool;
+  const nw_expr *time = load->arg[0], *first = nw_import(p, r->scan->init_rows);
+  nw_witness w;
+  if (NW_MUTATED(scan_inner_time)) return true;
+  bool ok = nw_te_holds(at, nw_le(p, first, time), time, &w) && nw_te_holds(at, nw_le(p, time, at->var[0]), time, &w);
+  if (!ok && !w.found) ok = nw_te_judged(&r->appeal);
+  if (!ok) {
+    char *text = nw_te_text(load), *from = nw_te_text(first);
+    nw_fail(at->ctx, NW_ERANGE, "guard it: nw.select(condition, read, otherwise), or make it a state",
+            "in %s, %s %s the times from %s to the current one%s%s", at->op->name, text,
+            w.found ? "is not one of" : "is not proven to be one of", from, w.found && *w.at ? " at " : "",
+            w.found ? w.at : "");
+    free(text), free(from);
+  }
+  free(w.at);
+  return ok;
+}
+
 static bool check_state_read(void *env, nw_place *at, const nw_expr *e) {
   reading *r = env;
   nw_tensor *t = e->op == NW_OP_LOAD ? nw_tensor_of(e) : NULL;
+  if (t && nw_te_is_inner(r->scan, t->op)) return check_inner_read(r, at, e);
   int m = t ? state_index(r->scan, t->op) : -1;
   if (m < 0) return true;
   nw_witness w;
@@ -73,12 +97,20 @@ static bool check_state_read(void *env, nw_place *at, const nw_expr *e) {
   return ok;
 }
 
+// Checks an update, or a stage inside the scan, which runs before the update of state `turn`.
+static bool check_part(const nw_teop *scan, const nw_teop *op, int turn) {
+  reading r = {.scan = scan, .own = op, .turn = turn, .appeal = {.op = scan}};
+  if (op->deferred && !nw_te_check(op, scan->init_rows)) return false;
+  return nw_te_walk(op, scan->init_rows, check_state_read, &r);
+}
+
 bool nw_te_check_scan(const nw_teop *scan) {
+  for (int i = 0; i < scan->ninner; i++)
+    if (!check_part(scan, scan->inner[i].op, scan->inner[i].turn)) return false;
   for (int k = 0; k < scan->nout; k++) {
-    const nw_teop *u = scan->update[k]->op;
-    reading r = {.scan = scan, .update = k, .appeal = {.op = scan}};
-    if (u->deferred && !nw_te_check(u, scan->init_rows)) return false;
-    if (!nw_te_walk(u, scan->init_rows, check_state_read, &r)) return false;
+    int turn = 0;
+    while (scan->update[turn]->op != scan->update[k]->op) turn++;
+    if (!check_part(scan, scan->update[k]->op, turn)) return false;
   }
   return true;
 }

@@ -109,7 +109,7 @@ function schedule:cost(options) end
 ---@return nw.report
 function schedule:cost_curve(options) end
 
----Fuses consecutive nests horizontally: one loop runs over the iterations of all of them, and each body is a branch in it. The nests are proven to be independent. Notes report how the work is balanced. loops: the loops in program order, of any extents. Example: s:create_fused_loop("i", "i_1")
+---Fuses nests horizontally: one loop runs over the iterations of all of them, and each body is a branch in it. The nests are proven to be independent. A statement between them, such as the init of a scan, moves before or after them. Notes report how the work is balanced. loops: the loops in program order, of any extents. Example: s:create_fused_loop("i", "i_1")
 ---@param ... nw.loop|string
 ---@return nw.loop
 function schedule:create_fused_loop(...) end
@@ -1545,7 +1545,7 @@ function nw.rsqrt(x) end
 ---@return nw.array
 function nw.save(array, path) end
 
----A recurrence over the first dimension, in order. There are two forms: nw.scan(init, update, state, name), where `state` is nw.scan_state(shape), which `update` reads at earlier times; and nw.scan{shape = {T, n}, init = function(t, x) ... end, step = function(S, t, x) return S(t - 1, x) ... end}.
+---A recurrence over the first dimension, in order. There are two forms: nw.scan(init, update, state, name), where `state` is nw.scan_state(shape), which `update` reads at earlier times; and nw.scan{shape = {T, n}, init = function(t, x) ... end, step = function(S, t, x) return S(t - 1, x) ... end}. Other computes that read the state are stages inside the scan, which each step of time computes. In the second form, `rows` is the number of first rows, `dtype` the dtype of the state (by default that of init), and init = {f, g} makes several states.
 ---@param init nw.tensor|nw.tensor[]|table
 ---@param update? nw.tensor|nw.tensor[]
 ---@param state? nw.tensor|nw.tensor[]

@@ -10,7 +10,7 @@ package.path = here .. "/?.lua;" .. here .. "/../sound/?.lua;" .. package.path
 local check = require "check"
 
 local GROUPS = {"places", "bijections", "windows", "primitives", "borders", "layouts", "vectors", "threads", "async", "sizes",
-  "smaller", "units"}
+  "smaller", "units", "scans"}
 local wanted = arg[1]
 for _, group in ipairs(GROUPS) do if group == wanted then GROUPS, wanted = {group}, nil break end end
 

@@ -61,6 +61,9 @@ local function build_stage(stage, tensors, extent_of)
     state[k] = nw.scan_state(shape, stage.dtypes[k], stage.name .. "_state" .. suffix)
     env.tensors["@" .. k] = state[k]
   end
+  if stage.scan.inner then
+    env.tensors["@inner"] = nw.compute(shape, with_axes(n, values {stage.scan.inner}), stage.name .. "_inner")
+  end
   for k, body in ipairs(stage.bodies) do
     local suffix = k == 1 and "" or tostring(k)
     init[k] = nw.compute(first, with_axes(n, values {stage.scan.first[k]}), stage.name .. "_first" .. suffix)

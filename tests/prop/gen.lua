@@ -58,6 +58,7 @@ local function find_dtypes(stage, have)
   local by_name = {}
   for _, t in ipairs(have) do by_name[t.name] = t.dtype end
   for k, t in ipairs(stage.dtypes or {}) do by_name["@" .. k] = t end
+  by_name["@inner"] = by_name["@1"]
   stage.dtypes = {}
   for k, body in ipairs(stage.bodies) do stage.dtypes[k] = tree.dtype(body, function(name) return by_name[name] end) end
   if stage.combiner == "argmin" or stage.combiner == "argmax" then stage.dtypes[2] = "i64" end
@@ -70,10 +71,12 @@ local function settle_states(stage, have)
   local by_name = {}
   for _, t in ipairs(have) do by_name[t.name] = t.dtype end
   for k, t in ipairs(stage.dtypes) do by_name["@" .. k] = t end
+  by_name["@inner"] = by_name["@1"]
   local function settled(body, t)
     return tree.dtype(body, function(name) return by_name[name] end) == t and body or make.cast(t, body)
   end
   for k, body in ipairs(stage.bodies) do stage.bodies[k] = settled(body, stage.dtypes[k]) end
+  if stage.scan and stage.scan.inner then stage.scan.inner = settled(stage.scan.inner, stage.dtypes[1]) end
   for _, update in ipairs(stage.updates or {}) do update.value = settled(update.value, stage.dtypes[1]) end
 end
 

@@ -335,7 +335,12 @@ function kinds.scan(r, have)
     local e = step and RECURRENCES[step](state(k), element, sub(extent(a.dims[2]), number(1))) or add(state(k)(-1), element())
     return e
   end
-  local next = {update(1)}
+  local next, inner = {update(1)}, nil
+  if step and step ~= "sweep" and r:chance(0.3) then -- a stage inside the scan: the update reads two elements of its row
+    local t = {name = "@inner"}
+    inner = next[1]
+    next[1] = max(read(t, axes(2)), read(t, {axis(1), max(sub(axis(2), number(1)), number(0))}))
+  end
   if r:chance(0.3) and step ~= "two_back" then -- the second state reads the first, at this or the previous time step
     next[2] = sub(update(2), state(1)(r:pick {0, -1}, n == 2 and axis(2) or nil))
     if r:chance(0.5) then next[1] = max(next[1], state(2)(-1, n == 2 and axis(2) or nil)) end
@@ -343,7 +348,7 @@ function kinds.scan(r, have)
   local first, dtypes = {}, {}
   for k = 1, #next do first[k], dtypes[k] = element(), a.dtype end
   return {from = {a}, dims = a.dims, op = step, bodies = next, dtypes = dtypes,
-    scan = {first = first, rows = step == "two_back" and 2 or 1}}
+    scan = {first = first, rows = step == "two_back" and 2 or 1, inner = inner}}
 end
 
 -- ---- updates: definitions that change elements of a stage in order

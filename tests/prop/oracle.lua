@@ -359,6 +359,15 @@ local function write_reduction(out, stage, mine, env)
   out[#out + 1] = "}"
 end
 
+-- Writes the loops over all axes of the stage except the first, and the store of one element.
+local function write_row(out, stage, one, body, env)
+  local inner = {}
+  loops(inner, "i", stage.dims, "0")
+  table.remove(inner, 1)
+  out[#out + 1] = table.concat(inner, " ")
+  out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), here(stage.dims), stored(body, one.dtype, env, one.kept))
+end
+
 local function write_scan(out, stage, mine, env)
   local first = {table.unpack(stage.dims)}
   first[1] = stage.scan.rows
@@ -368,13 +377,8 @@ local function write_scan(out, stage, mine, env)
     out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), at, stored(stage.scan.first[k], one.dtype, env, one.kept))
   end
   out[#out + 1] = ("for (int64_t i1 = %d; i1 < %s; i1++) {"):format(stage.scan.rows, index_of(stage.dims[1]))
-  for k, one in ipairs(mine) do
-    local inner = {}
-    loops(inner, "i", stage.dims, "0")
-    table.remove(inner, 1)
-    out[#out + 1] = table.concat(inner, " ")
-    out[#out + 1] = ("%s[%s] = %s;"):format(identifier(one.name), at, stored(stage.bodies[k], one.dtype, env, one.kept))
-  end
+  if stage.scan.inner then write_row(out, stage, env.tensor "@inner", stage.scan.inner, env) end
+  for k, one in ipairs(mine) do write_row(out, stage, one, stage.bodies[k], env) end
   out[#out + 1] = "}"
 end
 
@@ -391,9 +395,14 @@ end
 
 local function write_stage(out, stage, tensors, kept_as)
   local mine = cases.made(stage)
-  for k, one in ipairs(mine) do
+  local arrays = {table.unpack(mine)}
+  for k, one in ipairs(mine) do tensors[one.name], tensors["@" .. k] = one, one end
+  if stage.scan and stage.scan.inner then
+    local one = {name = stage.name .. "_inner", dims = stage.dims, dtype = mine[1].dtype}
+    tensors["@inner"], arrays[#arrays + 1] = one, one
+  end
+  for _, one in ipairs(arrays) do
     one.kept = kept_as[one.name]
-    tensors[one.name], tensors["@" .. k] = one, one
     out[#out + 1] = ("%s *%s = room(%s, sizeof *%s);"):format(types.info(one.dtype).c, identifier(one.name), count(one.dims),
       identifier(one.name))
   end

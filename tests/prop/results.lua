@@ -128,6 +128,7 @@ local function has_float(case)
   local dtypes, found = {}, false
   for _, t in ipairs(case.inputs) do dtypes[t.name] = t.dtype end
   for _, stage in ipairs(case.stages) do
+    dtypes["@inner"] = stage.dtypes[1]
     for k, body in ipairs(stage.bodies) do
       dtypes["@" .. k] = stage.dtypes[k]
       tree.visit(body, function(e) found = found or types.is_float(tree.dtype(e, function(name) return dtypes[name] end)) end)

@@ -228,6 +228,7 @@ local function describe(case, list)
       lines[#lines + 1] = ("  stage %s %s {%s} = %s%s %s"):format(t.name, t.dtypes[k], shown(t.dims), t.combiner or t.kind,
         t.over and (" over {%s}"):format(shown(t.over)) or "", tree.show(body))
     end
+    if t.scan and t.scan.inner then lines[#lines + 1] = "    with @inner = " .. tree.show(t.scan.inner) end
     if t.range then
       lines[#lines + 1] = ("    its last axis is in %s .. %s"):format(tree.show(t.range[1]), tree.show(t.range[2]))
     end

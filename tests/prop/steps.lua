@@ -194,6 +194,7 @@ local function record_rounding(case, s, step, placed)
   local kept = step.primitive == "set_dtype" and placed.kept_as[step.args[1]]
   for _, stage in ipairs(step.primitive == "set_dtype" and not kept and case.stages or {}) do
     for _, one in ipairs(cases.made(stage)) do if one.name == step.args[1] then kept = {} end end
+    if stage.scan and step.args[1] == stage.name .. "_inner" then kept = {} end
   end
   if kept then
     kept[#kept + 1] = step.args[2]

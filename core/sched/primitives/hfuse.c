@@ -1,9 +1,11 @@
-// create_fused_loop: turns independent nests into branches of one loop.
+// create_fused_loop: turns independent nests into branches of one loop. Other statements between the nests move out of
+// the way.
 #include "base/share.h"
 #include "poly/poly.h"
 #include "sched/primitives/nests.h"
 #include "sched/primitives.h"
 #include "sched/advice/refuse.h"
+#include "sched/site.h"
 #include "sched/tree.h"
 #include <stdio.h>
 
@@ -15,6 +17,59 @@ typedef struct fused {
   nw_stmt *branch[MAX_BRANCHES];
   const nw_expr *lo[MAX_BRANCHES + 1]; // first iteration of each branch in the fused loop, then the end of the loop
 } fused;
+
+// ---- statements between the loops
+
+static bool write_alike(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
+  nw_blocks x = nw_blocks_below(st->scratch, a), y = nw_blocks_below(st->scratch, b);
+  for (int i = 0; i < x.n; i++)
+    for (int t = 0; t < x.at[i]->block.ntargets; t++)
+      for (int k = 0; k < y.n; k++)
+        if (nw_block_writes(y.at[k], x.at[i]->block.target[t].buffer)) return true;
+  return false;
+}
+
+// True if one of the statements writes a buffer that the other uses.
+static bool meet(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
+  return nw_feeds(a, b) || nw_feeds(b, a) || write_alike(st, a, b);
+}
+
+static bool has_branch(const fused *x, const nw_stmt *s) {
+  for (int i = 0; i < x->n; i++)
+    if (nw_tree_has(s, x->branch[i])) return true;
+  return false;
+}
+
+static bool meets_any(fused *x, const nw_stmt *in, int from, int to, const nw_stmt *s) {
+  for (int i = from; i < to; i++)
+    if (meet(x->st, in->kid[i], s)) return true;
+  return false;
+}
+
+// Moves statements between the loops before all of them, or after them, if it shares no data with those that it passes.
+// For example, the init of the second scan is between the loops of two scans. The judge checks the order again.
+static void clear_between(fused *x) {
+  nw_step *st = x->st;
+  nw_path first, last;
+  nw_find(st->p, x->branch[0]->id, &first);
+  nw_find(st->p, x->branch[x->n - 1]->id, &last);
+  int common = nw_path_common(&first, &last);
+  if (common == first.n || common == last.n) return;
+  nw_stmt *in = first.at[common - 1];
+  int from = first.pos[common], to = last.pos[common];
+  for (int i = from + 1; i < to; i++) {
+    nw_stmt *s = in->kid[i];
+    if (has_branch(x, s)) continue;
+    bool before = !meets_any(x, in, from, i, s) || NW_MUTATED(hfuse_before);
+    if (!before && meets_any(x, in, i + 1, to + 1, s)) continue;
+    nw_kids_remove(st->p, in, i);
+    nw_kids_insert(st->p, in, before ? from++ : to, s);
+    if (!before) to--, i--;
+    s->step = st->p->step;
+    nw_step_note(st, "%s now runs %s %s", nw_tree_what(s), before ? "before" : "after",
+                 x->branch[before ? 0 : x->n - 1]->loop.var->name);
+  }
+}
 
 // ---- independence
 
@@ -173,7 +228,9 @@ bool nw_apply_create_fused_loop(void *step) {
   nw_step *st = step;
   nw_adjacent at;
   fused x = {.st = st};
-  if (!read_branches(&x) || !nw_adjoin_loops(st, x.n, x.branch, &at) || !independent(&x, &at)) return false;
+  if (!read_branches(&x)) return false;
+  clear_between(&x);
+  if (!nw_adjoin_loops(st, x.n, x.branch, &at) || !independent(&x, &at)) return false;
   note_balance(&x);
   nw_step_returns_loop(st, make_loop(&x, &at));
   return true;

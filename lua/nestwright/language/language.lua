@@ -69,12 +69,13 @@ local function drop_on_close(build)
   return setmetatable({}, {__close = function() core.compute_drop(build) end})
 end
 
--- Calls the user's function with new axes, and makes one output of each value that it returns.
-local function compute(what, shape, f, name)
+-- Calls the user's function with new axes, and makes one output of each value that it returns. `convert` may change these values.
+local function compute(what, shape, f, name, convert)
   local build, axes = core.compute_begin(name, axis_names(what, f, #shape), shape)
   local _ <close> = drop_on_close(build)
   local bodies = table.pack(f(table.unpack(axes)))
   for n = 1, math.max(bodies.n, 1) do check_body(what, f, bodies[n], n, bodies.n) end
+  if convert then convert(bodies) end
   return core.compute_end(build, bodies)
 end
 
@@ -107,27 +108,103 @@ local function reduction(kind, what, term, ...)
   return core.reduction(kind, term, axes)
 end
 
--- Makes the state and the computes of a scan that is written with functions.
-local function functional_scan(o)
-  local shape = as_shape(o.shape, "scan")
-  local name, dtype = o.name or "S", o.dtype or "f32"
-  errors.expect("scan: init", o.init, "function")
-  errors.expect("scan: step", o.step, "function")
-  local state = core.scan_state(shape, dtype, name .. "_state")
-  local first = {o.rows or 1, table.unpack(shape, 2)}
-  local init = compute("scan: init", first, o.init, name .. "_init")
-  local names = axis_names("scan: step", o.step, #shape + 1)
-  local build, axes = core.compute_begin(name .. "_update", {table.unpack(names, 2)}, shape)
-  local _ <close> = drop_on_close(build)
-  local body = o.step(state, table.unpack(axes))
-  check_body("scan: step", o.step, body, 1, 1)
-  local update = core.compute_end(build, {body})
-  return core.scan(name, {init}, {update}, {state})
-end
-
 local function as_list(value)
   if type(value) == "table" then return value end
   return {value}
+end
+
+-- ---- scans that are written with functions
+
+-- Returns a number as a constant of the dtype of a state, and any other value unchanged.
+local function of_dtype(what, value, dtype)
+  if type(value) ~= "number" or not dtype then return value end
+  local whole = math.tointeger(value)
+  if not dtype:find "f" and not whole then
+    errors.fail("type", "give the scan a dtype for fractions, such as \"f32\"", "%s: the function returned %s, but the state is %s",
+      what, value, dtype)
+  end
+  return core.cast(dtype:find "f" and value or whole, dtype)
+end
+
+-- Makes the init of state k. dtype is nil if it is not known yet. Also returns whether the function returned a number.
+local function init_of(o, k, name, dtype)
+  local number
+  local shape = {o.rows or 1, table.unpack(o.shape, 2)}
+  local init = compute("scan: init", shape, o.init[k], name .. "_init", function(bodies)
+    if bodies.n > 1 then
+      errors.fail("invalid", "give a list of functions, one for each state: init = {f, g}",
+        "scan: init: the function returned %d values; it must return one", bodies.n)
+    end
+    number = type(bodies[1]) == "number"
+    bodies[1] = of_dtype("scan: init", bodies[1], dtype)
+  end)
+  return init, number
+end
+
+-- Makes the states with these dtypes, and their updates.
+local function updates_of(o, names, dtypes)
+  local states, count = {}, #o.init
+  for k, dtype in ipairs(dtypes) do states[k] = core.scan_state(o.shape, dtype, names[k] .. "_state") end
+  local build, axes = core.compute_begin((o.name or "S") .. "_update", axis_names("scan: step", o.step, #o.shape, count), o.shape)
+  local _ <close> = drop_on_close(build)
+  local values = table.move(axes, 1, #axes, count + 1, {table.unpack(states)})
+  local bodies = table.pack(o.step(table.unpack(values)))
+  if bodies.n > 0 and bodies.n ~= count then
+    errors.fail("invalid", "return the next value of each state", "scan: step: the function returned %d value%s for %d state%s",
+      bodies.n, bodies.n == 1 and "" or "s", count, count == 1 and "" or "s")
+  end
+  for k = 1, count do
+    check_body("scan: step", o.step, bodies[k], k, count)
+    bodies[k] = of_dtype("scan: step", bodies[k], dtypes[k])
+  end
+  return states, {core.compute_end(build, bodies)}
+end
+
+-- Returns the dtypes of the states that the user gave, by number.
+local function given_dtypes(o)
+  local dtypes, several = {}, type(o.dtype) == "table"
+  if several and #o.dtype ~= #o.init then
+    errors.fail("invalid", nil, "scan: dtype: expected one dtype for each of the %d states, got %d", #o.init, #o.dtype)
+  end
+  for k = 1, #o.init do
+    dtypes[k] = several and o.dtype[k] or o.dtype
+    if dtypes[k] ~= nil then errors.expect("scan: dtype", dtypes[k], "string") end
+  end
+  return dtypes
+end
+
+-- Returns the options of a scan that is written with functions, with `init` as a list.
+local function checked_functions(given)
+  local o = {shape = as_shape(given.shape, "scan"), init = as_list(given.init), step = given.step, rows = given.rows,
+    dtype = given.dtype, name = given.name}
+  if #o.init == 0 then errors.expect("scan: init", nil, "function") end
+  for _, f in ipairs(o.init) do errors.expect("scan: init", f, "function") end
+  errors.expect("scan: step", o.step, "function")
+  return o
+end
+
+-- Makes the states and the computes of a scan. A state has the dtype that the user gave, or else that of its init. If the init is
+-- a number, the step decides: it is called with a state of f32, and again if it returns another dtype.
+local function functional_scan(given)
+  local o = checked_functions(given)
+  local name, init, names, open, again = o.name or "S", {}, {}, {}, false
+  local dtypes = given_dtypes(o)
+  for k = 1, #o.init do
+    local number
+    names[k] = #o.init == 1 and name or name .. k
+    init[k], number = init_of(o, k, names[k], dtypes[k])
+    open[k] = number and not dtypes[k]
+    dtypes[k] = dtypes[k] or open[k] and "f32" or init[k].dtype
+  end
+  local state, update = updates_of(o, names, dtypes)
+  for k = 1, #o.init do
+    if open[k] and update[k].dtype ~= dtypes[k] then dtypes[k], again = update[k].dtype, true end
+  end
+  if again then state, update = updates_of(o, names, dtypes) end
+  for k = 1, #o.init do
+    if open[k] then init[k] = init_of(o, k, names[k], dtypes[k]) end
+  end
+  return core.scan(name, init, {table.unpack(update, 1, #init)}, state)
 end
 
 -- Returns the begins and the extents of axes. Each is given as an extent, or as {begin, end}.
@@ -328,7 +405,9 @@ return function(nw)
     .. "name?: string|{name?: string}): nw.tensor ...",
     "A recurrence over the first dimension, in order. There are two forms: nw.scan(init, update, state, name), where `state` is "
     .. "nw.scan_state(shape), which `update` reads at earlier times; and nw.scan{shape = {T, n}, init = function(t, x) ... end, "
-    .. "step = function(S, t, x) return S(t - 1, x) ... end}.",
+    .. "step = function(S, t, x) return S(t - 1, x) ... end}. Other computes that read the state are stages inside the scan, which "
+    .. "each step of time computes. In the second form, `rows` is the number of first rows, `dtype` the dtype of the state (by "
+    .. "default that of init), and init = {f, g} makes several states.",
     function(init, update, state, name)
       local options = update == nil and type(init) == "table"
       if not options then

@@ -13,7 +13,7 @@
   X(conv2d) X(depthwise3) X(pointwise) X(maxpool) X(avgpool) X(gemm_i8) X(argmax_rows) X(kmeans) X(ragged_mean) X(cross_entropy) \
   X(gauss) X(box_filter) X(sobel) X(erosion) X(grey) X(lookup) X(resize) X(downsample) X(life) X(integral) X(blend) X(upsample) \
   X(prefix_sum) X(moving_average) X(smith_waterman) X(levenshtein) X(subsequence) X(viterbi) X(knapsack) X(wave) X(running_max) \
-  X(jacobi) X(heat3d) X(nbody) X(black_scholes) X(mandelbrot) X(horner) X(fft_stage) X(bitonic) X(moving_max) X(logistic) \
+  X(lstm) X(jacobi) X(heat3d) X(nbody) X(black_scholes) X(mandelbrot) X(horner) X(fft_stage) X(bitonic) X(moving_max) X(logistic) \
   X(hamming) X(unpack4) X(xorshift) X(splitmix) X(radix_count) X(own_exp) \
   X(welford) X(online_softmax) X(csr_spmv) X(segments) X(triangle)
 // clang-format on

@@ -47,6 +47,27 @@ PROGRAM(smith_waterman) { // n: lengths of both texts plus one
     }
 }
 
+static float sigmoid(float x) { return 1 / (1 + expf(-x)); }
+
+PROGRAM(lstm) { // n: steps of time, elements of the state
+  const float *restrict x = p[0], *restrict weight = p[1], *restrict back = p[2];
+  float *restrict c = p[3], *restrict h = p[4], *restrict gate = p[5];
+  long m = n[1], all = 4 * m;
+  for (long j = 0; j < m; j++) c[j] = h[j] = 0;
+  for (long t = 1; t < n[0]; t++) {
+    for (long j = 0; j < all; j++) gate[j] = 0;
+    for (long k = 0; k < m; k++)
+      for (long j = 0; j < all; j++) gate[j] += x[t * m + k] * weight[k * all + j];
+    for (long k = 0; k < m; k++)
+      for (long j = 0; j < all; j++) gate[j] += h[(t - 1) * m + k] * back[k * all + j];
+    for (long j = 0; j < m; j++) {
+      float next = sigmoid(gate[m + j]) * c[(t - 1) * m + j] + sigmoid(gate[j]) * tanhf(gate[2 * m + j]);
+      c[t * m + j] = next;
+      h[t * m + j] = sigmoid(gate[3 * m + j]) * tanhf(next);
+    }
+  }
+}
+
 PROGRAM(levenshtein) {
   const int32_t *restrict a = p[0], *restrict b = p[1];
   int32_t *restrict s = p[2];

@@ -69,6 +69,33 @@ return function(program)
     tools.lanes(s, x.forwarded[2], 16)
   end}
 
+  program {"lstm", sizes = {64, 128}, scratch = function(_, m) return {{4 * m}} end, make = function(input, n, m)
+    local x, weight, back = input {n, m}, input {m, 4, m}, input {m, 4, m}
+    local k, l, shape = nw.reduce_axis(m, "k"), nw.reduce_axis(m, "l"), {n, m}
+    local C, H = nw.scan_state(shape, "f32", "C"), nw.scan_state(shape, "f32", "H")
+    local function zeros() return nw.compute({1, m}, function(_, _) return nw.f32(0) end, "Zero") end
+    local from_x = nw.compute({n, 4, m}, function(t, g, j) return nw.sum(x(t, k) * weight(k, g, j), k) end, "FromX")
+    local from_h = nw.compute({n, 4, m}, function(t, g, j) return nw.sum(H(t - 1, l) * back(l, g, j), l) end, "FromH")
+    local gate = nw.compute({n, 4, m}, function(t, g, j) return from_x(t, g, j) + from_h(t, g, j) end, "Gate")
+    local c = nw.compute(shape, function(t, j)
+      return nw.sigmoid(gate(t, 1, j)) * C(t - 1, j) + nw.sigmoid(gate(t, 0, j)) * nw.tanh(gate(t, 2, j))
+    end, "c")
+    local h = nw.compute(shape, function(t, j) return nw.sigmoid(gate(t, 3, j)) * nw.tanh(C(t, j)) end, "h")
+    return nw.scan({zeros(), zeros()}, {c, h}, {C, H}, "S")
+  end, schedule = function(s)
+    s:compute_inline "Gate"
+    for _, name in ipairs {"FromX", "FromH"} do
+      local loops = {s[name]:axes()}
+      local j, k = loops[#loops - 1], loops[#loops]
+      local tile, within = s:split(j, 64)
+      local vector, lane = s:split(within, 16)
+      s:reorder(tile, k, vector, lane)
+      s:unroll(vector)
+      s:vectorize(lane)
+    end
+    tools.rows(s, 16, "S.v0", "S.v1")
+  end}
+
   program {"logistic", sizes = {128, 4096}, positive = {[1] = true}, make = function(input, n, m)
     local first = input {m}
     return nw.scan {name = "S", shape = {n, m}, init = function(_, x) return first(x) end,

@@ -171,7 +171,9 @@ static void a_plain_placeholder_can_be_a_state(void **state) {
   const char *why = "in next, S[t - 1] reads index -1 of dimension 0 (extent T) at T = 1, t = 0";
   refused(!nw_te_program(nw, 1, &next), why);
   b = begin("D", "t", DIMS(T));
-  refused(!end(b, READ(next, ax(b, 0))), why);
+  nw_tensor *reader = end(b, READ(next, ax(b, 0)));
+  assert_non_null(reader);
+  refused(!nw_te_program(nw, 1, &reader), why);
   assert_true(nw_scan(nw, "P", 1, &init, &next, &S, &out));
   keep(out);
   b = begin("two", "t", DIMS(T));
