@@ -5,13 +5,14 @@ local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local returning = require "nestwright.language.returning"
 local rows = require "nestwright.language.rows"
+local sizes = require "nestwright.language.sizes"
 local target = require "nestwright.language.target"
 local times = require "nestwright.measure.times"
 local view = require "nestwright.show.view"
 local inside = require "nestwright.inside"
 
 local ARRAY, TENSOR = core.classes.array, core.classes.tensor
-local built = setmetatable({}, {__mode = "k"}) -- kernel -> {threads, inputs, loops (their names, as keys)}
+local built = setmetatable({}, {__mode = "k"}) -- kernel -> {threads, inputs, loops (their names, as keys), schedule, version}
 
 -- Returns the tensors and the options of a call such as f:time(a, b, {reps = 10}). Without options, the second result is nil.
 local function split_options(...)
@@ -63,7 +64,8 @@ local function make_inputs(what, inputs)
   for n, input in ipairs(inputs) do
     for _, dim in ipairs(input.dims) do
       if math.type(dim) ~= "integer" then
-        errors.fail("invalid", nil, "%s: pass the inputs: the size %s has no value", what, dim)
+        errors.fail("invalid", what == "time" and "pass the inputs, or sizes, as in f:time{sizes = {M = 64}}" or "pass the inputs",
+          "%s: the size %s has no value", what, dim)
       end
     end
     arrays[n] = random_array(n, input)
@@ -98,6 +100,17 @@ local function sized_arrays(s, values)
   return arrays
 end
 
+-- Returns random inputs of a kernel for these values of its sizes.
+local function inputs_of_sizes(what, kernel, values)
+  local s, version = (built[kernel] or {}).schedule, (built[kernel] or {}).version
+  if not s then errors.fail("invalid", "pass the inputs", "%s: sizes: the kernel was not made by s:build()", what) end
+  return returning.always(s, function()
+    s:checkout(version)
+    sizes.of(what, s, values)
+    return table.move(sized_arrays(s, values), 1, #built[kernel].inputs, 1, {})
+  end)
+end
+
 local function kernel_arrays(what, kernel, given)
   local inputs = built[kernel] and built[kernel].inputs
   if #given == 0 and inputs and #inputs > 0 then given = make_inputs(what, inputs) end
@@ -120,7 +133,7 @@ end
 -- Appends the names of the options that state conditions to a list of names, and returns the list.
 local function with_conditions(names) return table.move(conditions.OPTIONS, 1, #conditions.OPTIONS, #names + 1, names) end
 
-local TIME = with_conditions {"reps", "min_seconds", "warmup"}
+local TIME = with_conditions {"reps", "min_seconds", "warmup", "sizes"}
 
 local function time_kernel(kernel, ...)
   local given, options = split_options(...)
@@ -130,6 +143,10 @@ local function time_kernel(kernel, ...)
     errors.fail("range", nil, "time: warmup: expected a number of runs, got %s", tostring(warmup))
   end
   local how = conditions.of("time", o)
+  if o.sizes ~= nil and #given > 0 then
+    errors.fail("invalid", "leave out one of them", "time: the shapes of the tensors give the sizes, but sizes are given too")
+  end
+  if o.sizes ~= nil then given = inputs_of_sizes("time", kernel, o.sizes) end
   local args = conditions.placed(how, kernel_arrays("time", kernel, given))
   for _ = 1, warmup do kernel(table.unpack(args)) end
   return times.record(core.kernel_time(kernel, args, o.reps, o.min_seconds, how), kernel, how, args)
@@ -223,7 +240,7 @@ local function outputs_list(what, outputs)
   return errors.expect(what, outputs, "table")
 end
 
-local SCHEDULE_TIME = with_conditions {"threads", "opt", "cache", "reps", "min_seconds", "warmup"}
+local SCHEDULE_TIME = table.move(TIME, 1, #TIME, 4, {"threads", "opt", "cache"})
 
 local function asm(kernel, options)
   local o = errors.options("asm", options, {"loop"})
@@ -257,7 +274,7 @@ return function(nw)
       local names = {}
       note_loops(s, names)
       local kernel = o.versions and dispatching(s, o, names) or core.compile(s, o.threads, o.opt, o.cache == false)
-      built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs, loops = names}
+      built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs, loops = names, schedule = s, version = s:version()}
       if kernel.notes ~= "" then inside.note((kernel.notes:gsub("\n$", ""))) end
       return kernel
     end)
@@ -274,9 +291,10 @@ return function(nw)
     end)
 
   rows.define(rows.methods "kernel", "kernel", "timing", "time",
-    "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer, "
+    "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer, sizes?: table, "
     .. conditions.TYPES .. "}): nw.time",
-    "Measures the kernel on these tensors, or on random inputs if none are given. The answer has min, median, spread, samples "
+    "Measures the kernel on these tensors, or on random inputs if none are given; sizes gives values to symbolic sizes then, as in "
+    .. "f:time{sizes = {M = 64}}. The answer has min, median, spread, samples "
     .. "(all in seconds of wall-clock time), reps, threads and machine. spread, over the median: the interquartile range of the "
     .. "samples, or the distance between the medians of batches if that is larger. A sample in which a thread had to wait for its "
     .. "core is taken again (retaken: how many). disturbed: true if most samples stayed disturbed by other work; comparisons then "

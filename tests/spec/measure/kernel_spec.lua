@@ -91,6 +91,32 @@ describe("a kernel", function()
     fails("M", nil, function() f(nw.zeros {7}) end)
   end)
 
+  it("is timed on random inputs if its sizes are given", function()
+    local M, N = nw.size "M", nw.size "N"
+    local A = nw.placeholder({M, N}, "f32", "A")
+    local s = nw.schedule(nw.compute({N, M}, function(i, j) return A(j, i) + 1 end, "T"))
+    local f = s:build {threads = 1}
+    local how = {reps = 3, min_seconds = 1e-5, sizes = {M = 5, N = 3}}
+    assert.is_true(f:time(how).median > 0)
+    assert.is_true(s:time(how).median > 0)
+    fails("the size M has no value", "invalid", function() f:time {} end)
+    fails("f:time{sizes = {M = 64}}", "invalid", function() f:time {} end)
+    fails("the size N has no value", "invalid", function() f:time {sizes = {M = 5}} end)
+    fails("there is no size K", "invalid", function() f:time {sizes = {M = 5, N = 3, K = 1}} end)
+    fails("the shapes of the tensors give the sizes", "invalid", function() f:time(nw.zeros {5, 3}, how) end)
+  end)
+
+  it("is timed in the version from which it was built", function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M, 8}, "f32", "A")
+    local s = nw.schedule(nw.compute({M, 8}, function(i, j) return A(i, j) + 1 end, "T"))
+    s:transform_layout("A", function(i, j) return j // 4, i, j % 4 end)
+    local f = s:build {threads = 1}
+    s:undo()
+    assert.is_true(f:time({reps = 3, min_seconds = 1e-5, sizes = {M = 5}}).median > 0)
+    assert.equal(0, s:version())
+  end)
+
   it("runs on sizes 0 and 1", function()
     for _, n in ipairs {0, 1} do assert.equal(n, double(n):build()(nw.full({n}, 2)):count()) end
   end)
