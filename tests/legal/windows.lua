@@ -11,6 +11,21 @@ return function(case, t)
       t.agree(s, out, arguments)
     end)
   end
+  -- Each row: a name, the first row of the window, and the number of elements of X that are computed.
+  for _, row in ipairs {
+    {"twice at least element 0", function(y) return 2 * nw.max(y - 1, 0) end, 40},
+    {"at least element 0, in steps of two", function(y) return nw.max(2 * y - 2, 0) end, 40},
+    {"three times at most element 5", function(y) return 3 * nw.min(y, 5) + 1 end, 19},
+    {"downwards, to element 0", function(y) return nw.max(30 - 2 * y, 0) end, 34},
+  } do
+    case("a window " .. row[1], function()
+      local s, out, arguments = stencils.stages({64}, {20}, function(X, y) return X(row[2](y)) + X(row[2](y) + 3) * 2 end)
+      t.accepted(s.compute_at, s, "X", s["Y"]:loops()[1])
+      t.accepted(s.store_at, s, "X")
+      t.same(stencils.stores(s, "X"), row[3], "elements of X that are computed")
+      t.agree(s, out, arguments)
+    end)
+  end
   for _, scope in ipairs {"rolling", "whole"} do
     case("two windows, one after the other, " .. scope, function()
       local s, out, arguments = stencils.two_windows(t.accepted)

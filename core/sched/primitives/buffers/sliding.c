@@ -118,8 +118,9 @@ static bool is_monotonic(const nw_expr *e, const char *var, bool down) {
   case NW_OP_MAX: return is_monotonic(e->arg[0], var, down) && is_monotonic(e->arg[1], var, down);
   case NW_OP_SUB: return is_monotonic(e->arg[0], var, down) && is_monotonic(e->arg[1], var, !down);
   case NW_OP_MUL:
-    if (!nw_is_int(e->arg[1], &by)) return false;
-    return is_monotonic(e->arg[0], var, by < 0 ? !down : down);
+    for (int side = 0; side < 2; side++)
+      if (nw_is_int(e->arg[side], &by)) return is_monotonic(e->arg[1 - side], var, by < 0 ? !down : down);
+    return false;
   case NW_OP_FLOORDIV: return nw_is_int(e->arg[1], &by) && by > 0 && is_monotonic(e->arg[0], var, down);
   default: return false;
   }
