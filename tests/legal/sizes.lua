@@ -6,11 +6,14 @@ return function(case, t)
   local n, m, k = nw.size "n", nw.size "m", nw.size "k"
   local p, q, r = nw.size "p", nw.size "q", nw.size "r" -- factors: they are the shape of an input
 
+  local ANY = {{1, 1, 1, 1, 1, 1}, {7, 5, 3, 2, 3, 2}, {8, 6, 2, 4, 2, 4}, {5, 9, 2, 11, 4, 3}}
+  local DIVISIBLE = {{1, 1, 1, 1, 1, 1}, {6, 6, 4, 2, 3, 2}, {8, 9, 6, 8, 9, 3}, {20, 4, 3, 4, 4, 1}} -- n by p, m by q, k by r
+
   -- Checks the schedule for several sizes. `shapes` gives the shapes of the inputs for the numbers n, m, k, p, q, r.
-  local function agree(s, out, shapes, dtype)
-    for _, v in ipairs {{1, 1, 1, 1, 1, 1}, {7, 5, 3, 2, 3, 2}, {8, 6, 2, 4, 2, 4}, {5, 9, 2, 11, 4, 3}} do
+  local function agree(s, out, shapes, sizes)
+    for _, v in ipairs(sizes or ANY) do
       local arguments = {}
-      for i, shape in ipairs(shapes(table.unpack(v))) do arguments[i] = filled(dtype or "i32", shape) end
+      for i, shape in ipairs(shapes(table.unpack(v))) do arguments[i] = filled("i32", shape) end
       t.agree(s, out, arguments)
     end
   end
@@ -66,6 +69,9 @@ return function(case, t)
     {"and both parts by 4", row, function(s) local o, i = s:split("i", p) s:split(o, 4) s:split(i, 4) end},
     {"and the parts exchanged", row, function(s) local o, i = s:split("i", p) s:reorder(i, o) end},
     {"and the outer part in parallel", row, function(s) s:parallel((s:split("i", p))) end},
+    {"three times by the size", row, function(s) s:split((s:split((s:split("i", p)), p)), p) end},
+    {"by three sizes in turn", row, function(s) s:split((s:split((s:split("i", p)), q)), r) end},
+    {"four times", row, function(s) s:split((s:split((s:split((s:split("i", p)), q)), 4)), p) end},
     {"and the inner part in vectors", row, function(s)
       s:vectorize(select(2, s:split(select(2, s:split("i", p)), 8)))
     end},
@@ -91,11 +97,47 @@ return function(case, t)
     end},
     {"a fused loop by a size", matrix, function(s) s:split(s:fuse("i", "j"), p) end},
   }
+  -- Steps for a loop that is fused from the inner part of a split and another loop.
+  for _, steps in ipairs {
+    {"fused with the next loop", function() end},
+    {"fused with the next loop, in parallel", function(s, f) s:parallel(f) end},
+    {"fused with the next loop, the outer part in parallel", function(s) s:parallel "i_o" end},
+    {"fused with the next loop, and split by 8", function(s, f) s:split(f, 8) end},
+    {"fused with the next loop, and split in vectors", function(s, f) s:vectorize((select(2, s:split(f, 4)))) end},
+    {"fused with the next loop, and split by a size", function(s, f) s:split(f, q) end},
+  } do
+    table.insert(SPLITS, {"and the inner part " .. steps[1], matrix, function(s)
+      steps[2](s, s:fuse(select(2, s:split("i", p)), "j"))
+    end})
+  end
   for _, split in ipairs(SPLITS) do
     case("split " .. split[1], function()
       local s, out, shapes = split[2]()
       t.accepted(split[3], s)
       agree(s, out, shapes)
+    end)
+  end
+  -- The factor of each split divides the extent. Each row: a name, the computation, the fact, and steps.
+  local DIVIDED = {
+    {"a row", row, {"n % p == 0"}, function(s) s:split("i", p) end},
+    {"a row, in vectors", row, {"n % p == 0"}, function(s) s:vectorize((select(2, s:split(select(2, s:split("i", p)), 8)))) end},
+    {"a row, in parallel", row, {"n % p == 0"}, function(s) s:parallel((s:split("i", p))) end},
+    {"a row, exchanged", row, {"n % p == 0"}, function(s) local o, i = s:split("i", p) s:reorder(i, o) end},
+    {"a tile", matrix, {"n % p == 0", "m % q == 0"}, function(s) s:tile("i", "j", p, q) end},
+    {"a tile of one size", matrix, {"n % p == 0"}, function(s) s:tile("i", "j", p, q) end},
+    {"a tile in another order", matrix, {"n % p == 0", "m % q == 0"}, function(s)
+      s:tile("i", "j", p, q)
+      s:reorder("j_o", "i_o")
+    end},
+    {"a row, fused with the next loop", matrix, {"n % p == 0"}, function(s) s:fuse(select(2, s:split("i", p)), "j") end},
+    {"a sum", product, {"k % r == 0"}, function(s) s:split("l", r) s:reorder("l_o", "i", "j", "l_i") end},
+  }
+  for _, row_of in ipairs(DIVIDED) do
+    case("split by a divisor: " .. row_of[1], function()
+      local s, out, shapes = row_of[2]()
+      for _, fact in ipairs(row_of[3]) do s:assume(fact) end
+      t.accepted(row_of[4], s)
+      agree(s, out, shapes, DIVISIBLE)
     end)
   end
   case("split a loop and its producer's by different sizes", function()
@@ -209,18 +251,21 @@ return function(case, t)
       s:reverse_compute_at("C", (s:split(loops(s, "B")[1], by)))
     end},
   }
-  for _, kind in ipairs {{"a product of sizes", n * m, m}, {"a size", n, p}, {"a size into parts", n, {parts = p}}} do
+  for _, kind in ipairs {{"a product of sizes", n * m, m}, {"a size", n, p}, {"a size into parts", n, {parts = p}},
+    {"a multiple of a size", n, p, "n % p == 0"}} do
     for _, steps in ipairs(OUTER) do
       case(("a producer at the outer part of a split of %s, %s"):format(kind[1], steps[1]), function()
         local A = nw.placeholder({kind[2]}, "i32", "A")
         local B = nw.compute({kind[2]}, function(x) return A(x) * 3 + 1 end, "B")
         local s, out = stages(B, nw.compute({kind[2]}, function(x) return B(x) * 5 + all_sizes() end, "C"))
+        if kind[4] then s:assume(kind[4]) end
         t.accepted(function()
           local o, i = s:split(loops(s, "C")[1], kind[3])
           s:compute_at("B", o)
           steps[2](s, o, i, kind[3])
         end)
-        agree(s, out, function(N, M, K, P, Q, R) return {{kind[3] == m and N * M or N}, {P, Q, R, N, M, K}} end)
+        local function shapes(N, M, K, P, Q, R) return {{kind[3] == m and N * M or N}, {P, Q, R, N, M, K}} end
+        agree(s, out, shapes, kind[4] and DIVISIBLE)
       end)
     end
   end

@@ -42,7 +42,7 @@ static bool find_loops(nw_merging *x, nw_stmt *outer) {
     const char *name = s->loop.var->name;
     x->part[x->nchain] = nw_uses_var(rest, name);
     x->chain[x->nchain++] = s;
-    if (x->part[x->nchain - 1] && nw_digits_only(s)) return false;
+    x->digits_only |= x->part[x->nchain - 1] && nw_digits_only(s);
     if (!x->part[x->nchain - 1]) x->apart = true;
     rest = nw_subst(x->p->pool, rest, name, nw_index(x->p->pool, 0));
     only left = {x, true};
@@ -178,6 +178,7 @@ static bool takes_all(nw_merging *x, isl_map *number, const nw_space *v) {
 bool nw_counts(nw_merging *x) {
   nw_space v;
   if (nw_weights_count(x)) return true;
+  if (x->digits_only) return false;
   bool ok = open_parts(x, &v);
   if (ok) {
     isl_map *number = nw_space_map(&v, points(x, &v), 1, &x->e);
@@ -202,13 +203,14 @@ static const nw_expr *add_room(nw_pool *pool, const nw_expr *e, const nw_expr *c
 
 // Returns candidate i for the exclusive upper bound of the number; NULL if there is no candidate i. A candidate is
 // derived from a condition or from the extent of a part. If the extent is a quotient such as M*N // 8, the candidate is
-// the dividend M*N.
+// the dividend M*N. If the number is that of a lifted sum, conditions limit its quotient.
 static const nw_expr *end_at(const nw_merging *x, int i) {
   nw_pool *pool = x->p->pool;
-  if (i < x->cond.n) return add_room(pool, x->e, x->cond.at[i]);
+  const nw_expr *by = x->by ? x->by : nw_index(pool, 1);
+  if (i < x->cond.n) return x->by ? nw_lifted_end(x, x->cond.at[i]) : add_room(pool, x->e, x->cond.at[i]);
   const nw_stmt *l = x->chain[i - x->cond.n];
   if (!x->part[i - x->cond.n]) return NULL;
-  if (l->loop.extent->op == NW_OP_FLOORDIV) return l->loop.extent->arg[0];
+  if (l->loop.extent->op == NW_OP_FLOORDIV) return nw_mul(pool, by, l->loop.extent->arg[0]);
   return nw_add(pool, nw_sub(pool, x->e, nw_sub(pool, l->loop.var, l->loop.begin)), l->loop.extent);
 }
 

@@ -20,15 +20,33 @@ bool nw_see_division(void *env, const nw_expr *e) {
   return true;
 }
 
-// Takes the weighted sum of loops in a binding, for example i_o*m + i_i, if nothing is divided. If bindings have
-// different sums, takes the shortest, because the others may add more loops to it.
+// Finds divisions of the lower part of a lifted sum. They divide its number in the same way, since the rest of the number
+// is a multiple of `by`, and `by` of each divisor.
+bool nw_see_low_division(void *env, const nw_expr *e) {
+  nw_dividing *x = env;
+  const nw_expr *base = e;
+  while (nw_divides_by_size(base)) base = base->arg[0];
+  if (base == x->low && e != base) nw_vec_push(&x->use, (void *)e);
+  return true;
+}
+
+// Takes the weighted sum of loops in a binding, for example i_o*m + i_i, if nothing is divided. Also takes the number of a
+// lifted sum, for example i_o*m*n + f for i_o*m + f // n. If bindings have different sums, takes the shortest, because the
+// others may add more loops to it.
 static void see_weighted(nw_dividing *x, const nw_expr *bind) {
   nw_weighted sum;
-  if (x->use.n || !nw_weighted_of(x->p, bind, &sum) || !sum.symbolic) return;
+  nw_lifted_sum lifted = {0};
+  if (x->use.n) return;
+  if (!nw_weighted_of(x->p, bind, &sum) &&
+      (!nw_lifted_of(x->p, bind, &lifted) || !nw_weighted_of(x->p, bind = lifted.number, &sum)))
+    return;
+  if (!sum.symbolic) return;
   const nw_expr *base = sum.rest ? nw_sub(x->p->pool, bind, sum.rest) : bind;
   if (x->loop && !nw_uses_var(base, x->loop->loop.var->name)) return;
   if (x->base && x->nterms <= sum.n) return;
   x->base = base;
+  x->low = lifted.low;
+  x->by = lifted.by;
   x->nterms = sum.n;
 }
 

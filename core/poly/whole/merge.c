@@ -155,6 +155,11 @@ static const nw_expr *search_in(void *env, const nw_expr *e) {
   return e;
 }
 
+static const nw_expr *search_low(void *env, const nw_expr *e) {
+  nw_visit(e, nw_see_low_division, env);
+  return e;
+}
+
 // Merges the loop `outer` and the parts inside it into one loop of x->p. Returns false if they cannot be merged.
 static bool merge(nw_merging *x, int outer) {
   nw_path path;
@@ -164,7 +169,9 @@ static bool merge(nw_merging *x, int outer) {
   for (int i = 0; i < loop->nkids; i++) nw_stmt_map(x->p, loop->kid[i], search_in, &found);
   found.all = true;
   for (int i = 0; i < loop->nkids && !found.use.n; i++) nw_walk_from(loop->kid[i], nw_numbers_nothing, &found);
+  for (int i = 0; i < loop->nkids && found.low; i++) nw_stmt_map(x->p, loop->kid[i], search_low, &found);
   x->e = found.base;
+  x->by = found.by;
   bool ok = x->e && !found.several && !(x->e == loop->loop.var && nw_digits_only(loop)) && nw_find_parts(x, loop);
   ok = ok && nw_counts_to_some_end(x, &found) && make_loop(x);
   nw_vec_free(&found.use);

@@ -4,7 +4,8 @@
 // and the conditions i < M are removed, then M is a product of sizes, and every number below it has the digits i_o and
 // i_i. The new program runs the instances of the old program in the same order, and also instances whose number is M or
 // more. If each number is the index of an element in both programs, then everything that is proved about the new
-// programs also holds for the old programs. See docs/fused.md.
+// programs also holds for the old programs. If n is known to divide M, M is c*n, and the programs stay the same. See
+// docs/fused.md.
 #include "ir/program/lift.h"
 #include "poly/whole/whole.h"
 
@@ -18,6 +19,7 @@ typedef struct rounding {
   const nw_expr *quotient, *value;
   const nw_expr *whole; // c*n, which replaces M
   nw_vec limited; // const nw_block_var *: variables for which a loop or a condition says that they are below M
+  const nw_expr *from, *to; // what is replaced at the moment, and by what
   bool ok;
 } rounding;
 
@@ -28,38 +30,73 @@ static bool is_number(const rounding *x, const nw_block_var *v) {
   return v->extent == x->size && nw_is_const(v->lo, 0);
 }
 
-// ---- ceil(M / n) becomes c
+// ---- ceil(M / n) becomes c, and if n divides M, M becomes c*n
 
-static const nw_expr *with_rounds(void *env, const nw_expr *e) {
+static const nw_expr *replaced(void *env, const nw_expr *e) {
   const rounding *x = env;
-  return e ? nw_replace(x->p->pool, e, x->quotient, x->value) : NULL;
+  return e ? nw_replace(x->p->pool, e, x->from, x->to) : NULL;
 }
 
-static bool block_with_rounds(void *env, nw_stmt *s) {
+static bool replace_in_block(void *env, nw_stmt *s) {
   rounding *x = env;
   for (int i = 0; s->kind == NW_BLOCK && i < s->block.nvars; i++) {
-    s->block.var[i].lo = with_rounds(x, s->block.var[i].lo);
-    s->block.var[i].extent = with_rounds(x, s->block.var[i].extent);
+    s->block.var[i].lo = replaced(x, s->block.var[i].lo);
+    s->block.var[i].extent = replaced(x, s->block.var[i].extent);
   }
   for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++) {
     nw_block_target *g = &s->block.target[t];
-    g->value = with_rounds(x, g->value);
-    g->init = with_rounds(x, g->init);
-    for (int d = 0; d < g->n; d++) g->index[d] = with_rounds(x, g->index[d]);
+    g->value = replaced(x, g->value);
+    g->init = replaced(x, g->init);
+    for (int d = 0; d < g->n; d++) g->index[d] = replaced(x, g->index[d]);
   }
   return true;
 }
 
-static void put_rounds(rounding *x) {
-  nw_stmt_map(x->p, x->p->root, with_rounds, x);
-  nw_walk_from(x->p->root, block_with_rounds, x);
+static void replace_all(rounding *x, const nw_expr *from, const nw_expr *to) {
+  x->from = from, x->to = to;
+  nw_stmt_map(x->p, x->p->root, replaced, x);
+  nw_walk_from(x->p->root, replace_in_block, x);
   for (int i = 0; i < x->p->nbuffers; i++) {
     nw_buffer *b = x->p->buffer[i];
     const nw_expr **shape = NW_NEW_N(x->p->arena, const nw_expr *, b->ndim + 1);
-    for (int d = 0; d < b->ndim; d++) shape[d] = with_rounds(x, b->shape[d]);
+    for (int d = 0; d < b->ndim; d++) shape[d] = replaced(x, b->shape[d]);
     b->shape = shape;
-    if (b->alloc) nw_stmt_map(x->p, b->alloc, with_rounds, x);
+    if (b->alloc) nw_stmt_map(x->p, b->alloc, replaced, x);
   }
+}
+
+// Returns the terms of the condition that do not follow from the ranges and from the other terms.
+static const nw_expr *not_proven(nw_ranges *r, const nw_expr *where) {
+  const nw_expr *term[NW_MAX_TERMS], *left = NULL;
+  int n = nw_conjuncts(where, NW_MAX_TERMS, term);
+  if (n == NW_MAX_TERMS) return where;
+  for (int i = 0; i < n; i++) {
+    int facts = 0;
+    for (int k = 0; k < n; k++)
+      if (k != i && term[k]) nw_ranges_fact(r, term[k]), facts++;
+    if (nw_prove(r, term[i])) term[i] = NULL;
+    while (facts-- > 0) nw_ranges_pop_fact(r);
+  }
+  for (int i = 0; i < n; i++)
+    if (term[i]) left = nw_and(r->pool, left, term[i]);
+  return left;
+}
+
+// Removes the conditions that hold because M is c*n, such as i_o*n + i_i < c*n.
+static bool drop_proven(void *env, const nw_path *path) {
+  const rounding *x = env;
+  nw_stmt *s = path->at[path->n - 1];
+  nw_ranges r;
+  if (s->kind != NW_BLOCK || !s->block.where) return true;
+  nw_ranges_of(&r, x->p, path);
+  s->block.where = not_proven(&r, s->block.where);
+  nw_ranges_free(&r);
+  return true;
+}
+
+static void make_exact(rounding *x) {
+  replace_all(x, x->size, x->whole);
+  nw_walk(x->p, drop_proven, x);
 }
 
 // ---- limits: loops and conditions that say that a number is below M
@@ -298,6 +335,7 @@ typedef struct finding {
   const nw_expr *size; // NULL if none was found
   const nw_expr *quotient; // ceil(size / n) is `quotient` + `more`
   int64_t more;
+  bool exact; // true if n divides the size
 } finding;
 
 static bool is_at_least_one(const nw_program *p, const nw_expr *e) {
@@ -315,9 +353,10 @@ static bool find_quotient(void *env, const nw_expr *e) {
   if (e->op != NW_OP_FLOORDIV || nw_is_int(e->arg[1], &c) || !nw_uses_only_sizes(x->p, e)) return true;
   for (int i = 0; i < x->p->nsizes && !x->size; i++) {
     const nw_expr *size = nw_var(pool, x->p->size[i].name);
-    if (nw_uses_var(e->arg[1], size->name) || !nw_is_int(nw_sub(pool, nw_ceildiv(pool, size, e->arg[1]), e), &c))
-      continue;
-    if (is_at_least_one(x->p, e->arg[1])) *x = (finding){x->p, size, e, c};
+    bool exact = e->arg[0] == size && nw_is_multiple(x->p, size, e->arg[1]);
+    if (nw_uses_var(e->arg[1], size->name)) continue;
+    if (!exact && !nw_is_int(nw_sub(pool, nw_ceildiv(pool, size, e->arg[1]), e), &c)) continue;
+    if (is_at_least_one(x->p, e->arg[1])) *x = (finding){x->p, size, e, exact ? 0 : c, exact};
   }
   return !x->size;
 }
@@ -357,6 +396,15 @@ static void add_rounds(rounding *x) {
   p->nsizes++;
 }
 
+// Removes the conditions that say that a number is below M, and replaces M by c*n.
+static void round_up(rounding *x) {
+  nw_walk_from(x->p->root, round_limits, x);
+  x->ok = x->ok && nw_walk_from(x->p->root, see_block, x);
+  if (x->ok) nw_walk(x->p, round_alloc, x);
+  if (x->ok) nw_walk_from(x->p->root, round_vars, x);
+  for (int i = 0; i < x->p->nbuffers && x->ok; i++) x->ok = round_shape(x, x->p->buffer[i]);
+}
+
 static nw_program *rounded(const nw_program *p, const finding *f) {
   rounding x = {.p = nw_program_clone(p), .size = f->size, .quotient = f->quotient, .ok = true};
   nw_pool *pool = p->pool;
@@ -367,12 +415,8 @@ static nw_program *rounded(const nw_program *p, const finding *f) {
   x.value = nw_sub(pool, x.rounds, nw_index(pool, f->more));
   x.whole = nw_mul(pool, x.rounds, f->quotient->arg[1]);
   add_rounds(&x);
-  put_rounds(&x);
-  nw_walk_from(x.p->root, round_limits, &x);
-  x.ok = x.ok && nw_walk_from(x.p->root, see_block, &x);
-  if (x.ok) nw_walk(x.p, round_alloc, &x);
-  if (x.ok) nw_walk_from(x.p->root, round_vars, &x);
-  for (int i = 0; i < x.p->nbuffers && x.ok; i++) x.ok = round_shape(&x, x.p->buffer[i]);
+  replace_all(&x, x.quotient, x.value);
+  f->exact ? make_exact(&x) : round_up(&x);
   x.ok = x.ok && is_gone(&x);
   nw_vec_free(&x.limited);
   if (!x.ok) return nw_program_release(x.p), NULL;

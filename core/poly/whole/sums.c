@@ -44,3 +44,37 @@ bool nw_weighted_of(const nw_program *p, const nw_expr *e, nw_weighted *out) {
   out->rest = NULL;
   return add_terms(p, e, &(nw_factors){.number = 1}, out);
 }
+
+// ---- sums with a quotient
+
+// Returns the only quotient among the terms of e that uses loops, or NULL if there is none. Sets *several if there are
+// more.
+static const nw_expr *quotient_in(const nw_program *p, const nw_expr *e, bool *several) {
+  if (e->op == NW_OP_FLOORDIV && e->type.dtype == NW_INDEX && !nw_uses_only_sizes(p, e)) return e;
+  if (e->op != NW_OP_ADD) return NULL;
+  const nw_expr *a = quotient_in(p, e->arg[0], several), *b = quotient_in(p, e->arg[1], several);
+  *several |= a && b;
+  return a ? a : b;
+}
+
+bool nw_lifted_of(const nw_program *p, const nw_expr *e, nw_lifted_sum *out) {
+  bool several = false;
+  const nw_expr *q = quotient_in(p, e, &several);
+  nw_weighted rest, low;
+  if (!q || q == e || several || !nw_uses_only_sizes(p, q->arg[1])) return false;
+  const nw_expr *more = nw_sub(p->pool, e, q);
+  if (!nw_weighted_of(p, more, &rest) || !rest.symbolic || rest.rest) return false;
+  if (!nw_weighted_of(p, q->arg[0], &low) || low.rest) return false;
+  *out = (nw_lifted_sum){nw_add(p->pool, nw_mul(p->pool, q->arg[1], more), q->arg[0]), q->arg[0], q->arg[1]};
+  return true;
+}
+
+bool nw_is_multiple(const nw_program *p, const nw_expr *e, const nw_expr *of) {
+  nw_ranges r;
+  nw_ranges_of(&r, p, NULL);
+  bool holds =
+      nw_prove(&r, nw_le(p->pool, nw_index(p->pool, 1), of)) &&
+      (nw_prove(&r, nw_eq(p->pool, nw_floormod(p->pool, e, of), nw_index(p->pool, 0))) || NW_MUTATED(whole_divides));
+  nw_ranges_free(&r);
+  return holds;
+}

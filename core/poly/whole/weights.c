@@ -38,8 +38,10 @@ static bool is_at_least(const nw_merging *x, const nw_expr *e, int64_t least) {
 
 // The product of two negative extents is positive, but their loops have no iterations. So extents must not be negative.
 static bool is_plain(const nw_merging *x, const nw_stmt *l) {
-  return nw_is_const(l->loop.begin, 0) && !l->loop.nfused && nw_uses_only_sizes(x->p, l->loop.extent) &&
-         is_at_least(x, l->loop.extent, 0);
+  bool plain = nw_is_const(l->loop.begin, 0) && nw_uses_only_sizes(x->p, l->loop.extent) &&
+               (l->loop.nfused || is_at_least(x, l->loop.extent, 0));
+  for (int i = 0; i < l->loop.nfused; i++) plain = plain && is_at_least(x, l->loop.fused[i], 0);
+  return plain;
 }
 
 // True if e is the number that the digits first..last form, with the weight 1 for the digit `first`.
@@ -126,10 +128,54 @@ static bool read_number(const nw_merging *x, number *num) {
   }
 }
 
-// Returns ceil(end / weight of digit k). The digits from k on form a number below it if the whole number is below end.
-static const nw_expr *end_above(const nw_merging *x, const number *num, int k) {
-  const nw_expr *weight = nw_factors_expr(x->p->pool, &num->digit[k].weight);
-  return nw_ceildiv(x->p->pool, x->end, weight);
+// Returns ceil(end / by), without factors that both have. A factor is an extent of the parts, so if it is 0, they have no
+// iterations.
+static const nw_expr *ceil_of(nw_pool *pool, const nw_expr *end, const nw_factors *by) {
+  nw_factors a = {.number = 1}, b = *by, left;
+  if (!nw_multiply(&a, end)) return nw_ceildiv(pool, end, nw_factors_expr(pool, by));
+  const nw_factors common = {.number = nw_gcd(a.number, b.number)};
+  nw_divide_factors(&a, &common, &a);
+  nw_divide_factors(&b, &common, &b);
+  for (int i = b.n - 1; i >= 0; i--) {
+    const nw_factors atom = {.number = 1, .n = 1, .atom = {b.atom[i]}};
+    if (!nw_divide_factors(&a, &atom, &left)) continue;
+    a = left;
+    nw_divide_factors(&b, &atom, &b);
+  }
+  return nw_ceildiv(pool, nw_factors_expr(pool, &a), nw_factors_expr(pool, &b));
+}
+
+// An end of the digits from k on. They form a number below it if the whole number is below x->end.
+typedef bool (*see_end)(const nw_merging *x, const number *num, int k, const nw_expr *end, const nw_expr *cond);
+
+enum { MOST_NESTED = 8 };
+
+// Calls f for each end, until f returns true. The end of the digits from k on is ceil(x->end / weight of digit k). It can
+// be written in several ways, since ceil(ceil(a / b) / c) = ceil(a / (b*c)).
+static bool any_end(const nw_merging *x, const number *num, int k, const nw_expr *end, see_end f, const nw_expr *cond) {
+  nw_factors by;
+  if (f(x, num, k, end, cond)) return true;
+  for (int j = k + 1; j < num->n && (!k || num->n <= MOST_NESTED); j++)
+    if (nw_divide_factors(&num->digit[j].weight, &num->digit[k].weight, &by) &&
+        any_end(x, num, j, ceil_of(x->p->pool, end, &by), f, cond))
+      return true;
+  return false;
+}
+
+static bool is_limited(const nw_merging *x, const number *num, int k, const nw_expr *end, const nw_expr *cond) {
+  return cond->arg[1] == end && is_formed_by(x, num, k, num->n - 1, cond->arg[0]);
+}
+
+const nw_expr *nw_lifted_end(const nw_merging *x, const nw_expr *cond) {
+  nw_lifted_sum sum;
+  if (cond->op != NW_OP_LT || !nw_lifted_of(x->p, cond->arg[0], &sum) || sum.number != x->e) return NULL;
+  if (!is_at_least(x, sum.by, 0)) return NULL; // q < end is number < by*end only if by is positive
+  return nw_mul(x->p->pool, sum.by, cond->arg[1]);
+}
+
+// True if the condition says that the whole number is below the end.
+static bool limits_all(const nw_merging *x, const number *num, const nw_expr *cond) {
+  return is_limited(x, num, 0, x->end, cond) || nw_lifted_end(x, cond) == x->end;
 }
 
 // True if the condition limits a group, or follows from number < end.
@@ -139,17 +185,16 @@ static bool follows(const nw_merging *x, const number *num, const nw_expr *cond)
     const group *g = &num->group[k];
     if (g->bound == cond->arg[1] && is_formed_by(x, num, g->first, g->last, cond->arg[0])) return true;
   }
-  for (int k = 0; k < num->n; k++)
-    if (cond->arg[1] == end_above(x, num, k) && is_formed_by(x, num, k, num->n - 1, cond->arg[0])) return true;
-  return false;
+  return limits_all(x, num, cond) || any_end(x, num, 0, x->end, is_limited, cond);
+}
+
+static bool is_reached(const nw_merging *x, const number *num, int k, const nw_expr *end, const nw_expr *cond) {
+  (void)cond;
+  return reaches(x, num, &(group){k, num->n - 1, NULL}, end);
 }
 
 // True if the highest digit takes every value that a number below the end needs.
-static bool reaches_end(const nw_merging *x, const number *num) {
-  bool all = false;
-  for (int k = 0; k < num->n && !all; k++) all = reaches(x, num, &(group){k, num->n - 1, NULL}, end_above(x, num, k));
-  return all;
-}
+static bool reaches_end(const nw_merging *x, const number *num) { return any_end(x, num, 0, x->end, is_reached, NULL); }
 
 static bool whole_product(const nw_merging *x, const number *num, nw_factors *out) {
   const digit *top = &num->digit[num->n - 1];
@@ -158,10 +203,24 @@ static bool whole_product(const nw_merging *x, const number *num, nw_factors *ou
   return nw_multiply(out, last->bound ? last->bound : loop_of(x, top)->loop.extent);
 }
 
+// Replaces (a // b)*b by a if b divides a.
+static void undo_quotients(const nw_merging *x, nw_factors *all) {
+  for (int i = all->n - 1; i >= 0; i--) {
+    const nw_expr *q = all->atom[i];
+    nw_factors by = {.number = 1}, left;
+    if (q->op != NW_OP_FLOORDIV || !nw_multiply(&by, q->arg[1]) || by.n == NW_MOST_ATOMS) continue;
+    by.atom[by.n++] = q;
+    if (nw_divide_factors(all, &by, &left) && nw_is_multiple(x->p, q->arg[0], q->arg[1]) &&
+        nw_multiply(&left, q->arg[0]))
+      *all = left, i = all->n;
+  }
+}
+
 // True if the numbers of all combinations of digits are exactly 0, 1, ... end - 1.
 static bool fills(const nw_merging *x, const number *num) {
   nw_factors all, end = {.number = 1};
   if (!whole_product(x, num, &all)) return false;
+  undo_quotients(x, &all);
   if (nw_multiply(&end, x->end) && nw_same_factors(&all, &end)) return true;
   return proves(x, nw_eq(x->p->pool, nw_factors_expr(x->p->pool, &all), x->end));
 }
@@ -172,8 +231,7 @@ bool nw_weights_count(nw_merging *x) {
   bool bounded = false;
   for (int i = 0; i < x->cond.n; i++) {
     if (!follows(x, &num, x->cond.at[i])) return false;
-    const nw_expr *cond = x->cond.at[i];
-    bounded |= cond->arg[1] == x->end && is_formed_by(x, &num, 0, num.n - 1, cond->arg[0]);
+    bounded |= limits_all(x, &num, x->cond.at[i]);
   }
   if (!fills(x, &num) && !(bounded && (reaches_end(x, &num) || NW_MUTATED(whole_rounds)))) return false;
   for (int i = 1; i < num.n; i++) x->apart |= num.digit[i].at > num.digit[i - 1].at && !NW_MUTATED(whole_sorted);

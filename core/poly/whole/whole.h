@@ -21,20 +21,30 @@ typedef struct nw_weighted {
   const nw_expr *rest; // an expression of sizes, or NULL
 } nw_weighted;
 bool nw_weighted_of(const nw_program *p, const nw_expr *e, nw_weighted *out); // false if e is not such a sum
+// A sum s + low // by, where s is a sum of loops with symbolic weights. It is the quotient of the number by*s + low, and
+// low % by is the remainder.
+typedef struct nw_lifted_sum {
+  const nw_expr *number, *low, *by;
+} nw_lifted_sum;
+bool nw_lifted_of(const nw_program *p, const nw_expr *e, nw_lifted_sum *out); // false if e is not such a sum
+bool nw_is_multiple(const nw_program *p, const nw_expr *e, const nw_expr *of); // true if this is proved for all sizes
 
 // ---- digits.c: numbers that are made of loops, and the digits into which they are divided
 typedef struct nw_dividing {
   const nw_program *p;
   const nw_stmt *loop; // if not NULL, only expressions that use this loop's variable are examined
-  // the innermost dividend of divisions by sizes, or a weighted sum of loops; NULL if none was found
+  // the innermost dividend of divisions by sizes, or a weighted sum of loops, or the number of a lifted sum; NULL if none
+  // was found
   const nw_expr *base;
+  const nw_expr *low, *by; // of the lifted sum; otherwise NULL
   int nterms; // number of loops in the weighted sum
   bool several; // true if there are divisions of different dividends
   bool all; // true if nw_numbers_nothing looks at all blocks
-  nw_vec use; // the divisions of `base`, and the divisions of their quotients and remainders
+  nw_vec use; // the divisions of `base` or `low`, and the divisions of their quotients and remainders
 } nw_dividing;
 bool nw_divides_by_size(const nw_expr *e); // true for a quotient or a remainder by an expression that is not a number
 bool nw_see_division(void *dividing, const nw_expr *e); // for nw_visit
+bool nw_see_low_division(void *dividing, const nw_expr *e); // for nw_visit; looks for divisions of `low`
 bool nw_numbers_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; returns false if a number was found
 // True if a block in the loop binds a weighted sum that uses the loop's variable, or a quotient or a remainder of an
 // expression that uses it. False if this expression is the variable itself and nw_digits_only is true for the loop.
@@ -85,6 +95,8 @@ typedef struct nw_merging {
   nw_stmt *chain[NW_MAX_DEPTH];
   bool part[NW_MAX_DEPTH];
   const nw_expr *e, *end; // e: the number of an iteration of the parts; end: the exclusive upper bound of e
+  const nw_expr *by; // of the lifted sum whose number is e; otherwise NULL
+  bool digits_only; // true if isl can represent only the digits of some part
   int ndims;
   const nw_expr *dim[NW_MOST_DIGITS];
   nw_vec cond; // conditions that use only the parts
@@ -99,6 +111,8 @@ bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found);
 // values are not in order.
 bool nw_weights_count(nw_merging *x);
 const nw_expr *nw_weights_end(const nw_merging *x); // a candidate for x->end, or NULL
+// If the condition limits the lifted sum whose number is x->e, returns the exclusive upper bound of x->e; otherwise NULL.
+const nw_expr *nw_lifted_end(const nw_merging *x, const nw_expr *cond);
 
 // ---- merge.c: the merged program
 nw_program *nw_merged(const nw_program *p, int outer, nw_family *f, nw_together *out, bool *lost);

@@ -56,6 +56,50 @@ static void pieces_in_another_order(void **state) {
           "run in another order");
 }
 
+#define THRICE(top, more)                                                                                              \
+  ROW "for o in 0.." top ":\n  for x in 0..T:\n    for y in 0..T:\n      for z in 0..T:\n"                             \
+      "        block B of B (i = o*T*T*T + x*T*T + y*T + z in 0..N) where o*T*T*T + x*T*T + y*T + z < N and "          \
+      "o*T*T + x*T + y < " ROUNDS " and o*T + x < " more ":\n          B[i] = A[i] + 1.0\n"
+
+static void split_three_times(void **state) {
+  accepts(*state, naive, THRICE("(N - 1) // T // T // T + 1", "(N - 1) // T // T + 1"), 'o');
+  refuses(*state, naive, THRICE("(N - 1) // T // T // T", "(N - 1) // T // T + 1"), NW_REFUSE_UNDECIDED, "not affine");
+  refuses(*state, naive, THRICE("(N - 1) // T // T // T + 1", "(N - 1) // T // T"), NW_REFUSE_UNDECIDED, "not affine");
+}
+
+// If T divides N, no condition is needed.
+static void split_by_a_divisor(void **state) {
+#define DIVIDED(fact, rounds)                                                                                          \
+  "program r\nsize N >= 1\nsize T >= 1\n" fact "input A: f32[N]\ninput F: f32[T]\noutput B: f32[N]\n" rounds
+#define ALL "for i in 0..N:\n  block B of B (i = i in 0..N):\n    B[i] = A[i] + 1.0\n"
+#define PARTS(top)                                                                                                     \
+  "for o in 0.." top ":\n  for p in 0..T:\n    block B of B (i = o*T + p in 0..N):\n      B[i] = A[i] + 1.0\n"
+  accepts(*state, DIVIDED("fact N % T == 0\n", ALL), DIVIDED("fact N % T == 0\n", PARTS("N // T")), 'o');
+  refuses(*state, DIVIDED("", ALL), DIVIDED("", PARTS("N // T")), NW_REFUSE_COVER, "");
+  refuses(*state, DIVIDED("fact T % N == 0\n", ALL), DIVIDED("fact T % N == 0\n", PARTS("N // T")), NW_REFUSE_COVER,
+          "");
+  refuses(*state, DIVIDED("fact N % T == 0\n", ALL), DIVIDED("fact N % T == 0\n", PARTS("N // T - 1")),
+          NW_REFUSE_UNDECIDED, "");
+}
+
+// The loop f was fused from the inner part of a split and a loop j.
+#define TABLE "program t\nsize N >= 1\nsize T >= 1\nsize K >= 1\ninput F: f32[T]\noutput B: f32[N, K]\n"
+#define BOTH                                                                                                           \
+  TABLE "for i in 0..N:\n  for j in 0..K:\n    block B of B (i = i in 0..N, j = j in 0..K):\n      B[i, j] = 1.0\n"
+#define FUSED(top, inner, by, end)                                                                                     \
+  TABLE "for o in 0.." top ":\n  for f in 0..fuse(" inner ", K):\n"                                                    \
+        "    block B of B (i = o*T + f // " by " in 0..N, j = f % " by " in 0..K) where o*T + f // " by " < " end      \
+        ":\n"                                                                                                          \
+        "      B[i, j] = 1.0\n"
+
+static void a_part_that_is_fused(void **state) {
+  accepts(*state, BOTH, FUSED(ROUNDS, "T", "K", "N"), 'o');
+  refuses(*state, BOTH, FUSED("N // T", "T", "K", "N"), NW_REFUSE_UNDECIDED, "");
+  refuses(*state, BOTH, FUSED(ROUNDS, "T + 1", "K", "N"), NW_REFUSE_UNDECIDED, "");
+  refuses(*state, BOTH, FUSED(ROUNDS, "T", "K", "N - 1"), NW_REFUSE_UNDECIDED, "");
+  refuses(*state, BOTH, FUSED(ROUNDS, "T", "T", "N"), NW_REFUSE_UNDECIDED, "");
+}
+
 // The product of two negative extents is positive.
 static void with_negative_extents(void **state) {
   refuses(*state,
@@ -236,6 +280,9 @@ int main(void) {
       T(with_too_low_a_guard),
       T(with_overlapping_pieces),
       T(pieces_in_another_order),
+      T(split_three_times),
+      T(split_by_a_divisor),
+      T(a_part_that_is_fused),
       T(with_negative_extents),
       T(a_sum_in_pieces),
       T(one_loop_with_two_weights),
