@@ -75,6 +75,7 @@ typedef struct loop {
 
 typedef struct loops {
   int n;
+  bool calls; // true if intrinsics are called
   loop *at;
   const nw_kernel *plain; // code without clocks; its sizes are known
 } loops;
@@ -85,8 +86,13 @@ static double extent_of(const loops *l, const nw_stmt *s) {
   return nw_eval_size(s->loop.extent, f->nsizes, f->size, l->plain->sizes, &n) && n > 0 ? (double)n : 1;
 }
 
+// The code of an intrinsic runs instead of the loops inside its call, so these loops have no times.
 static void find_loops(loops *l, const nw_stmt *s, int around) {
   int64_t n;
+  if (s->kind == NW_CALL && !NW_MUTATED(clocks_in_calls)) {
+    l->calls = true;
+    return;
+  }
   if (s->kind == NW_LOOP && !(nw_is_int(s->loop.extent, &n) && n <= 1)) {
     loop new = {.stmt = s, .around = around, .clock = -1, .executions = 1};
     if (around >= 0) {
@@ -304,6 +310,7 @@ static bool measure(job *j, int reps, nw_loop_times *out) {
                          .seconds = median_of(&got[0]),
                          .clocked = shown->seconds,
                          .least = COSTS * j->each.seconds,
+                         .calls = j->l.calls,
                          .disturbed = got[0].disturbed || got[1].disturbed};
   out->at = times_of(&j->l, &j->clocked, shown, j->each, &out->clocks);
   free(got[0].value);

@@ -22,7 +22,7 @@ static void push_loop(lua_State *L, const nw_loop_time *t) {
 
 static int push_times(lua_State *L) {
   const nw_loop_times *t = lua_touserdata(L, 1);
-  lua_createtable(L, 0, 8);
+  lua_createtable(L, 0, 10);
   nwl_set_integer(L, "threads", t->threads);
   nwl_set_integer(L, "reps", t->reps);
   nwl_set_number(L, "seconds", t->seconds);
@@ -30,6 +30,7 @@ static int push_times(lua_State *L) {
   nwl_set_number(L, "clocks", t->clocks);
   nwl_set_number(L, "least", t->least);
   nwl_set_flag(L, "disturbed", t->disturbed);
+  nwl_set_flag(L, "calls", t->calls);
   lua_createtable(L, t->n, 0);
   for (int i = 0; i < t->n; i++) {
     push_loop(L, &t->at[i]);
@@ -74,8 +75,10 @@ const nwl_row nwl_loop_times_rows[] = {
      "(s: nw.schedule, arguments: nw.array[], threads?: integer, opt?: integer, reps?: integer): table",
      "Measures the time of each loop of the lowered program, in code with clocks around the loops. Fields: `seconds` "
      "(the time of a call without clocks), `clocked` (the time of a call with clocks), `clocks` (the time that the "
-     "clocks take), `least` (the shortest execution that is timed), `threads`, `reps`, `disturbed`, `counts` (an entry "
-     "with `event` and `count` for each event that the system counts), and `loops`. A loop has `loop` (its name), "
+     "clocks take), `least` (the shortest execution that is timed), `threads`, `reps`, `disturbed`, `calls` (true "
+     "if intrinsics are called), `counts` (an entry with `event` and `count` for each event that the system counts), "
+     "and "
+     "`loops`. A loop has `loop` (its name), "
      "`id`, `depth`, `timed`, `parallel`, `seconds`, `most`, `work`, `times` and `busy`."},
     {NULL, NULL, NULL, NULL},
 };

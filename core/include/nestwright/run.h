@@ -90,6 +90,7 @@ typedef struct nw_loop_times {
   double clocks; // estimated seconds that the clock readings take in a call
   double least; // a loop is timed if its executions take at least this number of seconds on average
   bool disturbed; // true if other work disturbed most of the samples
+  bool calls; // true if intrinsics are called; the loops inside their calls have no times
   // number of kinds of events that the system counts; a count is per call without clock readings, over all threads
   int ncounts;
   nw_event_count count[NW_MOST_COUNTS];

@@ -100,6 +100,10 @@ function loop_times.remarks(r)
     out[#out + 1] = ("loops without a clock are too short (an execution takes less than %s), or a clock would change their code: "
       .. "their time is in the loop around them"):format(seconds(r.least))
   end
+  if r.calls then
+    out[#out + 1] = "the loops inside the call of an intrinsic have no time of their own, since its code runs instead of them: its "
+      .. "time is in the loop around the call"
+  end
   if r.threads > 1 then out[#out + 1] = "inside a parallel loop: the mean over the threads" end
   local counts = {}
   for n, c in ipairs(r.counts) do counts[n] = written.count(math.floor(c.count + 0.5)) .. " " .. c.event end
@@ -155,7 +159,8 @@ function loop_times.install()
     .. "threads), most (of the slowest thread), work (for a parallel loop: the mean time in which a thread runs its parts), "
     .. "times (number of executions, of all threads) and busy (the seconds of all these executions together); seconds of a call "
     .. "without clocks, clocked (with clocks), clocks (the part that the clocks "
-    .. "take), least (the shortest execution that is timed), threads, reps, disturbed; counts, records of event and count per "
+    .. "take), least (the shortest execution that is timed), threads, reps, disturbed, calls (true if intrinsics are called, whose "
+    .. "loops are not listed); counts, records of event and count per "
     .. "call: cycles, instructions, misses and page faults, as far as the system lets this process count them. "
     .. "All times are wall-clock time, read from the counter of time stamps. s:show{cost = true} then shows the times of this "
     .. "version beside the predictions.",

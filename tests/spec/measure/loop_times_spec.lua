@@ -44,6 +44,21 @@ describe("the measured time of each loop", function()
     assert.truthy(tostring(r):find("k_i +no clock"))
   end)
 
+  it("says where the time of a call of an intrinsic is, whose loops do not run", function()
+    local a, b = nw.placeholder({16}, "f32", "a"), nw.placeholder({16}, "f32", "b")
+    local c = nw.compute({16}, function(i) return a(i) + b(i) end, "c")
+    local add = nw.intrinsic {name = "timed_add", args = {a, b, c}, strides = {a = {1}, b = {1}, c = {1}}, source = [[
+void timed_add(const float *a, const float *b, float *c) { for (int i = 0; i < 16; i++) c[i] = a[i] + b[i]; }]]}
+    local A, B = nw.placeholder({256, 16}, "f32", "A"), nw.placeholder({256, 16}, "f32", "B")
+    local s = nw.schedule(nw.compute({256, 16}, function(i, j) return A(i, j) + B(i, j) end, "C"))
+    s:tensorize("j", add)
+    local r = s:loop_times {threads = 1}
+    assert.is_true(r.calls)
+    assert.same({"i"}, {r.loops[1].loop, r.loops[2] and r.loops[2].loop})
+    assert.truthy(tostring(r):find("its time is in the loop around the call", 1, true))
+    assert.is_false(product(8):loop_times({threads = 1}).calls)
+  end)
+
   it("gives the longer time to the loop with most of the work, however the model divides it", function()
     local n = 96
     local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
