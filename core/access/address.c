@@ -8,6 +8,14 @@ int nw_name_slot(const nw_names *names, const char *name) {
   return -1;
 }
 
+const nw_table *nw_find_table(const nw_names *names, const char *buffer) {
+  for (int i = 0; names->table && i < names->table->n; i++) {
+    const nw_table *t = names->table->at[i];
+    if (!strcmp(t->buffer, buffer)) return t;
+  }
+  return NULL;
+}
+
 // ---- affine forms
 
 static void add_term(nw_arena *a, nw_form *f, int slot, int64_t coef) {
@@ -102,15 +110,17 @@ struct nw_calc {
   nw_dtype dtype;
   int64_t i; // INT
   int slot; // VAR
+  const nw_table *table; // LOAD
   nw_form *form; // the affine form, which is evaluated faster; NULL for a single name or number, or if not affine
   int n;
   nw_calc *arg[3];
 };
 
-static bool can_calculate(const nw_expr *e) {
+static bool can_calculate(const nw_names *names, const nw_expr *e) {
   __int128 unused;
   bool whole = nw_dtype_is_int((nw_dtype)e->type.dtype) || e->type.dtype == NW_BOOL;
   switch (e->op) {
+  case NW_OP_LOAD: return whole && nw_find_table(names, e->name);
   case NW_OP_INT:
   case NW_OP_VAR:
   case NW_OP_SELECT:
@@ -122,10 +132,11 @@ static bool can_calculate(const nw_expr *e) {
 }
 
 nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e) {
-  if (!can_calculate(e) || e->n > 3) return NULL;
+  if (!can_calculate(names, e) || e->n > 3) return NULL;
   nw_calc *c = NW_NEW(a, nw_calc);
   *c = (nw_calc){.op = (nw_op)e->op, .dtype = (nw_dtype)e->type.dtype, .n = e->n};
   if (e->op == NW_OP_INT) c->i = e->i;
+  if (e->op == NW_OP_LOAD) c->table = nw_find_table(names, e->name);
   if (e->op == NW_OP_VAR && (c->slot = nw_name_slot(names, e->name)) < 0) return NULL;
   for (int i = 0; i < e->n; i++)
     if (!(c->arg[i] = nw_calc_of(a, names, e->arg[i]))) return NULL;
@@ -134,11 +145,15 @@ nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e) {
   return c;
 }
 
+// Returns the element of a table. A lane that is off may have any index.
+static int64_t element(const nw_table *t, int64_t i) { return i >= 0 && i < t->n ? t->value[i] : 0; }
+
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
   if (c->form) return nw_form_at(c->form, slot) + lane * c->form->step;
   switch (c->op) {
   case NW_OP_INT: return c->i;
   case NW_OP_VAR: return slot[c->slot];
+  case NW_OP_LOAD: return element(c->table, nw_calc_at(c->arg[0], slot, lane));
   case NW_OP_RAMP: return nw_calc_at(c->arg[0], slot, 0) + lane * nw_calc_at(c->arg[1], slot, 0);
   case NW_OP_SELECT: return nw_calc_at(c->arg[nw_calc_at(c->arg[0], slot, lane) ? 1 : 2], slot, lane);
   case NW_OP_BROADCAST: return nw_calc_at(c->arg[0], slot, 0);

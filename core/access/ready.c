@@ -1,5 +1,5 @@
 // Finds the loads and stores of each statement of a program, in the order in which the interpreter makes them.
-#include "access/ready.h"
+#include "access/tables.h"
 #include "ir/expr/fold.h" // nw_memo
 
 typedef struct context { // a branch of a select, or the part of the statement outside of all selects
@@ -37,6 +37,7 @@ static bool depends(nw_walker *w, const nw_expr *e, const char *what) {
 
 static nw_calc *number(nw_walker *w, const nw_expr *e, const char *what) {
   nw_calc *c = nw_calc_of(w->arena, &w->names, e);
+  if (!c && nw_tables_of(w, e)) c = nw_calc_of(w->arena, &w->names, e);
   if (!c) depends(w, e, what);
   return c;
 }
@@ -116,10 +117,19 @@ static bool make_branch(making *m, const nw_expr *e) {
   return ok;
 }
 
-// Makes the acts of a select with a scalar condition. Such a select evaluates only one branch.
+static bool depends_on_data(nw_walker *w, const nw_expr *e) {
+  return !nw_calc_of(w->arena, &w->names, e) && !(nw_tables_of(w, e) && nw_calc_of(w->arena, &w->names, e));
+}
+
+// Makes the acts of a select with a scalar condition. Such a select evaluates only one branch. In an estimate, it
+// evaluates both if the condition depends on data.
 static bool make_select(making *m, const nw_expr *e) {
   if (!make_expr(m, e->arg[0])) return false;
   if (!has_access(m, e->arg[1]) && !has_access(m, e->arg[2])) return true;
+  if (m->w->estimates && depends_on_data(m->w, e->arg[0])) {
+    m->w->estimated = true;
+    return make_expr(m, e->arg[1]) && make_expr(m, e->arg[2]);
+  }
   nw_calc *cond = number(m->w, e->arg[0], "the condition of a select");
   if (!cond) return false;
   nw_act *branch = add_act(m, NW_ACT_UNLESS);

@@ -56,6 +56,9 @@ struct nw_walker {
   int64_t *slot;
   int nslots;
   nw_names names;
+  nw_vec tables; // const nw_table *
+  bool estimates; // true if a choice that depends on data counts the accesses of both sides
+  bool estimated; // true if there was such a choice
   nw_places places;
   nw_vec site; // nw_site_code *
   nw_nest *root;

@@ -21,12 +21,14 @@ static void name_sizes(nw_walker *w, const int64_t *sizes) {
   for (int i = 0; i < p->nsizes; i++) w->slot[i] = sizes[i];
   w->nslots = w->names.nsizes = p->nsizes;
   w->names.size = w->slot;
+  w->names.table = &w->tables;
 }
 
-nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes) {
+static nw_walker *walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes, bool estimates) {
   if (!e) return NULL;
   nw_walker *w = nw_xcalloc(1, sizeof *w);
   w->ctx = c;
+  w->estimates = estimates;
   w->exec = nw_exec_retain((nw_exec *)e);
   w->arena = nw_arena_scratch();
   name_sizes(w, sizes);
@@ -35,6 +37,14 @@ nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes) {
   return NULL;
 }
 
+nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes) { return walker_new(c, e, sizes, false); }
+
+nw_walker *nw_walker_estimating(nw_ctx *c, const nw_exec *e, const int64_t *sizes) {
+  return walker_new(c, e, sizes, true);
+}
+
+bool nw_walker_estimated(const nw_walker *w) { return w->estimated; }
+
 void nw_walker_free(nw_walker *w) {
   if (!w) return;
   nw_exec_release(w->exec);
@@ -42,6 +52,7 @@ void nw_walker_free(nw_walker *w) {
   nw_vec_free(&w->names.name);
   nw_vec_free(&w->names.slot);
   nw_vec_free(&w->site);
+  nw_vec_free(&w->tables);
   free(w->batch);
   free(w);
 }

@@ -25,6 +25,9 @@ typedef struct nw_walker nw_walker;
 // Prepares a lowered program for a walk. `sizes` holds the values of the program's symbolic sizes, in order. Returns
 // NULL with a diagnostic if addresses or control flow depend on data, or if an array is too large.
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
+// Prepares an estimate: where a choice depends on data, the accesses of both sides are listed.
+nw_walker *nw_walker_estimating(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
+bool nw_walker_estimated(const nw_walker *w); // true if there was such a choice
 // True if the program allows these sizes. Otherwise a diagnostic names the bound or fact that does not hold.
 bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 // Lowers a scheduled program and prepares it for a walk. Returns NULL with a diagnostic if the program does not allow

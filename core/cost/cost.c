@@ -1,5 +1,6 @@
 // Computes the cost of a program. The cost follows from the model of a core (cpu/core.h), the bytes that the caches
 // move, the number of threads and the energy.
+#include "cost/cpu/core_called.h"
 #include "cost/energy.h"
 #include "cost/traffic.h"
 #include "poly/poly.h"
@@ -246,6 +247,10 @@ bool nw_cost_exact(const nw_cost *k, int level, double *error) {
   *error = k->traffic->error[level];
   return k->traffic->exact[level];
 }
+
+bool nw_cost_counts_both(const nw_cost *k) { return k->traffic && nw_walker_estimated(k->traffic->walker); }
+
+bool nw_cost_calls(const nw_cost *k) { return nw_core_calls(k->core); }
 
 int nw_cost_terms(const nw_cost *k) { return (void)k, NW_CORE_BOUNDS + 1; }
 

@@ -107,7 +107,7 @@ nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const nw_cost_opts *o, in
   nw_sim_opts caches = nw_cost_caches(&o->target->machine, threads);
   caches.conflicts = o->conflicts;
   caches.misses = !o->full;
-  t->walker = nw_walker_new(c, e, o->sizes);
+  t->walker = nw_walker_estimating(c, e, o->sizes);
   if (!t->walker) return nw_traffic_free(t), NULL;
   t->row = nw_xcalloc((size_t)(caches.nlevels * nw_walker_sites(t->walker)) + 1, sizeof *t->row);
   bool ok = by_model(c, t, &caches, (nw_affine_share){thread, threads});

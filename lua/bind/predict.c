@@ -94,6 +94,8 @@ static void set_total(lua_State *L, const nw_cost *k) {
   nwl_set_count(L, "threads", t.threads);
   nwl_set_number(L, "outside", t.outside_cycles);
   nwl_set_number(L, "team_seconds", t.team_seconds);
+  nwl_set_flag(L, "counts_both", nw_cost_counts_both(k));
+  nwl_set_flag(L, "calls", nw_cost_calls(k));
   lua_createtable(L, t.threads, 0);
   for (int i = 0; i < t.threads; i++) {
     lua_pushnumber(L, nw_cost_share(k, i));

@@ -67,6 +67,7 @@ struct nw_core_node { // a loop, a guard or the root, with its body
   bool affine; // LOOP: true if its first value is affine
   nw_form from; // if affine: the first value
   nw_calc *cond; // GUARD
+  bool called; // true inside the call of an intrinsic (core_called.c)
   bool depends; // true if bounds or conditions inside depend on the loop's variable
   int64_t entered; // number of times that control reaches the node
   int64_t times; // number of times that its body runs

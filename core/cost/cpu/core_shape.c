@@ -5,6 +5,7 @@
 // once, but a load is repeated after a store to memory.
 #include "cost/cpu/core_access.h"
 #include "cost/cpu/core_blocked.h"
+#include "cost/cpu/core_called.h"
 #include "cost/cpu/core_class.h"
 #include "cost/cpu/core_loop.h"
 #include <stdlib.h>
@@ -339,6 +340,7 @@ bool nw_core_shape(nw_core *k) {
   nw_core_collect(k);
   nw_core_hold(k);
   nw_core_go(k, k->root, add_store, enter, &s);
+  nw_core_call(k);
   nw_core_spill(k);
   nw_core_block(k);
   nw_let_go(s.seen);

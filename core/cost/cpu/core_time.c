@@ -191,7 +191,7 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
   nw_core_cost body = body_time(k, at, &bound), all = {0};
   double n = is_loop(at) || at->stmt->kind == NW_GUARD ? average(at) : 1;
   add_times(&all, &body, n);
-  if (is_loop(at)) body.cycles = fmax(body.cycles, k->machine->loop);
+  if (is_loop(at) && !at->called) body.cycles = fmax(body.cycles, k->machine->loop);
   all.cycles = n * body.cycles;
   if (is_loop(at)) {
     at->carried = nw_core_longest_chain(k, at, true);

@@ -13,7 +13,7 @@ enum {
 
 // ---- making
 
-static nw_core_node *make(nw_core *k, const nw_stmt *s, nw_core_node *up);
+static nw_core_node *make(nw_core *k, const nw_stmt *s, nw_core_node *up, bool called);
 
 static int count_nodes(const nw_stmt *s) {
   int n = 1;
@@ -29,12 +29,13 @@ static nw_calc *number(nw_core *k, const nw_expr *e, const char *what) {
 
 // Adds the bodies inside a statement to a node. Sequences and allocations are not bodies, so their children become
 // children of the body around them.
-static bool make_kids(nw_core *k, const nw_stmt *s, nw_core_node *node) {
+static bool make_kids(nw_core *k, const nw_stmt *s, nw_core_node *node, bool called) {
+  called |= s->kind == NW_CALL;
   for (int i = 0; i < s->nkids; i++) {
     const nw_stmt *kid = s->kid[i];
     bool body = kid->kind == NW_LOOP || kid->kind == NW_GUARD;
-    if (!body && !make_kids(k, kid, node)) return false;
-    if (body && !(node->kid[node->nkids] = make(k, kid, node))) return false;
+    if (!body && !make_kids(k, kid, node, called)) return false;
+    if (body && !(node->kid[node->nkids] = make(k, kid, node, called))) return false;
     node->nkids += body;
   }
   return true;
@@ -50,21 +51,22 @@ static bool make_loop(nw_core *k, nw_core_node *node) {
   node->slot = k->nslots++;
   nw_vec_push(&k->names.name, (void *)s->loop.var->name);
   nw_vec_push(&k->names.slot, (void *)(intptr_t)node->slot);
-  bool ok = make_kids(k, s, node);
+  bool ok = make_kids(k, s, node, node->called);
   k->names.name.n--;
   k->names.slot.n--;
   return ok;
 }
 
-static nw_core_node *make(nw_core *k, const nw_stmt *s, nw_core_node *up) {
+static nw_core_node *make(nw_core *k, const nw_stmt *s, nw_core_node *up, bool called) {
   nw_core_node *node = NW_NEW(k->arena, nw_core_node);
   node->stmt = s;
+  node->called = called;
   node->up = up;
   node->depth = up ? up->depth : 0;
   node->kid = NW_NEW_N(k->arena, nw_core_node *, count_nodes(s));
   if (s->kind == NW_LOOP) return make_loop(k, node) ? node : NULL;
   if (s->kind == NW_GUARD && !(node->cond = number(k, s->guard.cond, "a guard"))) return NULL;
-  return make_kids(k, s, node) ? node : NULL;
+  return make_kids(k, s, node, called) ? node : NULL;
 }
 
 static bool uses(const nw_expr *e, const nw_core_node *loop) { return nw_uses_var(e, loop->stmt->loop.var->name); }
@@ -100,7 +102,7 @@ nw_core *nw_core_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw
   k->nslots = k->names.nsizes = p->nsizes;
   k->names.size = k->slot;
   k->lowered = nw_lowered_new(e, k->slot);
-  k->root = nw_place_all(c, k->arena, e, k->slot, &k->places) ? make(k, p->root, NULL) : NULL;
+  k->root = nw_place_all(c, k->arena, e, k->slot, &k->places) ? make(k, p->root, NULL, false) : NULL;
   if (k->root) return mark(k->root), k;
   nw_core_free(k);
   return NULL;

@@ -68,6 +68,10 @@ NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
 // True if the counts of a level are exact, and thus equal those of the reference simulator. Otherwise *error is the
 // estimated relative error of the misses.
 NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
+// True if the condition of a choice depends on data, so that the accesses of both sides are counted.
+NW_API bool nw_cost_counts_both(const nw_cost *k);
+NW_API bool
+nw_cost_calls(const nw_cost *k); // true if intrinsics are called, whose code is assumed to be good vector code
 NW_API int nw_cost_levels(const nw_cost *k); // number of cache levels, plus memory
 NW_API void nw_cost_moved(const nw_cost *k, int level, double *read,
                           double *written); // bytes read from and written to the level, by all threads

@@ -11,6 +11,10 @@ local function joules_text(j)
   end
 end
 
+-- Returns the words about a table that describes only the first thread, or "" if there is only one thread. Records of nests have no
+-- threads.
+local function of_first(c, words) return (c.threads or 1) > 1 and words:format(c.threads) or "" end
+
 -- Returns the terms with at least 0.5 % of the cycles, largest first.
 local function shown_terms(c)
   local shown = {}
@@ -20,13 +24,13 @@ local function shown_terms(c)
 end
 
 local function add_terms(c, out)
-  out[#out + 1] = "time of each resource if it were the only limit:"
+  out[#out + 1] = ("time of each resource if it were the only limit%s:"):format(of_first(c, ", for the first of %d threads"))
   for _, term in ipairs(shown_terms(c)) do
     out[#out + 1] = ("  %-24s %10s cycles  %4.0f %%"):format(term.name, whole(term.cycles), 100 * term.cycles / c.cycles)
   end
 end
 
-local HEADER = ("%-18s %15s %13s %13s %13s %13s"):format("", "lines requested", "cold", "capacity", "conflict", "written back")
+local HEADER = "%-18s %15s %13s %13s %13s %13s"
 
 -- Returns a row of the table of misses. told: true if conflict misses are distinguished from capacity misses.
 local function misses_line(name, row, told)
@@ -35,9 +39,20 @@ local function misses_line(name, row, told)
 end
 
 local function add_misses(c, out)
-  out[#out + 1] = HEADER
+  out[#out + 1] = HEADER:format(of_first(c, "first of %d threads"), "lines requested", "cold", "capacity", "conflict",
+    "written back")
   for _, row in ipairs(c.by_tensor) do
     out[#out + 1] = misses_line(("  L%d %s"):format(row.level, row.tensor), row, c.conflicts)
+  end
+end
+
+-- Adds remarks about what the model assumes of code that it does not know, and of choices that depend on data.
+local function add_assumed(c, out)
+  if c.calls then
+    out[#out + 1] = "calls of intrinsics: their code is not known; it is assumed to do its nest in full vectors, without waiting"
+  end
+  if c.counts_both then
+    out[#out + 1] = "the condition of a select depends on data: the accesses and operations of both sides are counted"
   end
 end
 
@@ -80,7 +95,8 @@ end
 local function add_threads(c, out)
   out[#out + 1] = unused_threads(c)
   if c.threads == 1 then return end
-  out[#out + 1] = ("%d threads: balance %.0f %%; %s to start and join threads; %s cycles outside of parallel loops"):format(
+  out[#out + 1] = ("%d threads: balance %.0f %%; %s to start and join threads; %s cycles outside of parallel loops; the limits of "
+    .. "resources and the misses are those of the first thread, the operations, bytes and energy those of all"):format(
     c.threads, 100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
 end
 
@@ -239,6 +255,7 @@ function text.of(c)
   add_latency(c, out)
   add_misses(c, out)
   out[#out + 1] = exact_text(c)
+  add_assumed(c, out)
   add_traffic(c, out)
   add_memory(c, out)
   add_threads(c, out)
@@ -266,6 +283,7 @@ end
 --- Returns the record of s:cost as a table for notebooks.
 function text.cells(c)
   local foot = {exact_text(c)}
+  add_assumed(c, foot)
   add_latency(c, foot)
   add_traffic(c, foot)
   add_memory(c, foot)

@@ -1,4 +1,6 @@
 --- Tests the predicted cost of a schedule.
+package.path = "tests/tools/?.lua;" .. package.path
+local kernels = require "microkernels"
 local nw = require "nestwright"
 local support = require "support"
 
@@ -56,6 +58,70 @@ describe("cost", function()
     local four = s:cost {machine = "zen5", threads = 4}
     assert.truthy(tostring(four):find(", 4 threads (", 1, true))
     assert.falsy(tostring(four):find("computed for one thread", 1, true))
+  end)
+
+  it("says which of its numbers are those of the first thread", function()
+    local s = nw.schedule(matmul(16, 16, 16))
+    s:parallel "i"
+    local four = tostring(s:cost {machine = "zen5", threads = 4})
+    assert.truthy(four:find("if it were the only limit, for the first of 4 threads:\n", 1, true))
+    assert.truthy(four:find("\nfirst of 4 threads +lines requested"))
+    assert.truthy(four:find("those of the first thread, the operations, bytes and energy those of all", 1, true))
+    local one = tostring(s:cost {machine = "zen5"})
+    assert.truthy(one:find("if it were the only limit:\n", 1, true))
+    assert.falsy(one:find("first of", 1, true))
+  end)
+
+  it("counts both sides of a choice that depends on data, and says so", function()
+    local A, k = nw.placeholder({30, 20}, "f32", "A"), nw.reduce_axis(20, "k")
+    local V, I = nw.compute({30}, function(i) return nw.argmin(A(i, k), k) end, "V")
+    local c = nw.schedule(V, I):cost {machine = round_machine()}
+    assert.is_true(c.counts_both and c.cycles > 20 * 30)
+    assert.truthy(tostring(c):find("depends on data: the accesses and operations of both sides are counted", 1, true))
+    local reads = {}
+    for _, row in ipairs(c.by_tensor) do if row.level == 1 then reads[row.tensor] = row.asked end end
+    assert.is_true(reads.A >= 30 * 20)
+    local plain = nw.schedule(matmul(4, 4, 4)):cost {machine = round_machine()}
+    assert.is_false(plain.counts_both)
+    assert.falsy(tostring(plain):find("both sides", 1, true))
+  end)
+
+  it("knows the addresses that cache_index stores", function()
+    local A = nw.placeholder({5, 6}, "f32", "A")
+    local function schedule(at)
+      local s = nw.schedule(nw.compute({6, 5}, function(i, j) return A((5 * i + j) // 6, (5 * i + j) % 6) + 1 end, "B"))
+      s:cache_index("B", {at = at})
+      return s
+    end
+    local s = schedule()
+    local c, lines = s:cost {machine = round_machine()}, 0
+    assert.is_false(c.counts_both)
+    for _, row in ipairs(c.by_tensor) do if row.level == 1 and row.tensor == "A" then lines = row.cold end end
+    assert.equal(2, lines) -- 120 bytes
+    s:vectorize((select(2, s:split("j", 4))))
+    assert.is_true(s:cost({machine = round_machine()}).cycles > 0)
+    -- here the temporary holds one row after the other
+    support.fails("an address depends on the contents of B_index", "limit", function()
+      local t = schedule "i"
+      t:cost {machine = round_machine()}
+    end)
+  end)
+
+  it("assumes that the code of an intrinsic is good vector code, and says so", function()
+    local tile = kernels.gemm {name = "cost_tile_8", m = 8, n = 8, k = 8, dtype = "f32"}
+    local s = nw.schedule(matmul(32, 32, 32))
+    s:tile("i", "j", 8, 8)
+    s:split("k", 8)
+    s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")
+    s:decompose_reduction("C", "k_o")
+    local before = s:cost {machine = round_machine()}
+    s:tensorize("i_i", tile)
+    local after = s:cost {machine = round_machine()}
+    assert.is_true(after.calls and not before.calls)
+    assert.equal(before.flops, after.flops)
+    -- 32^3 multiply-adds, 8 at once, two in a cycle
+    assert.is_true(after.cycles >= 32 ^ 3 / 16 and after.cycles < 6 * 32 ^ 3 / 16, after.cycles)
+    assert.truthy(tostring(after):find("calls of intrinsics: their code is not known", 1, true))
   end)
 
   it("still knows the chain of a reduction after its loop was split and skewed", function()
