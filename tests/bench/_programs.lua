@@ -81,7 +81,7 @@ end
 
 local function all()
   local list = {}
-  for _, subject in ipairs {"linear", "network", "image", "dynamic", "science", "bits", "reducers"} do
+  for _, subject in ipairs {"linear", "network", "image", "dynamic", "science", "bits", "reducers", "updates"} do
     require("programs." .. subject)(function(p) list[#list + 1] = p end)
   end
   return list

@@ -15,7 +15,8 @@
   X(prefix_sum) X(moving_average) X(smith_waterman) X(levenshtein) X(subsequence) X(viterbi) X(knapsack) X(wave) X(running_max) \
   X(lstm) X(jacobi) X(heat3d) X(nbody) X(black_scholes) X(mandelbrot) X(horner) X(fft_stage) X(bitonic) X(moving_max) X(logistic) \
   X(hamming) X(unpack4) X(xorshift) X(splitmix) X(radix_count) X(own_exp) \
-  X(welford) X(online_softmax) X(csr_spmv) X(segments) X(triangle)
+  X(welford) X(online_softmax) X(csr_spmv) X(segments) X(triangle) \
+  X(lu) X(cholesky) X(substitution) X(gauss_seidel) X(row_sums) X(histogram) X(histogram_atomic) X(radix_offsets) X(scatter_add)
 // clang-format on
 
 #define PROGRAM(name) void program_##name(const long *n, void *const *p)
