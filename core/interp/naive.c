@@ -343,12 +343,42 @@ static bool run_definitions(nwi_naive *x, nwi_op *o, int first, int last, int le
   return true;
 }
 
+static bool is_state(const nw_teop *stage, const nw_teop *op) {
+  for (int k = 0; k < stage->ndefs; k++)
+    if (stage->state[k]->op == op) return true;
+  return false;
+}
+
+// Computes the scans and updates that op reads, also through other operations. `stage` is the stage whose definition op
+// is; its states are left out.
+static bool settle_reads(nwi_naive *x, const nw_teop *op, const nw_teop *stage) {
+  for (int i = 0; i < op->nreads; i++) {
+    const nw_teop *r = op->reads[i]->op;
+    nwi_op *o = is_state(stage, r) ? NULL : nwi_op_of(x, r);
+    if (is_state(stage, r) || (o && o->settled)) continue;
+    if (!o) return false;
+    o->settled = true;
+    if (r->ndefs ? !nwi_whole(x, o) : !settle_reads(x, r, stage)) return false;
+  }
+  return true;
+}
+
+// Prepares all definitions of an update. First everything is computed that they read, and then they get the array of
+// their stage: two stages may have the same definitions, and each of them needs the states for itself.
+static bool prepare_definitions(nwi_naive *x, nwi_op *o) {
+  for (int k = 0; k < o->op->ndefs && !NW_MUTATED(states_early); k++) {
+    nwi_op *u = nwi_op_of(x, o->op->update[k]->op);
+    if (!u || !(x->points ? settle_reads(x, u->op, o->op) : whole_reads(x, u->op, o->op))) return false;
+  }
+  for (int k = 0; k < o->op->ndefs; k++)
+    if (!prepare_update(x, o, k, 0)) return false;
+  return true;
+}
+
 static bool whole_update(nwi_naive *x, nwi_op *o) {
   int64_t rows;
   if (!copy_init(x, o, 0, &rows)) return false;
-  for (int d = 0; d < o->op->ndefs; d++)
-    if (!prepare_update(x, o, d, 0)) return false;
-  return run_definitions(x, o, 0, o->op->ndefs, 0);
+  return prepare_definitions(x, o) && run_definitions(x, o, 0, o->op->ndefs, 0);
 }
 
 static bool whole_compute(nwi_naive *x, nwi_op *o) {

@@ -20,6 +20,7 @@ typedef struct nwi_op {
   char **data; // one array for each output, if `whole`
   bool *own;
   bool whole; // true if `data` is complete, or if it is the state of a running scan, which reads only complete rows
+  bool settled; // true if the scans and updates that it reads are computed, or in progress
   nw_vec memo; // hash table of the elements that were computed one at a time; see point.c
 } nwi_op;
 
