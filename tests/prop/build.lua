@@ -15,6 +15,22 @@ local function with_axes(n, f)
   return function(i, j, k, l) return f {i, j, k, l} end
 end
 
+-- Makes the tensor after an update. `around` has the axes of the update around it, if there is one.
+local function build_update(update, of, name, around, env)
+  local ranges = {}
+  for d, range in ipairs(update.ranges) do ranges[d] = {range.lo, env.extent(range.dim) - range.less} end
+  return nw.update(of, ranges, function(state, ...)
+    local axes = {table.unpack(around)}
+    table.move({...}, 1, #ranges, #axes + 1, axes)
+    for _, one in ipairs(update.inside or {}) do build_update(one, state, name, axes, env) end
+    if update.inside then return end
+    env.axes, env.tensors["@1"] = axes, state
+    local at = {}
+    for d, index in ipairs(update.at) do at[d] = tree.build(index, env) end
+    return at, tree.build(update.value, env), update.when and tree.build(update.when, env) or nil
+  end, name)
+end
+
 local function build_stage(stage, tensors, extent_of)
   local env = {tensors = setmetatable({}, {__index = tensors}), extent = extent_of, over = {}}
   local shape = {}
@@ -40,16 +56,7 @@ local function build_stage(stage, tensors, extent_of)
   local n = #shape
   if stage.updates then
     local out = nw.compute(shape, with_axes(n, values(stage.bodies)), stage.name .. "_first")
-    for _, one in ipairs(stage.updates) do
-      local ranges = {}
-      for d, range in ipairs(one.ranges) do ranges[d] = {range.lo, extent_of(range.dim) - range.less} end
-      out = nw.update(out, ranges, function(state, ...)
-        env.axes, env.tensors["@1"] = {...}, state
-        local at = {}
-        for d, index in ipairs(one.at) do at[d] = tree.build(index, env) end
-        return at, tree.build(one.value, env), one.when and tree.build(one.when, env) or nil
-      end, stage.name)
-    end
+    for _, one in ipairs(stage.updates) do out = build_update(one, out, stage.name, {}, env) end
     return table.pack(out)
   end
   if not stage.scan then return table.pack(nw.compute(shape, with_axes(n, values(stage.bodies)), stage.name)) end

@@ -20,6 +20,15 @@ end
 --- True if the elements of a stage are computed in an order: a scan, or a stage with updates.
 function cases.in_order(stage) return stage.scan or stage.updates end
 
+--- Returns the definitions of a stage with updates, in order; an empty list for other stages.
+function cases.definitions(stage)
+  local list = {}
+  for _, update in ipairs(stage.updates or {}) do
+    table.move(update.inside or {update}, 1, #(update.inside or {update}), #list + 1, list)
+  end
+  return list
+end
+
 --- Returns the stages that are outputs of the program, in order.
 function cases.outputs(case)
   local read_of, list = {}, {}

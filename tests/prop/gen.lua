@@ -13,6 +13,8 @@
 ---   bodies   trees (tree.lua), one for each output
 ---   over     the extents of the reduction
 ---   range    {begin, end}: the last axis of the reduction has only these values; trees of the output's axes
+---   updates  definitions in order: {ranges=, at=, value=, when=}, or {ranges=, inside=}, where `inside` are definitions that
+---            run in turn at each point of the ranges; their own axes come after those of the ranges
 ---   shown    true: the stage is an output, even if another stage reads it
 local cases = require "cases"
 local kinds = require "kinds"
@@ -77,7 +79,7 @@ local function settle_states(stage, have)
   end
   for k, body in ipairs(stage.bodies) do stage.bodies[k] = settled(body, stage.dtypes[k]) end
   if stage.scan and stage.scan.inner then stage.scan.inner = settled(stage.scan.inner, stage.dtypes[1]) end
-  for _, update in ipairs(stage.updates or {}) do update.value = settled(update.value, stage.dtypes[1]) end
+  for _, one in ipairs(cases.definitions(stage)) do one.value = settled(one.value, stage.dtypes[1]) end
 end
 
 local function draw_dtype(r, case)

@@ -406,6 +406,34 @@ local SQUARES = {
   end,
 }
 
+-- Updates with definitions inside them: a part of a column or a row, and then elements that use this part.
+local NESTED = {
+  columns = function(a)
+    local n = range(a.dims[1])
+    return {ranges = {n}, inside = {
+      definition({n}, {axis(2), axis(1)}, max(cell(axis(2), axis(1)), cell(axis(1), axis(1))), gt(axis(2), axis(1))),
+      definition({n, n}, {axis(2), axis(3)}, sub(cell(axis(2), axis(3)), min(cell(axis(2), axis(1)), cell(axis(1), axis(3)))),
+        all(gt(axis(2), axis(1)), gt(axis(3), axis(1)))),
+    }}
+  end,
+  diagonal = function(a) -- the triangle below the diagonal, from a column that starts with the element on the diagonal
+    local n = range(a.dims[1])
+    return {ranges = {n}, inside = {
+      definition({}, {axis(1), axis(1)}, max(cell(axis(1), axis(1)), number(0))),
+      definition({n}, {axis(2), axis(1)}, min(cell(axis(2), axis(1)), cell(axis(1), axis(1))), gt(axis(2), axis(1))),
+      definition({n, n}, {axis(2), axis(3)}, max(cell(axis(2), axis(3)), add(cell(axis(2), axis(1)), cell(axis(3), axis(1)))),
+        all(all(gt(axis(2), axis(1)), gt(axis(3), axis(1))), le(axis(3), axis(2)))),
+    }}
+  end,
+  pivots = function(a) -- the elements of row and column k that other definitions read are written by the first one
+    local n = range(a.dims[1])
+    return {ranges = {n}, inside = {
+      definition({n}, {axis(1), axis(2)}, add(cell(axis(1), axis(2)), read(a, {axis(2), axis(1)}))),
+      definition({n}, {axis(2), number(0)}, min(cell(axis(2), number(0)), cell(axis(1), axis(2)))),
+    }}
+  end,
+}
+
 -- Draws a definition that writes at indices that are data.
 local function scatter(r, have, a)
   local with = {}
@@ -440,7 +468,7 @@ function kinds.update(r, have)
     if n == 1 and r:chance(0.4) then stage.updates[k], index = scatter(r, have, a) end
     if index then stage.from[#stage.from + 1] = index end
     if not stage.updates[k] then
-      stage.updates[k], stage.op = any_of(r, n == 1 and LINES or square and r:chance(0.6) and SQUARES or TABLES, a)
+      stage.updates[k], stage.op = any_of(r, n == 1 and LINES or square and r:chance(0.7) and r:pick {SQUARES, NESTED} or TABLES, a)
     end
   end
   return stage

@@ -382,14 +382,30 @@ local function write_scan(out, stage, mine, env)
   out[#out + 1] = "}"
 end
 
-local function write_updates(out, stage, one, env)
+-- Writes the loops of an update. Their axes have the numbers after `first`.
+local function write_ranges(out, update, first)
+  for d, range in ipairs(update.ranges) do
+    local i = "i" .. first + d
+    out[#out + 1] = ("for (int64_t %s = %d; %s < %s - %d; %s++)"):format(i, range.lo, i, index_of(range.dim), range.less, i)
+  end
+end
+
+local function write_definition(out, one, made, env)
+  local target = element({of = made.name, at = one.at}, env)
+  out[#out + 1] = ("if (%s) %s = %s;"):format(one.when and emit(one.when, env) or "1", target,
+    stored(one.value, made.dtype, env, made.kept))
+end
+
+local function write_updates(out, stage, made, env)
   for _, update in ipairs(stage.updates) do
-    for d, range in ipairs(update.ranges) do
-      out[#out + 1] = ("for (int64_t i%d = %d; i%d < %s - %d; i%d++)"):format(d, range.lo, d, index_of(range.dim), range.less, d)
+    write_ranges(out, update, 0)
+    out[#out + 1] = "{"
+    for _, one in ipairs(update.inside or {}) do
+      write_ranges(out, one, #update.ranges)
+      write_definition(out, one, made, env)
     end
-    local target = element({of = one.name, at = update.at}, env)
-    out[#out + 1] = ("if (%s) %s = %s;"):format(update.when and emit(update.when, env) or "1", target,
-      stored(update.value, one.dtype, env, one.kept))
+    if not update.inside then write_definition(out, update, made, env) end
+    out[#out + 1] = "}"
   end
 end
 

@@ -216,6 +216,13 @@ local function shown(dims)
   return table.concat(out, ", ")
 end
 
+-- Returns the text of the ranges of an update. Their axes have the numbers after `first`.
+local function ranges_of(update, first)
+  local out = {}
+  for d, range in ipairs(update.ranges) do out[d] = ("i%d in %d..%s-%d"):format(first + d, range.lo, range.dim, range.less) end
+  return table.concat(out, ", ")
+end
+
 local function describe(case, list)
   local lines = {}
   for _, size in ipairs(case.sizes) do
@@ -233,10 +240,11 @@ local function describe(case, list)
       lines[#lines + 1] = ("    its last axis is in %s .. %s"):format(tree.show(t.range[1]), tree.show(t.range[2]))
     end
     for _, update in ipairs(t.updates or {}) do
-      local ranges = {}
-      for d, range in ipairs(update.ranges) do ranges[d] = ("i%d in %d..%s-%d"):format(d, range.lo, range.dim, range.less) end
-      lines[#lines + 1] = ("    then %s = %s for %s%s"):format(tree.show {op = "read", of = "@1", at = update.at},
-        tree.show(update.value), table.concat(ranges, ", "), update.when and " where " .. tree.show(update.when) or "")
+      lines[#lines + 1] = ("    then for %s"):format(ranges_of(update, 0))
+      for _, one in ipairs(update.inside or {update}) do
+        lines[#lines + 1] = ("      %s = %s%s%s"):format(tree.show {op = "read", of = "@1", at = one.at}, tree.show(one.value),
+          one == update and "" or " for " .. ranges_of(one, #update.ranges), one.when and " where " .. tree.show(one.when) or "")
+      end
     end
   end
   for _, step in ipairs(list) do lines[#lines + 1] = "  " .. steps.show(step) end

@@ -1,4 +1,4 @@
---- Runs the cases of tests/sound. Classes A1 to A13, S3 and S5 hold programs and steps that once caused a wrong result, a crash or
+--- Runs the cases of tests/sound. Classes A1 to A15, S3 and S5 hold programs and steps that once caused a wrong result, a crash or
 --- an internal fault, with variations of each. Class "legal" holds legal steps that were once refused.
 ---
 --- With NW_FIGURES=FILE in the environment, the numbers of cases and of failures are written to the file as a flat JSON object. The
