@@ -2,6 +2,7 @@
 #include "sched/history.h"
 #include "poly/poly.h"
 #include "sched/advice/refused.h"
+#include "sched/unread.h"
 #include <stdlib.h>
 
 nw_node *nw_sched_node(const nw_sched *s, int version) {
@@ -35,7 +36,10 @@ nw_sched *nw_sched_new_for(nw_ctx *c, nw_target *t, int n, nw_tensor *const *out
   nw_program *p = nw_te_program(c, n, outputs);
   if (!p) return NULL;
   nw_program_aim(p, t);
+  char *note;
+  if (!(p = nw_first_drop_unread(p, &note))) return NULL;
   if (!nw_judge_first(p)) {
+    free(note);
     nw_program_release(p);
     return NULL;
   }
@@ -47,7 +51,10 @@ nw_sched *nw_sched_new_for(nw_ctx *c, nw_target *t, int n, nw_tensor *const *out
   s->noutputs = n;
   s->output = NW_NEW_N(s->arena, nw_tensor *, n);
   for (int i = 0; i < n; i++) s->output[i] = nw_tensor_retain(outputs[i]);
-  add_node(s, new_node(s, p, -1));
+  nw_node *first = new_node(s, p, -1);
+  first->notes = note ? nw_arena_strdup(s->arena, note) : NULL;
+  free(note);
+  add_node(s, first);
   return s;
 }
 

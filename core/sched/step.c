@@ -14,6 +14,7 @@
 #include "sched/primitives/units/unit.h"
 #include "sched/tidy.h"
 #include "sched/tree.h"
+#include "sched/unread.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -302,7 +303,7 @@ nw_program *nw_step_make(nw_step *st) {
     st->denied = p;
     return st->p = NULL;
   }
-  return p;
+  return st->p = p ? nw_step_drop_unread(st, p) : NULL;
 }
 
 bool nw_sched_apply(nw_sched *s, const nw_primitive *row, const nw_arg *args, nw_results *out) {

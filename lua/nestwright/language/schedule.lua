@@ -58,6 +58,9 @@ local function tell(s, ...)
   return ...
 end
 
+-- Returns a new schedule. Its note says which stages are dropped.
+local function told(s) return tell(s, s) end
+
 local function step_method(p)
   return function(s, ...)
     local args = steps.arguments(s, p, ...)
@@ -224,7 +227,8 @@ return function(nw)
   define("schedule", "(...: nw.tensor|nw.tensor[]|{target?: string|table|nw.machine|nw.target}): nw.schedule",
     "A schedule that computes these outputs (a list is accepted too). It starts as the naive program. Its methods are steps; each "
     .. "step is judged, and is refused with a reason if it would change the results. target, in a table after the outputs: the "
-    .. "machine that the schedule is made for, as in nw.target; by default this host.", target.schedule)
+    .. "machine that the schedule is made for, as in nw.target; by default this host.",
+    function(...) return told(target.schedule(...)) end)
   nw.create_schedule = nw.schedule
 
   for _, p in ipairs(primitives) do
