@@ -238,7 +238,8 @@ bool nw_te_fill(nw_teop *op, const nw_vec *written, int n, const nw_expr *const 
 }
 
 static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *const *bodies) {
-  return nw_te_fill(op, written, n, bodies) && (op->deferred || check_bounds(op));
+  if (!nw_te_fill(op, written, n, bodies) || !(op->deferred || check_bounds(op))) return false;
+  return !op->call.in || op->deferred || nw_te_check_call(op);
 }
 
 // Ends the build in every case, even on failure. `outputs` must have space for max(nbodies, NW_MAX_REDUCED) tensors.

@@ -150,6 +150,9 @@ nw_vec nw_te_sizes_of(const nw_vec *order); // the sizes that these operations u
 // True if the init of output k is a compute whose values are written directly to the buffer of the scan or update.
 bool nw_te_absorbs_init(const nw_teop *op, int k);
 
+// True if the nest of a stage that calls of an intrinsic compute matches the intrinsic. Otherwise leaves an error.
+bool nw_te_check_call(const nw_teop *op);
+
 // compute.c: parts of the construction of a compute, which definitions of updates share.
 // Like nw_compute_begin, but axis i begins at lo[i], and has extents[i] values. If lo is NULL, all axes begin at 0.
 nw_build *nw_te_begin(nw_ctx *c, const char *name, int naxes, const char *const *names, const nw_expr *const *lo,

@@ -1,5 +1,5 @@
 // Declares what the files share that make the naive program: program.c has its names, sizes and buffers, nests.c the
-// nests of computes and scans, and definitions.c the nests of updates.
+// nests of computes and scans, call.c those of calls of intrinsics, and definitions.c those of updates.
 #pragma once
 #include "te/internal.h"
 
@@ -57,6 +57,8 @@ void nw_te_close_nest(nw_te_maker *m, nw_te_nest *n);
 nw_stmt *nw_te_new_block(nw_te_maker *m, const char *name, int nvars, int ntargets);
 void nw_te_add_var(nw_te_maker *m, nw_stmt *b, const char *symbol, const char *name, nw_var_kind kind,
                    const nw_expr *lo, const nw_expr *extent, const nw_expr *bind);
+// Gives the block of a compute its variables, which are bound to these loops, and its targets.
+void nw_te_fill_block(nw_te_maker *m, nw_stmt *block, const nw_teop *op, nw_stmt *const *axis, nw_stmt *const *reduce);
 nw_stmt *nw_te_compute_nest(nw_te_maker *m, const nw_teop *op);
 // Makes the nest that writes the first rows of a state. If the scan absorbs the init (nw_te_absorbs_init) and the init
 // has no buffer, the nest has the body of the init. Otherwise the nest copies the init tensor, and its loops have the
@@ -67,6 +69,10 @@ nw_stmt *nw_te_time_loop(nw_te_maker *m, const nw_teop *scan);
 
 // Makes the nest that writes the values before the updates: the body of a compute that is updated, or a copy.
 nw_stmt *nw_te_first_nest(nw_te_maker *m, const nw_teop *op);
+
+// ---- call.c
+// Makes the nest of a stage that calls of an intrinsic compute. *init is a statement that must run before it, or NULL.
+nw_stmt *nw_te_call_nest(nw_te_maker *m, const nw_teop *op, nw_stmt **init);
 
 // ---- definitions.c
 // Makes the nest of definition d of an update, and returns its outermost loop. `loop` has the loops of the definition

@@ -84,6 +84,17 @@ static void set_combiner(nw_te_maker *m, nw_stmt *b, const nw_teop *op) {
   b->block.has_init = op->combiner != NW_PLAIN;
 }
 
+void nw_te_fill_block(nw_te_maker *m, nw_stmt *block, const nw_teop *op, nw_stmt *const *axis, nw_stmt *const *reduce) {
+  for (int i = 0; i < op->naxes; i++)
+    nw_te_add_var(m, block, op->axis[i]->name, op->axis_name[i], NW_SPATIAL, axis[i]->loop.begin, axis[i]->loop.extent,
+                  axis[i]->loop.var);
+  for (int i = 0; i < op->nreduce; i++)
+    nw_te_add_var(m, block, op->reduce[i]->var->name, op->reduce[i]->name, NW_REDUCE, reduce[i]->loop.begin,
+                  reduce[i]->loop.extent, reduce[i]->loop.var);
+  for (int k = 0; k < op->nout; k++) add_target(m, block, op, k, nw_te_buffer_of(m, op, k));
+  set_combiner(m, block, op);
+}
+
 nw_stmt *nw_te_compute_nest(nw_te_maker *m, const nw_teop *op) {
   nw_te_nest n = {.block = nw_te_new_block(m, nw_te_name_of(m, op), op->naxes + op->nreduce, op->nout)};
   add_axes(m, &n, op, NULL);

@@ -22,10 +22,10 @@ static void add_reads(nw_vec *needs, const nw_teop *op, const nw_teop *scan) {
 
 // True if the init is a compute with one output. The values of such an init are written directly to the scan's first
 // rows, or to the updated stage. A stage with updates does not take over a reduction: its elements change their values,
-// so the init of the reduction would have to be a block of its own.
+// so the init of the reduction would have to be a block of its own. Calls of an intrinsic write a stage of their own.
 bool nw_te_absorbs_init(const nw_teop *op, int k) {
   const nw_teop *i = op->init[k]->op;
-  return i->kind == NW_TE_COMPUTE && i->nout == 1 && (op->kind == NW_TE_SCAN || i->combiner == NW_PLAIN);
+  return i->kind == NW_TE_COMPUTE && i->nout == 1 && !i->call.in && (op->kind == NW_TE_SCAN || i->combiner == NW_PLAIN);
 }
 
 static bool has_definitions(const nw_teop *op) { return op->kind == NW_TE_SCAN || op->kind == NW_TE_UPDATE; }

@@ -207,6 +207,12 @@ static void add_buffers(nw_te_maker *m, int n, const nw_te_place_of *outputs) {
 
 static void append(nw_te_maker *m, nw_stmt *s) { nw_vec_push(&m->nests, s); }
 
+static void emit_call(nw_te_maker *m, const nw_teop *op) {
+  nw_stmt *init, *nest = nw_te_call_nest(m, op, &init);
+  if (init) append(m, init);
+  append(m, nest);
+}
+
 static void emit_update(nw_te_maker *m, const nw_teop *op) {
   int most = 0;
   append(m, nw_te_first_nest(m, op));
@@ -224,6 +230,7 @@ static void emit(nw_te_maker *m, const nw_teop *op) {
     nw_buffer *b = nw_find_buffer(m->p, nw_te_buffer_of(m, op, k));
     if (b->role == NW_TEMP) b->alloc = nw_new_alloc(m->p, b);
   }
+  if (op->kind == NW_TE_COMPUTE && op->call.in) return emit_call(m, op);
   if (op->kind == NW_TE_COMPUTE) return append(m, nw_te_compute_nest(m, op));
   if (op->kind == NW_TE_UPDATE) return emit_update(m, op);
   for (int k = 0; k < op->nout; k++) append(m, nw_te_init_nest(m, op, k));

@@ -1,4 +1,5 @@
 // Makes a scan, which is a recurrence over dimension 0.
+#include "ir/program/intrinsic.h"
 #include "te/internal.h"
 #include <stdlib.h>
 
@@ -46,6 +47,9 @@ static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *updat
   if (s->kind != NW_TE_PLACEHOLDER)
     return nw_fail(c, NW_EINVAL, "make it with nw.scan_state", "the state %s is not a placeholder", state->name);
   if (s->ndim < 1) return nw_fail(c, NW_EINVAL, NULL, "the state %s has no time dimension", state->name);
+  if (u->call.in)
+    return nw_fail(c, NW_EINVAL, "write the expression, and use s:tensorize",
+                   "the update %s is a call of the intrinsic %s", update->name, u->call.in->name);
   if (u->kind != NW_TE_COMPUTE) return nw_fail(c, NW_EINVAL, NULL, "the update %s is not a compute", update->name);
   if (nw_combiner_is_joint(u->combiner) && u->nout > 1)
     return nw_fail(c, NW_EINVAL, "make it a separate stage", "the update %s is a reduction with %d outputs",

@@ -15,6 +15,13 @@ struct nw_axis {
   const nw_expr *from, *to;
 };
 
+// The calls of an intrinsic that compute a stage (call.c).
+typedef struct nw_te_call {
+  const struct nw_intrinsic *in; // NULL if the stage has none
+  int outer; // number of axes around the call; the others are those of its tile
+  int outer_reduce; // number of reduce axes around the call
+} nw_te_call;
+
 typedef struct nw_teop nw_teop;
 
 // A stage inside a scan: a compute that reads a state, perhaps through other stages, and that an update needs. It is
@@ -68,6 +75,7 @@ struct nw_teop {
   const nw_expr **lo; // where each axis begins
   const nw_expr *target; // a LOAD of the element that is written
   const nw_expr *when;
+  nw_te_call call; // COMPUTE
 };
 
 struct nw_tensor {

@@ -216,6 +216,60 @@ static int f_compute_end(lua_State *L) {
   return made;
 }
 
+static int tensors(lua_State *L, int arg, nw_tensor **out, const char *name) {
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, name);
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, arg, i + 1);
+    out[i] = nwl_check(L, -1, &nwl_tensor_class, name);
+  }
+  return n;
+}
+
+// Reads a list of indices; false stands for none. Leaves the indices on the stack.
+static int read_bounds(lua_State *L, int arg, const nw_expr **out, const char *name) {
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, name);
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, arg, i + 1);
+    out[i] = lua_isboolean(L, -1) ? NULL : nwl_index_expr(L, lua_gettop(L), name);
+  }
+  return n;
+}
+
+// compute_call(build, intrinsic, output, inputs, outer, parts, axes): a part is {tensor, begins, ends}.
+static int f_compute_call(lua_State *L) {
+  enum { PARTS = 8 };
+  nw_tensor *input[NWL_MAX_DIMS];
+  nw_axis *axes[NWL_MAX_DIMS];
+  const nw_expr *begin[PARTS][NWL_MAX_DIMS], *end[PARTS][NWL_MAX_DIMS], *body[NWL_MAX_DIMS];
+  nw_tensor_part part[PARTS];
+  nw_build *b = nwl_check(L, 1, &nwl_build_class, "build");
+  const char *name = nwl_string(L, 2, "intrinsic");
+  nw_tensor *output = nwl_check(L, 3, &nwl_tensor_class, "output");
+  int ninputs = tensors(L, 4, input, "inputs"), outer = (int)nwl_integer_or(L, 5, "outer", 0);
+  int n = nwl_list_length(L, 6, PARTS, "parts"), nreduce = read_axes(L, 7, axes);
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, 6, i + 1);
+    int at = lua_gettop(L);
+    lua_rawgeti(L, at, 1);
+    part[i].of = nwl_check(L, -1, &nwl_tensor_class, "tensor");
+    lua_rawgeti(L, at, 2);
+    part[i].n = read_bounds(L, lua_gettop(L), begin[i], "begin of a range");
+    lua_rawgeti(L, at, 3);
+    read_bounds(L, lua_gettop(L), end[i], "end of a range");
+    part[i].begin = begin[i], part[i].end = end[i];
+  }
+  int made = nw_build_call(b, name, output, ninputs, input, outer, n, part, nreduce, axes, body);
+  if (!made) return nwl_raise(L);
+  lua_createtable(L, made, 0);
+  for (int i = 0; i < made; i++) {
+    nwl_push_expr(L, body[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 // ---- updates
 
 static int f_update_begin(lua_State *L) {
@@ -250,15 +304,6 @@ static int f_update_end(lua_State *L) {
   if (!nw_update_end(build, n, index, value, when, &out)) return nwl_raise(L);
   if (out) nwl_push_tensor(L, out);
   return out ? 1 : 0;
-}
-
-static int tensors(lua_State *L, int arg, nw_tensor **out, const char *name) {
-  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, name);
-  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
-    lua_rawgeti(L, arg, i + 1);
-    out[i] = nwl_check(L, -1, &nwl_tensor_class, name);
-  }
-  return n;
 }
 
 static int f_scan(lua_State *L) {
@@ -415,6 +460,11 @@ const nwl_row nwl_te_rows[] = {
      "Begins a compute. Returns the unfinished compute and its axes."},
     {"compute_end", f_compute_end, "(build: userdata, bodies: nw.expr[]): nw.tensor ...",
      "Ends a compute. Returns its outputs."},
+    {"compute_call", f_compute_call,
+     "(build: userdata, intrinsic: string, output: nw.tensor, inputs: nw.tensor[], outer: integer, parts: table[], "
+     "axes: nw.axis[]): nw.expr[]",
+     "Returns the bodies of a compute whose elements are computed by calls of an intrinsic. A part is {tensor, begins, "
+     "ends}; the end false stands for a single index."},
     {"compute_drop", f_compute_drop, "(build: userdata)", "Discards a compute."},
     {"update_begin", f_update_begin,
      "(name: string, of: nw.tensor, axes: string[], begins: table, extents: table): userdata, nw.expr[], nw.tensor",

@@ -56,6 +56,21 @@ NW_API const nw_expr *nw_build_axis(const nw_build *b, int i);
 NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies,
                           nw_tensor **outputs); // returns the number of outputs; 0 on failure
 NW_API void nw_build_drop(nw_build *b); // cancels the compute; called instead of nw_compute_end
+// A part of a tensor, as A[i, 0:16]. In dimension d, it has the elements begin[d] <= index < end[d], or the single index
+// begin[d] if end[d] is NULL.
+typedef struct nw_tensor_part {
+  nw_tensor *of;
+  int n;
+  const nw_expr *const *begin, *const *end;
+} nw_tensor_part;
+// Returns the bodies of a compute whose elements are computed by calls of an intrinsic. `output` is an output of the
+// compute that describes the intrinsic, and `input` has its inputs, in the order of the intrinsic's parameters. The
+// first `outer` axes are those around the calls, and the others are those of the tile that a call writes. A call reads
+// parts of tensors, one for each input. The calls of one tile may share a reduction over more axes; then the intrinsic
+// must add to its output. Writes the bodies, for nw_compute_end, and returns their number; 0 on failure.
+NW_API int nw_build_call(nw_build *b, const char *intrinsic, nw_tensor *output, int ninputs, nw_tensor *const *input,
+                         int outer, int nparts, const nw_tensor_part *part, int nreduce, nw_axis *const *reduce,
+                         const nw_expr **bodies);
 // Makes a scan, which is a recurrence over dimension 0. The index in this dimension is called the time. The scan has n
 // states. The rows of `init` are the values of a state at the first times, and `update` computes all later times. The
 // body of `update` reads `state`, which is made by nw_scan_state or is a placeholder of the full shape. The body may

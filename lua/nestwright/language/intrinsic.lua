@@ -1,4 +1,5 @@
 --- Registers intrinsics for s:tensorize. An intrinsic is a small computation that external code does.
+local calls = require "nestwright.language.calls"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
@@ -10,6 +11,8 @@ function meta.__tostring(self)
   for n, t in ipairs(self.args) do reads[n] = t.name end
   return ("intrinsic %s(%s): %s"):format(self.id, table.concat(reads, ", "), self.description)
 end
+
+meta.__call = calls.make
 
 local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "code", "jump_safe", "timeout"}
 

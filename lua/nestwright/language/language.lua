@@ -1,5 +1,6 @@
 --- Defines the language: placeholders, axes, computes, reductions, scans, updates and sizes. A function that also exists in TVM's
 --- tensor expressions has the same name and meaning as in TVM.
+local calls = require "nestwright.language.calls"
 local comparisons = later "nestwright.language.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -46,6 +47,21 @@ local function axis_names(what, f, n, skip)
   return names
 end
 
+-- Returns the names of n axes if the function takes fewer: the other axes are those of a tile, if it returns a call.
+local function names_around(f, n)
+  local names, given = {}, {}
+  for d = 1, debug.getinfo(f, "u").nparams do
+    local name = debug.getlocal(f, d)
+    names[d] = name ~= "_" and name or USUAL[d] or "i" .. d
+    given[names[d]] = true
+  end
+  for _, name in ipairs(USUAL) do
+    if #names < n and not given[name] then names[#names + 1] = name end
+  end
+  for d = #names + 1, n do names[d] = "i" .. d end
+  return names
+end
+
 -- Raises an error if one of the values that a user's function returns is not an expression. position: the number of this value.
 -- count: the number of all values.
 local function check_body(what, f, value, position, count)
@@ -69,11 +85,23 @@ local function drop_on_close(build)
   return setmetatable({}, {__close = function() core.compute_drop(build) end})
 end
 
+-- Makes a stage that calls of an intrinsic compute: the user's function takes only the axes around the calls.
+local function compute_of_calls(what, shape, f, name, taken)
+  local build, axes = core.compute_begin(name, names_around(f, #shape), shape)
+  local _ <close> = drop_on_close(build)
+  local is_call, call = calls.try(f, table.unpack(axes, 1, taken))
+  if not is_call then axis_names(what, f, #shape) end -- raises an error: the function takes too few parameters
+  return core.compute_end(build, calls.bodies(build, call, taken))
+end
+
 -- Calls the user's function with new axes, and makes one output of each value that it returns. `convert` may change these values.
 local function compute(what, shape, f, name, convert)
+  local info = debug.getinfo(f, "u")
+  if not info.isvararg and info.nparams < #shape then return compute_of_calls(what, shape, f, name, info.nparams) end
   local build, axes = core.compute_begin(name, axis_names(what, f, #shape), shape)
   local _ <close> = drop_on_close(build)
   local bodies = table.pack(f(table.unpack(axes)))
+  if calls.is(bodies[1]) then return core.compute_end(build, calls.bodies(build, bodies[1], #shape)) end
   for n = 1, math.max(bodies.n, 1) do check_body(what, f, bodies[n], n, bodies.n) end
   if convert then convert(bodies) end
   return core.compute_end(build, bodies)
@@ -280,6 +308,7 @@ local function name_slips()
     if slip then errors.fail("invalid", nil, "%s", slip) end
   end
   TENSOR.__lookup, EXPR.__lookup = lookup, lookup
+  calls.install(TENSOR)
 end
 
 return function(nw)

@@ -49,6 +49,15 @@ describe("the page on the language shows", function()
   end)
 end)
 
+describe("the page on the language has", function()
+  it("a stage of calls", function()
+    local code = assert(PAGE:match "### Stages of calls.-\n\n(    local x, y = .-)\n\nIn TVM", "no example found")
+    local env = setmetatable({nw = nw}, {__index = _G})
+    local C = assert(load(code .. "\n    return C", "=language.md", "t", env))()
+    support.agrees(nw.schedule(C))
+  end)
+end)
+
 describe("the page on memory", function()
   it("shows what its example prints", function()
     local page, printed = support.read "docs/memory.md", {}
