@@ -1,4 +1,4 @@
-// Implements tensors in memory. They are row-major, aligned and reference-counted.
+// Implements tensors in memory. They are row-major, aligned and reference-counted. view.c makes views of them.
 #include "base/half.h"
 #include "run/session.h"
 #include <math.h>
@@ -34,16 +34,16 @@ nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape) {
   void *data = nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, true);
   if (!data) return nw_no_memory(c, "a tensor", (uint64_t)bytes);
   nw_array *a = nw_xcalloc(1, sizeof *a);
-  *a = (nw_array){.refs = 1,
-                  .ctx = c,
-                  .dtype = t,
-                  .ndim = ndim,
-                  .count = count,
-                  .data = data,
-                  .block = data,
-                  .bytes = (size_t)bytes};
-  a->shape = nw_xcalloc((size_t)ndim + 1, sizeof *a->shape);
-  for (int d = 0; d < ndim; d++) a->shape[d] = shape[d];
+  *a = (nw_array){.refs = 1, .ctx = c, .dtype = t, .ndim = ndim, .count = count, .data = data, .block = data};
+  a->shape = nw_xcalloc(2 * (size_t)ndim + 1, sizeof *a->shape);
+  a->stride = a->shape + ndim;
+  int64_t stride = 1;
+  for (int d = ndim - 1; d >= 0; d--) {
+    a->shape[d] = shape[d];
+    a->stride[d] = stride;
+    if (shape[d] && __builtin_mul_overflow(stride, shape[d], &stride)) stride = 1; // only if the tensor is empty
+  }
+  nw_array_measure(a);
   return a;
 }
 
@@ -55,6 +55,7 @@ nw_array *nw_array_retain(nw_array *a) {
 void nw_array_release(nw_array *a) {
   if (!a || --a->refs) return;
   nw_mem_put(&nw_session_of(a->ctx)->mem, a->block);
+  nw_array_release(a->owner);
   free(a->shape);
   free(a);
 }
@@ -67,9 +68,15 @@ const int64_t *nw_array_shape(const nw_array *a) { return a->shape; }
 
 int64_t nw_array_count(const nw_array *a) { return a->count; }
 
+const int64_t *nw_array_strides(const nw_array *a) { return a->stride; }
+
+bool nw_array_is_dense(const nw_array *a) { return a->dense; }
+
+bool nw_array_is_view(const nw_array *a) { return a->owner != NULL; }
+
 void *nw_array_data(nw_array *a) { return a->data; }
 
-#define AT(type) (((type *)a->data)[flat])
+#define AT(type) (((type *)a->data)[a->dense ? flat : nw_array_offset(a, flat)])
 
 double nw_array_get(const nw_array *a, int64_t flat) {
   switch (a->dtype) {

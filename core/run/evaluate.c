@@ -21,9 +21,9 @@ static bool interpret_lowered(nw_ctx *c, const nw_program *p, int64_t most, cons
 
 static bool copy_back(nw_ctx *c, const nw_program *p, int i, const int64_t *sizes, nw_array *plain, nw_array *to) {
   nw_array *packed = nw_relayout(c, p, i, sizes, plain, true);
-  if (packed) memcpy(to->data, packed->data, packed->bytes);
+  bool good = packed && nw_array_copy_to(to, packed);
   nw_array_release(packed);
-  return packed != NULL;
+  return good;
 }
 
 // Runs the scheduled program. It uses the indices of the computation, so arguments with layouts are converted.

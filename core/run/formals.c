@@ -28,7 +28,10 @@ void nw_formals_free(nw_formals *f) {
   *f = (nw_formals){0};
 }
 
-nw_view nw_view_of(const nw_array *a) { return (nw_view){.dtype = a->dtype, .count = a->count, .data = a->data}; }
+nw_view nw_view_of(const nw_array *a) {
+  int64_t count = (int64_t)a->bytes / nw_dtype_bytes(a->dtype);
+  return (nw_view){.dtype = a->dtype, .count = count, .data = a->data};
+}
 
 static char *shape_text(int n, const int64_t *shape) {
   nw_str s = {0};
@@ -75,6 +78,15 @@ static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
                                   nw_dtype_name(p->dtype), nw_dtype_name(p->dtype), nw_dtype_name(p->dtype)),
                    "%s is %s; it must be %s", p->name, nw_dtype_name(a->dtype), nw_dtype_name(p->dtype));
   return a->ndim == p->ndim || wrong_shape(c, p, a, "");
+}
+
+static bool check_dense(nw_ctx *c, const nw_formal *p, const nw_array *a) {
+  if (a->dense || NW_MUTATED(view_as_dense)) return true;
+  char *has = shape_text(a->ndim, a->stride);
+  nw_fail(c, NW_EINVAL, "give a copy of the view: a:copy()",
+          "%s is a view with strides %s; its elements must be in row-major order, without gaps", p->name, has);
+  free(has);
+  return false;
 }
 
 // Returns e with the values of the known sizes.
@@ -180,15 +192,10 @@ static bool check_fact(nw_ctx *c, const nw_formals *f, const nw_expr *fact, cons
   return false;
 }
 
-static bool overlap(const nw_array *a, const nw_array *b) {
-  const char *x = a->data, *y = b->data;
-  return a->bytes && b->bytes && x < y + b->bytes && y < x + a->bytes;
-}
-
 static bool check_overlap(nw_ctx *c, const nw_formals *f, nw_array *const *args) {
   for (int i = 0; i < f->n; i++)
     for (int k = 0; k < f->n; k++)
-      if (f->at[i].output && i != k && overlap(args[i], args[k]))
+      if (f->at[i].output && i != k && nw_arrays_overlap(args[i], args[k]))
         return nw_fail(c, NW_EINVAL, "give the output a tensor of its own", "output %s overlaps %s", f->at[i].name,
                        f->at[k].name);
   return true;
@@ -257,7 +264,7 @@ bool nw_formals_check_one(nw_ctx *c, const nw_program *p, const nw_formal *one, 
 
 bool nw_formals_check(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, int64_t *sizes) {
   for (int i = 0; i < n; i++)
-    if (!check_kind(c, &f->at[i], args[i])) return false;
+    if (!check_kind(c, &f->at[i], args[i]) || !check_dense(c, &f->at[i], args[i])) return false;
   bool *known = nw_xcalloc((size_t)f->nsizes + 1, sizeof *known);
   infer(f, n, args, sizes, known);
   bool good = check_values(c, f, n, args, sizes, known);

@@ -225,20 +225,23 @@ static void add_header(nw_file *f, const nw_array *a, const code *k) {
 }
 
 // Saves a tensor. The format has no bf16, so tensors of bf16 are rejected.
-bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path) {
+bool nw_array_save(nw_ctx *c, nw_array *from, const char *path) {
   const code *k = NULL;
   nw_str why = {0};
   for (int i = 0; i < NW_COUNT(codes); i++)
-    if (codes[i].dtype == a->dtype) k = &codes[i];
+    if (codes[i].dtype == from->dtype) k = &codes[i];
   if (!k)
     return nw_fail(c, NW_EIO, "cast it to f32, which keeps every value", ".npy files cannot hold %s",
-                   nw_dtype_name(a->dtype));
+                   nw_dtype_name(from->dtype));
+  nw_array *a = nw_array_dense(from);
+  if (!a) return false;
   nw_file *f = nw_file_begin(path, NW_FILE_PLAIN, &why);
   if (f) add_header(f, a, k);
   for (size_t done = 0, n; f && done < a->bytes; done += n) {
-    if (nw_stopped(c)) return nw_file_drop(f), false;
+    if (nw_stopped(c)) return nw_array_release(a), nw_file_drop(f), false;
     n = a->bytes - done < AT_ONCE ? a->bytes - done : AT_ONCE;
     nw_file_add(f, (const char *)a->data + done, n);
   }
+  nw_array_release(a);
   return (f && nw_file_end(f, &why)) || nw_file_fail(c, "path", &why);
 }

@@ -138,6 +138,13 @@ static nw_array *converted(packing *x, nw_array *a, bool packs) {
   return NULL;
 }
 
+static nw_array *laid_out(packing *x, nw_array *a, bool packs) {
+  nw_array *plain = nw_array_dense(a);
+  nw_array *to = plain && x->b->nlayout ? converted(x, plain, packs) : nw_array_retain(plain);
+  nw_array_release(plain);
+  return to;
+}
+
 nw_array *nw_relayout(nw_ctx *c, const nw_program *p, int param, const int64_t *sizes, nw_array *a, bool packs) {
   packing x;
   nw_array *to = NULL;
@@ -147,7 +154,7 @@ nw_array *nw_relayout(nw_ctx *c, const nw_program *p, int param, const int64_t *
     if (nw_array_dtype(a) != x.b->dtype || !same_shape(a, n, shape))
       nw_fail(c, NW_EINVAL, NULL, "the tensor does not have the type and shape of %s", x.b->name);
     else
-      to = x.b->nlayout ? converted(&x, a, packs) : nw_array_retain(a);
+      to = laid_out(&x, a, packs);
   }
   end(&x);
   return to;

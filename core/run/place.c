@@ -44,10 +44,13 @@ nw_array *nw_array_placed(nw_array *from, const nw_address *place) {
   *a = *from;
   a->refs = 1;
   a->block = block;
-  a->data = placed(block, place);
-  a->shape = nw_xcalloc((size_t)a->ndim + 1, sizeof *a->shape);
-  memcpy(a->shape, from->shape, sizeof *a->shape * (size_t)a->ndim);
-  memcpy(a->data, from->data, a->bytes);
+  a->owner = NULL;
+  a->low = placed(block, place);
+  a->data = (char *)a->low + ((char *)from->data - (char *)from->low);
+  a->shape = nw_xcalloc(2 * (size_t)a->ndim + 1, sizeof *a->shape);
+  a->stride = a->shape + a->ndim;
+  memcpy(a->shape, from->shape, 2 * sizeof *a->shape * (size_t)a->ndim);
+  memcpy(a->low, from->low, a->bytes);
   return a;
 }
 

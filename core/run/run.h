@@ -7,12 +7,31 @@ struct nw_array {
   nw_ctx *ctx;
   nw_dtype dtype;
   int ndim;
-  int64_t *shape;
+  int64_t *shape, *stride; // one block of memory; strides are in elements, and may be negative
   int64_t count;
-  void *data; // 64-byte aligned, unless nw_array_placed made the array
-  void *block; // the block of memory that holds the data
-  size_t bytes;
+  bool dense; // the elements are in row-major order, without gaps
+  void *data; // element 0; 64-byte aligned, unless nw_array_placed made the array or the array is a view
+  void *low; // the lowest address of an element
+  size_t bytes; // from there to the end of the element with the highest address
+  void *block; // the block of memory that holds the data; NULL for a view
+  nw_array *owner; // for a view: the array that has the memory; holds a reference
 };
+
+// ---- view.c
+// Sets low, bytes and dense from the shape, the strides and the address of element 0.
+void nw_array_measure(nw_array *a);
+// Returns the distance of an element from element 0, in elements. `flat` is its position in row-major order.
+int64_t nw_array_offset(const nw_array *a, int64_t flat);
+// Returns an array with the same elements that is dense: a new reference to `a`, or a copy.
+nw_array *nw_array_dense(nw_array *a);
+// Copies the elements of `from` to `to`, which has the same shape and dtype. Returns false, with a diagnostic, if
+// interrupted.
+bool nw_array_copy_to(nw_array *to, const nw_array *from);
+
+// ---- overlap.c
+// True if an element of one array has a byte in common with an element of the other array. If this is too hard to find
+// out, returns true.
+bool nw_arrays_overlap(const nw_array *a, const nw_array *b);
 
 // The functions of the module nestwright-jit, which contains LLVM. The function nw_jit_entry of the module returns this
 // table. dlsym finds nw_jit_entry after dlopen with RTLD_LOCAL.
@@ -54,8 +73,8 @@ NW_API void nw_callee_end(void);
 
 NW_API void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
 // Returns a copy of a tensor in which the elements have the layout of a parameter, or, if `packs` is false, a row-major
-// copy of a tensor that has this layout. If the parameter has no layout, returns a new reference to the tensor. Returns
-// NULL, with a diagnostic, on failure.
+// copy of a tensor that has this layout. If the parameter has no layout, returns the tensor, or a row-major copy of a
+// view. Returns NULL, with a diagnostic, on failure.
 nw_array *nw_relayout(nw_ctx *c, const nw_program *p, int param, const int64_t *sizes, nw_array *a, bool packs);
 
 double nw_now(void); // seconds of a monotonic clock

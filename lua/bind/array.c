@@ -22,6 +22,22 @@ static int f_array(lua_State *L) {
   return 1;
 }
 
+// array_strided(shape, dtype, strides)
+static int f_array_strided(lua_State *L) {
+  int64_t shape[NWL_MAX_DIMS], stride[NWL_MAX_DIMS];
+  int n = nwl_shape(L, 1, shape), m = nwl_list_length(L, 3, NWL_MAX_DIMS, "strides");
+  nw_dtype t = nwl_dtype(L, 2, "dtype");
+  if (m != n) return nwl_fail(L, NW_EINVAL, NULL, "strides: %d strides for %d dimensions", m, n);
+  for (int d = 0; d < n; d++, lua_pop(L, 1)) {
+    lua_rawgeti(L, 3, d + 1);
+    stride[d] = nwl_integer(L, -1, "strides");
+    if (shape[d] < 0 || stride[d] < 0)
+      return nwl_fail(L, NW_ERANGE, NULL, "shape, strides: dimension %d has a negative number", d);
+  }
+  nwl_push_array(L, nw_array_strided(nwl_ctx(L), t, n, shape, stride));
+  return 1;
+}
+
 static void push_element(lua_State *L, const nw_array *a, int64_t flat) {
   nw_dtype t = nw_array_dtype(a);
   if (t == NW_BOOL) {
@@ -339,15 +355,40 @@ static const nwl_row array_methods[] = {
     {"fill_random", array_random, "(self: nw.array, seed?: integer, lo?: number, hi?: number): nw.array",
      "Fills the tensor with random elements between lo and hi. Integer elements may also equal lo or hi. The same seed "
      "gives the same data."},
+    {"slice", nwl_array_slice, "(self: nw.array, ...: integer|table|nil): nw.array",
+     "Returns a part of the tensor, without copying: an array that uses the same memory. There is one argument for "
+     "each "
+     "dimension; the rest is taken whole. An index takes one element and drops the dimension. A range {from, to, step} "
+     "takes the elements from `from` on, before `to`; {} or nil takes all. Indices count from 0, or from the end if "
+     "they "
+     "are negative. A negative step reverses the order. Example: a:slice({2, 8}, {step = 2})"},
+    {"transpose", nwl_array_transpose, "(self: nw.array, ...: integer): nw.array",
+     "Returns the tensor with its dimensions in another order, without copying. The arguments are the dimensions, "
+     "counted from 0; without arguments, the order is reversed. Example: a:transpose(1, 0)"},
+    {"reshape", nwl_array_reshape, "(self: nw.array, shape: integer|integer[]): nw.array",
+     "Returns the tensor with another shape and the same elements in row-major order, without copying. One extent may "
+     "be "
+     "-1: it is computed. If a view has no such order, this is an error, and a:copy():reshape(shape) makes a copy."},
+    {"copy", nwl_array_copy, "(self: nw.array): nw.array",
+     "Returns a copy of the tensor. Its elements are in row-major order, without gaps."},
+    {"assign", nwl_array_assign, "(self: nw.array, from: nw.array): nw.array",
+     "Copies all elements of another tensor of the same shape and dtype. Both may be views of one buffer: the result "
+     "is as "
+     "if all elements were read first. Example: a:slice(0):assign(a:slice(1))"},
+    {"strides", nwl_array_strides, "(self: nw.array): integer[]",
+     "Returns the distances between neighbours along each dimension, in elements."},
     {"shape", array_shape, "(self: nw.array): integer[]", "Returns the extents of the dimensions."},
     {"count", array_count, "(self: nw.array): integer", "Returns the number of elements."},
     {"totable", array_totable, "(self: nw.array): table", "Returns all elements as nested Lua tables."},
     {"save", array_save, "(self: nw.array, path: string): nw.array", "Writes the elements to a .npy file."},
     {"pointer", array_pointer, "(self: nw.array): lightuserdata",
-     "Returns the address of the data, for other C libraries."},
+     "Returns the address of the first element, for other C libraries. The elements of a view have strides."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row array_fields[] = {
+    {"contiguous", nwl_array_contiguous, "boolean",
+     "True if the elements are in row-major order in memory, without gaps. Views made by slice and transpose may have "
+     "another order."},
     {"dtype", array_dtype, "string", "The type of the elements."},
     {"ndim", array_ndim, "integer", "The number of dimensions."},
     {NULL, NULL, NULL, NULL},
@@ -372,6 +413,8 @@ static int f_refuse_memory(lua_State *L) {
 
 static int f_bytes(lua_State *L) {
   nw_array *a = array_arg(L, 1, "a");
+  nwl_push_array(L, nw_array_is_dense(a) ? nw_array_retain(a) : nw_array_copy(a));
+  a = array_arg(L, -1, "a");
   size_t n = (size_t)nw_array_count(a) * (size_t)nw_dtype_bytes(nw_array_dtype(a));
   lua_pushlstring(L, n ? nw_array_data(a) : "", n);
   return 1;
@@ -379,11 +422,13 @@ static int f_bytes(lua_State *L) {
 
 const nwl_row nwl_data_rows[] = {
     {"array", f_array, "(shape: integer[], dtype: string): nw.array", "Returns a new array of zeros."},
+    {"array_strided", f_array_strided, "(shape: integer[], dtype: string, strides: integer[]): nw.array",
+     "Returns a new array of zeros with these strides, in elements."},
     {"array_load", f_load, "(path: string): nw.array", "Returns the array in a .npy file."},
     {"array_allclose", f_allclose, "(a: nw.array, b: nw.array, rtol: number, atol: number): boolean, number, integer?",
      "Returns whether two tensors are close, the largest difference, and the position of the first element that is not "
      "close."},
-    {"array_bytes", f_bytes, "(a: nw.array): string", "Returns the elements as bytes, in memory order."},
+    {"array_bytes", f_bytes, "(a: nw.array): string", "Returns the elements as bytes, in row-major order."},
     {"fences", f_fences, "(where: string, align?: integer)",
      "For tests: places tensors and temporaries at the edge of an inaccessible page."},
     {"refuse_memory", f_refuse_memory, "(n: integer): integer",

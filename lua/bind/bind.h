@@ -93,6 +93,15 @@ void nwl_read_walk(lua_State *L, nwl_walk *w); // reads *w; argument 1 is the sc
 void nwl_set_count(lua_State *L, const char *name, int64_t value); // sets a field of the table on top
 bool nwl_flag_in(lua_State *L, int at, const char *name); // true if the field of the table at `at` is a true value
 
+// ---- views of arrays (view.c): methods and a field of arrays
+int nwl_array_slice(lua_State *L);
+int nwl_array_transpose(lua_State *L);
+int nwl_array_reshape(lua_State *L);
+int nwl_array_copy(lua_State *L);
+int nwl_array_assign(lua_State *L);
+int nwl_array_strides(lua_State *L);
+int nwl_array_contiguous(lua_State *L);
+
 // ---- lists of accesses (trace.c)
 extern const char *const nwl_outcomes[NW_OUTCOMES];
 nwl_box *nwl_new_trace(lua_State *L); // pushes an object whose pointer is NULL

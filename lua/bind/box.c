@@ -164,7 +164,7 @@ static void release_array(void *p) { nw_array_release(p); }
 // late for large arrays. The size of the step is the size of the array in KiB, but at most 65,536.
 static void tell_collector(lua_State *L, const nw_array *a) {
   int64_t kib = nw_array_count(a) * nw_dtype_bytes(nw_array_dtype(a)) / 1024;
-  if (kib > 64) lua_gc(L, LUA_GCSTEP, (int)(kib > 65536 ? 65536 : kib));
+  if (kib > 64 && !nw_array_is_view(a)) lua_gc(L, LUA_GCSTEP, (int)(kib > 65536 ? 65536 : kib));
 }
 
 void nwl_push_array(lua_State *L, nw_array *a) {

@@ -32,7 +32,7 @@ void nw_flush(const void *data, size_t bytes) {
 
 static void flush_all(const nw_evictor *e) {
   const nw_kernel *k = e->k->running ? e->k->running : e->k;
-  for (int i = 0; i < e->n; i++) nw_flush(e->args[i]->data, e->args[i]->bytes);
+  for (int i = 0; i < e->n; i++) nw_flush(e->args[i]->low, e->args[i]->bytes);
   for (int i = 0; i < k->exec->nstorage; i++) {
     int64_t pieces = k->exec->storage[i].kind == NW_STORE_PER_THREAD ? k->threads : 1;
     if (k->work[i]) nw_flush(k->work[i], (size_t)(pieces * k->stride[i]));
