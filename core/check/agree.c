@@ -82,7 +82,8 @@ bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound
 
 static bool same_bits(const nw_array *a, const nw_array *b, int64_t i) {
   size_t n = (size_t)nw_dtype_bytes(a->dtype);
-  return !memcmp((const char *)a->data + (size_t)i * n, (const char *)b->data + (size_t)i * n, n);
+  size_t x = (size_t)nw_array_offset(a, i) * n, y = (size_t)nw_array_offset(b, i) * n;
+  return !memcmp((const char *)a->data + x, (const char *)b->data + y, n);
 }
 
 static bool differ_at(const nw_array *a, const nw_array *b, int64_t i, nw_check_bound bound) {

@@ -1,5 +1,6 @@
 // Makes the data for a check: integers that are so small that their sums and products are exact.
 #include "check/inside.h"
+#include "run/formals.h"
 #include <stdlib.h>
 
 int nw_check_inputs(const nw_program *p) {
@@ -70,7 +71,7 @@ bool nw_check_pack(nw_check_data *packed, const nw_program *p, const int64_t *si
       if (!a) return false;
       continue;
     }
-    fresh = nw_array_new(p->ctx, nw_array_dtype(a), nw_array_ndim(a), nw_array_shape(a));
+    fresh = nw_array_strided(p->ctx, a->dtype, a->ndim, a->shape, a->stride);
     packed->array[i] = fresh;
     nw_array_release(a);
     if (!fresh) return false;
@@ -111,10 +112,7 @@ void nw_check_data_free(nw_check_data *d) {
 
 nw_view *nw_check_views(const nw_check_data *d) {
   nw_view *v = nw_xcalloc((size_t)d->n + 1, sizeof *v);
-  for (int i = 0; i < d->n; i++) {
-    nw_array *a = d->array[i];
-    v[i] = (nw_view){nw_array_dtype(a), nw_array_count(a), nw_array_data(a)};
-  }
+  for (int i = 0; i < d->n; i++) { v[i] = nw_view_of(d->array[i]); }
   return v;
 }
 

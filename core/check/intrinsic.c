@@ -4,6 +4,7 @@
 #include "codegen/shuffle.h"
 #include "run/cc.h"
 #include "run/temp.h"
+#include "te/te.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +23,10 @@ static bool read_args(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   in->nargs = s->nargs;
   for (int i = 0; i < s->nargs; i++) {
     in->arg[i].name = nw_tensor_name(s->arg[i]);
+    if (nw_tensor_has_strides(s->arg[i]))
+      return nw_fail(c, NW_EINVAL, "give them to nw.intrinsic: strides = {A = {16, 1}}",
+                     "intrinsic %s: the strides of %s belong to the intrinsic, not to the tensor", s->name,
+                     in->arg[i].name);
     for (int k = 0; k < i; k++)
       if (!strcmp(in->arg[k].name, in->arg[i].name))
         return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: two arguments are named %s", s->name, in->arg[i].name);

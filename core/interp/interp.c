@@ -15,9 +15,21 @@ static bool eval_size(nwi_program *x, const nw_expr *e, int64_t *out) {
   return !x->run.failed;
 }
 
+// In a lowered program, a parameter with the caller's strides is one line of elements, with gaps between those that are
+// used.
+static bool set_line(nwi_program *x, nwi_buffer *b, const nw_buffer *from) {
+  b->n = 1;
+  b->min = NW_NEW_N(x->arena, int64_t, 2);
+  b->extent = NW_NEW_N(x->arena, int64_t, 2);
+  if (!eval_size(x, nw_physical_room(x->p->pool, from), &b->extent[0])) return false;
+  b->count = b->extent[0];
+  return true;
+}
+
 // Makes the stored box of a buffer equal to its whole logical box. In a lowered program, a parameter has the extents of
 // its layout. In a scheduled program, it is row-major over its logical box, whatever its layout is.
 static bool set_box(nwi_program *x, nwi_buffer *b, const nw_buffer *from) {
+  if (x->exec && from->pitch) return set_line(x, b, from);
   const nw_expr *const *shape = x->exec ? nw_physical_shape(from) : (const nw_expr *const *)from->shape;
   b->n = x->exec ? nw_physical_dims(from) : from->ndim;
   b->min = NW_NEW_N(x->arena, int64_t, b->n + 1);

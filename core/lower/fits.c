@@ -68,6 +68,8 @@ int nw_products_of_sizes(const nw_program *p, const nw_expr ***out) {
   nw_tree_exprs(p->root, look, &s);
   for (int i = 0; i < p->nbuffers; i++)
     for (int d = 0; d < nw_physical_dims(p->buffer[i]); d++) nw_visit(nw_physical_shape(p->buffer[i])[d], collect, &s);
+  for (int i = 0; i < p->nbuffers; i++)
+    if (p->buffer[i]->pitch) nw_visit(nw_physical_reach(p->pool, p->buffer[i]), collect, &s);
   for (int i = 0; i < p->nfacts; i++) nw_visit(p->fact[i], collect, &s);
   int n = whole_ones(&s.found);
   *out = (const nw_expr **)s.found.at;

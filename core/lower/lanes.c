@@ -138,12 +138,6 @@ const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *in
   return all ? all : make(v, NW_OP_ADD, NW_INDEX, 2, sum);
 }
 
-static const nw_expr *elements_of(const nw_buffer *b, nw_pool *p) {
-  const nw_expr *n = nw_index(p, 1);
-  for (int d = 0; d < nw_physical_dims(b); d++) n = nw_mul(p, n, nw_physical_shape(b)[d]);
-  return n;
-}
-
 static bool zero_divisor_possible(const nw_lanes *v, const nw_expr *e) {
   int64_t c;
   bool divides = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
@@ -159,6 +153,11 @@ static bool no_hazard(void *env, const nw_expr *e) {
   return e->op == NW_OP_LOAD ? readable_anyway(v, e) : !zero_divisor_possible(v, e);
 }
 
+// True if the index is less than the number of elements of b, with the gaps that the caller's strides leave.
+static bool fits(const nw_lanes *v, const nw_buffer *b, const nw_expr *index) {
+  return nw_prove(v->r, nw_lt(v->pool, index, nw_simplify(v->r, nw_physical_room(v->pool, b))));
+}
+
 // True if inactive lanes may execute the load: it reads an input, and its index is inside the input in every lane. All
 // elements of an input have values, so they can be read.
 static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
@@ -166,7 +165,7 @@ static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
   if (b->role != NW_INPUT) return false;
   if (!nw_visit(load->arg[0], no_hazard, v) && !NW_MUTATED(lanes_divisor)) return false;
   return nw_prove(v->r, nw_le(v->pool, nw_index(v->pool, 0), load->arg[0])) &&
-         (NW_MUTATED(lanes_past_end) || nw_prove(v->r, nw_lt(v->pool, load->arg[0], elements_of(b, v->pool))));
+         (NW_MUTATED(lanes_past_end) || fits(v, b, load->arg[0]));
 }
 
 static const nw_expr *load_lanes(nw_lanes *v, const nw_expr *e) {

@@ -279,8 +279,7 @@ nw_storage *nw_storage_table(const nw_program *p) {
   nw_storage *table = nw_xcalloc((size_t)p->nbuffers, sizeof *table);
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_buffer *b = p->buffer[i];
-    const nw_expr *n = nw_index(p->pool, 1);
-    for (int d = 0; d < nw_physical_dims(b); d++) n = nw_mul(p->pool, n, nw_physical_shape(b)[d]);
+    const nw_expr *n = nw_physical_room(p->pool, b);
     nw_storage_kind kind = b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM;
     table[i] = (nw_storage){b->name, b->dtype, kind, not_negative(p, n), false};
   }

@@ -66,6 +66,7 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
 static const nw_stmt *through_call(const nw_stmt *s) { return s->kind == NW_CALL && s->nkids == 1 ? s->kid[0] : s; }
 
 static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
+  if (!a->pitch != !b->pitch || (a->pitch && !nw_same_pointers(a->ndim, a->pitch, b->pitch))) return false;
   return a->nlayout == b->nlayout && a->pad == b->pad && nw_same_pointers(a->nlayout, a->layout, b->layout) &&
          nw_same_pointers(a->nlayout, a->layout_shape, b->layout_shape);
 }

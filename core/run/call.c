@@ -111,12 +111,17 @@ bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args) {
 }
 
 static nw_array *make_output(nw_kernel *k, const nw_formal *p) {
-  int64_t *shape = nw_xcalloc((size_t)p->ndim + 1, sizeof *shape);
+  const nw_formals *f = &k->formals;
+  int64_t *shape = nw_xcalloc(2 * (size_t)p->ndim + 1, sizeof *shape), *stride = shape + p->ndim;
   bool good = true;
-  for (int d = 0; d < p->ndim; d++)
-    good = good && nw_eval_size(p->shape[d], k->formals.nsizes, k->formals.size, k->sizes, &shape[d]);
+  for (int d = 0; d < p->ndim; d++) {
+    good = good && nw_eval_size(p->shape[d], f->nsizes, f->size, k->sizes, &shape[d]);
+    if (p->pitch) good = good && nw_eval_size(p->pitch[d], f->nsizes, f->size, k->sizes, &stride[d]);
+  }
   nw_array *a = NULL;
-  if (good)
+  if (good && p->pitch)
+    a = nw_array_strided(k->ctx, p->dtype, p->ndim, shape, stride);
+  else if (good)
     a = nw_array_new(k->ctx, p->dtype, p->ndim, shape);
   else
     nw_fail(k->ctx, NW_EINVAL, NULL, "the shape of %s does not follow from those of the inputs", p->name);

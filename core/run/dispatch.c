@@ -23,7 +23,9 @@ static bool same_formals(const nw_formals *a, const nw_formals *b) {
     const nw_formal *x = &a->at[i], *y = &b->at[i];
     same = !strcmp(x->name, y->name) && x->dtype == y->dtype && x->ndim == y->ndim && x->output == y->output &&
            same_layout(x->laid, y->laid);
-    for (int d = 0; same && d < x->ndim; d++) same = x->shape[d] == y->shape[d];
+    same = same && !x->pitch == !y->pitch;
+    for (int d = 0; same && d < x->ndim; d++)
+      same = x->shape[d] == y->shape[d] && (!x->pitch || x->pitch[d] == y->pitch[d]);
   }
   return same;
 }

@@ -36,7 +36,7 @@ static bool interpret_plain(nw_ctx *c, const nw_program *p, int64_t most, const 
   nw_view *views = good ? views_of(f->n, plain) : NULL;
   good = good && nw_interp_program(c, p, sizes, views, &o);
   for (int i = 0; i < f->n && good; i++)
-    if (f->at[i].output && f->at[i].laid) good = copy_back(c, p, i, sizes, plain[i], args[i]);
+    if (f->at[i].output && plain[i] != args[i]) good = copy_back(c, p, i, sizes, plain[i], args[i]);
   for (int i = 0; i < f->n; i++) nw_array_release(plain[i]);
   free(views);
   free(plain);
@@ -58,7 +58,14 @@ bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, in
 
 static void add_formal(nw_formals *f, const char *name, const nw_teop *op, int out, bool output) {
   f->at = nw_xrealloc(f->at, sizeof *f->at * (size_t)(f->n + 1));
-  f->at[f->n++] = (nw_formal){name, op->dtype[out], op->ndim, op->shape, output, NULL};
+  f->at[f->n++] = (nw_formal){.name = name,
+                              .dtype = op->dtype[out],
+                              .ndim = op->ndim,
+                              .shape = op->shape,
+                              .output = output,
+                              .pitch = op->pitch};
+  f->fact = nw_xrealloc(f->fact, sizeof *f->fact * (size_t)(f->nfacts + op->nnests + 1));
+  for (int i = 0; i < op->nnests; i++) f->fact[f->nfacts++] = op->nests[i];
 }
 
 static void add_sizes(nw_formals *f, const nw_vec *sizes) {
@@ -66,7 +73,7 @@ static void add_sizes(nw_formals *f, const nw_vec *sizes) {
   for (int i = 0; i < sizes->n; i++) facts += ((nw_te_size *)sizes->at[i])->facts.n;
   f->size = nw_xcalloc((size_t)sizes->n + 1, sizeof *f->size);
   f->lo = nw_xcalloc((size_t)sizes->n + 1, sizeof *f->lo);
-  f->fact = nw_xcalloc((size_t)facts + 1, sizeof *f->fact);
+  f->fact = nw_xrealloc(f->fact, sizeof *f->fact * (size_t)(f->nfacts + facts + 1));
   for (int i = 0; i < sizes->n; i++) {
     const nw_te_size *s = sizes->at[i];
     f->size[f->nsizes] = s->symbol;
@@ -89,16 +96,29 @@ static nw_formals formals_of_outputs(int n, nw_tensor *const *outputs) {
   return f;
 }
 
+// The naive evaluation uses row-major arrays, so arguments with strides are copied.
+static bool evaluate_dense(nw_ctx *c, int n, nw_tensor *const *outputs, const nw_formals *f, const int64_t *sizes,
+                           int nargs, nw_array *const *args) {
+  nw_array **plain = nw_xcalloc((size_t)nargs + 1, sizeof(nw_array *));
+  bool good = true;
+  for (int i = 0; i < nargs && good; i++) good = (plain[i] = nw_array_dense(args[i]));
+  nw_view *views = good ? views_of(nargs, plain) : NULL;
+  int inputs = nargs - n;
+  good = good && nw_naive_eval(c, n, outputs, f->size, sizes, f->nsizes, inputs, views, views + inputs);
+  for (int i = inputs; i < nargs && good; i++)
+    if (plain[i] != args[i]) good = nw_array_copy_to(args[i], plain[i]);
+  for (int i = 0; i < nargs; i++) nw_array_release(plain[i]);
+  free(views);
+  free(plain);
+  return good;
+}
+
 bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs, nw_array *const *args) {
   if (n <= 0 || !outputs[0]) return false;
   nw_formals f = formals_of_outputs(n, outputs);
   int64_t *sizes = nw_xcalloc((size_t)f.nsizes + 1, sizeof *sizes);
   bool good = nw_formals_count(c, &f, nargs) && nw_formals_check(c, &f, nargs, args, sizes);
-  if (good) {
-    nw_view *views = views_of(nargs, args);
-    good = nw_naive_eval(c, n, outputs, f.size, sizes, f.nsizes, nargs - n, views, views + nargs - n);
-    free(views);
-  }
+  good = good && evaluate_dense(c, n, outputs, &f, sizes, nargs, args);
   free(sizes);
   nw_formals_free(&f);
   return good;

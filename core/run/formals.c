@@ -14,8 +14,13 @@ nw_formals nw_formals_of_program(const nw_program *p) {
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_buffer *b = p->buffer[i];
     if (b->role == NW_TEMP) continue;
-    f.at[f.n++] = (nw_formal){
-        b->name, b->dtype, nw_physical_dims(b), nw_physical_shape(b), b->role == NW_OUTPUT, b->nlayout ? b : NULL};
+    f.at[f.n++] = (nw_formal){.name = b->name,
+                              .dtype = b->dtype,
+                              .ndim = nw_physical_dims(b),
+                              .shape = nw_physical_shape(b),
+                              .output = b->role == NW_OUTPUT,
+                              .pitch = b->pitch,
+                              .laid = b->nlayout ? b : NULL};
   }
   return f;
 }
@@ -81,9 +86,11 @@ static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
 }
 
 static bool check_dense(nw_ctx *c, const nw_formal *p, const nw_array *a) {
-  if (a->dense || NW_MUTATED(view_as_dense)) return true;
+  if (p->pitch || a->dense || NW_MUTATED(view_as_dense)) return true;
   char *has = shape_text(a->ndim, a->stride);
-  nw_fail(c, NW_EINVAL, "give a copy of the view: a:copy()",
+  nw_fail(c, NW_EINVAL,
+          "give a copy of the view, a:copy(); or build the kernel for strides: nw.placeholder(shape, "
+          "{strides = {lda, 1}}), or nw.compute(shape, body, {strides = {ldc, 1}})",
           "%s is a view with strides %s; its elements must be in row-major order, without gaps", p->name, has);
   free(has);
   return false;
@@ -119,19 +126,34 @@ static int unknown_in(const nw_formals *f, const nw_expr *e, const bool *known) 
   return found;
 }
 
-// Infers sizes from the shapes. Repeats until no further size is found. In nearly every program, the first iteration
-// finds all sizes.
+// Infers the only unknown size in e, whose value is given. Returns false if there is not exactly one.
+static bool infer_one(const nw_formals *f, const nw_expr *e, int64_t value, int64_t *sizes, bool *known) {
+  int v = unknown_in(f, e, known);
+  if (v < 0 || !solve(f, with_known(f, e, sizes, known), v, sizes, value, &sizes[v])) return false;
+  return known[v] = true;
+}
+
+// Infers sizes from the shapes and the strides. The stride of a dimension with less than two elements may be any number:
+// it is used only if `any` is true. Returns true if a size was found.
+static bool infer_some(const nw_formals *f, int n, nw_array *const *args, int64_t *sizes, bool *known, bool any) {
+  bool found = false;
+  for (int i = 0; i < n; i++)
+    for (int d = 0; d < f->at[i].ndim; d++) {
+      const nw_formal *p = &f->at[i];
+      bool counts = any || (args[i]->count && args[i]->shape[d] > 1);
+      found |= infer_one(f, p->shape[d], args[i]->shape[d], sizes, known);
+      found |= p->pitch && counts && infer_one(f, p->pitch[d], args[i]->stride[d], sizes, known);
+    }
+  return found;
+}
+
+// Repeats until no further size is found. In nearly every program, the first iteration finds all sizes.
 static void infer(const nw_formals *f, int n, nw_array *const *args, int64_t *sizes, bool *known) {
-  for (bool more = true; more;) {
-    more = false;
-    for (int i = 0; i < n; i++)
-      for (int d = 0; d < f->at[i].ndim; d++) {
-        const nw_expr *e = f->at[i].shape[d];
-        int v = unknown_in(f, e, known);
-        if (v < 0 || !solve(f, with_known(f, e, sizes, known), v, sizes, args[i]->shape[d], &sizes[v])) continue;
-        known[v] = more = true;
-      }
-  }
+  bool strides = false;
+  for (int i = 0; i < n; i++) strides |= f->at[i].pitch != NULL;
+  do {
+    while (infer_some(f, n, args, sizes, known, false)) continue;
+  } while (strides && infer_some(f, n, args, sizes, known, true));
 }
 
 // Returns a text such as " with M = 5, N = 7", for messages.
@@ -147,6 +169,28 @@ static bool check_shape(nw_ctx *c, const nw_formals *f, const nw_formal *p, cons
     if (nw_eval_size(p->shape[d], f->nsizes, f->size, sizes, &want) && want == a->shape[d]) continue;
     char *why = sizes_text(f, sizes);
     wrong_shape(c, p, a, why);
+    free(why);
+    return false;
+  }
+  return true;
+}
+
+static bool wrong_strides(nw_ctx *c, const nw_formal *p, const nw_array *a, const char *why) {
+  char *has = shape_text(a->ndim, a->stride), *wants = extents_text(p->ndim, p->pitch);
+  nw_fail(c, NW_EINVAL, "give a view with these strides, or build the kernel for others: strides = {...}",
+          "%s has strides %s; they must be %s%s", p->name, has, wants, why);
+  free(has);
+  free(wants);
+  return false;
+}
+
+static bool check_strides(nw_ctx *c, const nw_formals *f, const nw_formal *p, const nw_array *a, const int64_t *sizes) {
+  for (int d = 0; p->pitch && d < p->ndim && a->count && !NW_MUTATED(pitch_unchecked); d++) {
+    int64_t want;
+    if (a->shape[d] == 1) continue;
+    if (nw_eval_size(p->pitch[d], f->nsizes, f->size, sizes, &want) && want == a->stride[d]) continue;
+    char *why = sizes_text(f, sizes);
+    wrong_strides(c, p, a, why);
     free(why);
     return false;
   }
@@ -205,13 +249,16 @@ static bool check_values(nw_ctx *c, const nw_formals *f, int n, nw_array *const 
                          const bool *known) {
   for (int i = 0; i < f->nsizes; i++)
     if (!known[i])
-      return nw_fail(c, NW_EINVAL, NULL, "size %s does not follow from the shapes of the inputs", f->size[i]);
+      return nw_fail(c, NW_EINVAL, n < f->n ? "give the outputs, too" : NULL,
+                     "size %s does not follow from the shapes of the inputs", f->size[i]);
   for (int i = 0; i < n; i++)
     if (!check_shape(c, f, &f->at[i], args[i], sizes)) return false;
   for (int i = 0; i < f->nsizes; i++)
     if (!check_size(c, f, i, sizes)) return false;
   for (int i = 0; i < f->nfacts; i++)
     if (!check_fact(c, f, f->fact[i], sizes)) return false;
+  for (int i = 0; i < n; i++)
+    if (!check_strides(c, f, &f->at[i], args[i], sizes)) return false;
   return n < f->n || check_overlap(c, f, args);
 }
 

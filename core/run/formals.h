@@ -9,6 +9,7 @@ typedef struct nw_formal {
   int ndim;
   const nw_expr *const *shape; // the shape of the argument
   bool output;
+  const nw_expr *const *pitch; // the strides of the argument, in elements; NULL if it is row-major
   const nw_buffer *laid; // the parameter, if a layout gives the argument another shape; otherwise NULL
 } nw_formal;
 

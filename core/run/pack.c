@@ -138,7 +138,19 @@ static nw_array *converted(packing *x, nw_array *a, bool packs) {
   return NULL;
 }
 
+// Returns a copy with the strides that the caller's array must have.
+static nw_array *spread(packing *x, nw_array *a) {
+  int64_t stride[NW_MAX_DEPTH];
+  for (int d = 0; d < x->b->ndim; d++)
+    if (!evaluate(x, x->b->pitch[d], &stride[d])) return NULL;
+  nw_array *to = nw_array_strided(x->c, a->dtype, a->ndim, a->shape, stride);
+  if (!to || nw_array_copy_to(to, a)) return to;
+  nw_array_release(to);
+  return NULL;
+}
+
 static nw_array *laid_out(packing *x, nw_array *a, bool packs) {
+  if (packs && x->b->pitch) return spread(x, a);
   nw_array *plain = nw_array_dense(a);
   nw_array *to = plain && x->b->nlayout ? converted(x, plain, packs) : nw_array_retain(plain);
   nw_array_release(plain);
@@ -204,7 +216,7 @@ nw_array *nw_pack(nw_ctx *c, const nw_program *p, const char *param, nw_array *a
   const nw_buffer *b = p->buffer[at];
   if (!b->nlayout) return nw_array_retain(a); // the kernel takes this shape, and checks it
   int64_t *sizes = sizes_given(p, n, names, values);
-  nw_formal one = {b->name, b->dtype, b->ndim, (const nw_expr *const *)b->shape, false, NULL};
+  nw_formal one = {.name = b->name, .dtype = b->dtype, .ndim = b->ndim, .shape = (const nw_expr *const *)b->shape};
   if (!packs) one.ndim = nw_physical_dims(b), one.shape = nw_physical_shape(b);
   nw_array *to = NULL;
   if ((packs || sizes_known(c, p, b, sizes)) && nw_formals_check_one(c, p, &one, a, sizes))

@@ -72,7 +72,7 @@ NW_API void nw_callee_begin(void);
 NW_API void nw_callee_end(void);
 
 NW_API void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
-// Returns a copy of a tensor in which the elements have the layout of a parameter, or, if `packs` is false, a row-major
+// Returns a copy of a tensor in which the elements have the layout, or the strides, of a parameter, or, if `packs` is false, a row-major
 // copy of a tensor that has this layout. If the parameter has no layout, returns the tensor, or a row-major copy of a
 // view. Returns NULL, with a diagnostic, on failure.
 nw_array *nw_relayout(nw_ctx *c, const nw_program *p, int param, const int64_t *sizes, nw_array *a, bool packs);

@@ -146,6 +146,8 @@ void nw_te_alone_order(nw_vec *order, const nw_teop *op); // pushes the producer
 void nw_te_order_since(nw_vec *order, const nw_teop *op, uint64_t since);
 nw_vec
 nw_te_producers(const nw_teop *op); // what op needs, without its states and the stages inside it: const nw_teop *
+// Checks that only placeholders and outputs have strides.
+bool nw_te_strides_meant(const nw_vec *order, int n, nw_tensor *const *outputs);
 nw_vec nw_te_sizes_of(const nw_vec *order); // the sizes that these operations use: nw_te_size *
 // True if the init of output k is a compute whose values are written directly to the buffer of the scan or update.
 bool nw_te_absorbs_init(const nw_teop *op, int k);

@@ -133,6 +133,7 @@ static bool size_in(void *env, const nw_expr *e) {
 
 static void sizes_of_op(nw_vec *sizes, const nw_teop *op) {
   for (int d = 0; d < op->ndim; d++) nw_visit(op->shape[d], size_in, sizes);
+  for (int d = 0; op->pitch && d < op->ndim; d++) nw_visit(op->pitch[d], size_in, sizes);
   for (int i = 0; i < op->nreduce; i++) {
     nw_visit(op->reduce[i]->lo, size_in, sizes);
     nw_visit(op->reduce[i]->extent, size_in, sizes);

@@ -1,5 +1,6 @@
 // Makes the naive program from the graph of operations: its names, sizes and buffers, and the order of its nests
 // (nests.c, definitions.c). Temporaries exist as long as the program runs.
+#include "ir/program/pitch.h"
 #include "te/maker.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +153,9 @@ static void add_facts(nw_te_maker *m, const nw_te_size *s) {
     if (nw_visit(s->facts.at[i], known_size, m)) p->fact[p->nfacts++] = nw_te_plain(m, s->facts.at[i]);
 }
 
+// Returns the most facts that the strides of an operation need.
+static int most_conditions(const nw_teop *op) { return op->pitch ? op->nout * op->ndim : 0; }
+
 static void add_sizes(nw_te_maker *m) {
   nw_program *p = m->p;
   nw_vec sizes = nw_te_sizes_of(&m->order);
@@ -168,6 +172,7 @@ static void add_sizes(nw_te_maker *m) {
     free(name);
   }
   m->nsize = sizes.n;
+  for (int i = 0; i < m->order.n; i++) facts += most_conditions(m->order.at[i]);
   p->fact = NW_NEW_N(p->arena, const nw_expr *, facts + 1);
   for (int i = 0; i < sizes.n; i++) add_facts(m, sizes.at[i]);
   nw_vec_free(&sizes);
@@ -179,7 +184,9 @@ void nw_te_add_buffer(nw_te_maker *m, const nw_teop *op, const char *name, int o
   const nw_expr **shape = nw_xcalloc((size_t)op->ndim + 1, sizeof *shape);
   for (int d = 0; d < op->ndim; d++) shape[d] = nw_te_plain(m, op->shape[d]);
   char *own = nw_te_output_name(op, name, out);
-  const nw_buffer *b = nw_add_buffer(m->p, own, op->dtype[out], NW_GLOBAL, role, op->ndim, shape);
+  nw_buffer *b = nw_add_buffer(m->p, own, op->dtype[out], NW_GLOBAL, role, op->ndim, shape);
+  if (op->pitch && !m->only && role != NW_TEMP) b->pitch = NW_NEW_N(m->p->arena, const nw_expr *, op->ndim + 1);
+  for (int d = 0; b->pitch && d < op->ndim; d++) b->pitch[d] = nw_te_plain(m, op->pitch[d]);
   nw_te_map_buffer(m, op, out, b->name);
   free(own);
   free(shape);
@@ -200,6 +207,21 @@ static void add_buffers(nw_te_maker *m, int n, const nw_te_place_of *outputs) {
     const nw_teop *op = m->order.at[i];
     for (int k = 0; k < op->nout; k++)
       if (!nw_te_buffer_of(m, op, k)) add_buffer(m, op, k, NW_TEMP);
+  }
+}
+
+// Adds the conditions on the sizes under which the elements of arguments with strides do not overlap.
+static void add_conditions(nw_program *p) {
+  for (int i = 0; i < p->nbuffers; i++) {
+    const nw_buffer *b = p->buffer[i];
+    if (!b->pitch) continue;
+    const nw_expr **fact = NW_NEW_N(p->arena, const nw_expr *, b->ndim + 1);
+    int n = 0;
+    nw_ranges r;
+    nw_ranges_of(&r, p, NULL);
+    nw_pitch_nests(&r, b->ndim, (const nw_expr *const *)b->shape, (const nw_expr *const *)b->pitch, fact, &n);
+    nw_ranges_free(&r);
+    for (int k = 0; k < n; k++) p->fact[p->nfacts++] = fact[k];
   }
 }
 
@@ -260,6 +282,7 @@ static nw_program *make(nw_te_maker *m, int n, const nw_te_place_of *outputs) {
   add_sizes(m);
   give_names(m, n, outputs);
   add_buffers(m, n, outputs);
+  add_conditions(m->p);
   for (int i = 0; i < m->order.n; i++)
     if (!is_leaf(m, m->order.at[i])) emit(m, m->order.at[i]);
   nw_kids_set(m->p, m->p->root, m->nests.n, (nw_stmt **)m->nests.at);
@@ -313,7 +336,7 @@ nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs) {
       return nw_fail(c, NW_EINVAL, NULL, "%s is a placeholder: there is nothing to compute", outputs[i]->name);
   }
   nw_te_maker m = {.ctx = c, .order = nw_te_order(n, outputs)};
-  if (!check_graph(c, &m.order)) {
+  if (!check_graph(c, &m.order) || !nw_te_strides_meant(&m.order, n, outputs)) {
     nw_vec_free(&m.order);
     return NULL;
   }

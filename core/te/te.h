@@ -51,6 +51,10 @@ struct nw_teop {
   nw_dtype *dtype;
   const nw_expr **shape; // all outputs of an operation have the same shape; ndim entries
   int ndim;
+  // The strides of the caller's array, if it is not row-major, and the conditions on sizes under which its elements do
+  // not overlap (strides.c); NULL for most operations
+  const nw_expr **pitch, **nests;
+  int nnests;
   uint64_t serial;
   bool is_state; // PLACEHOLDER made by nw_scan_state
   // COMPUTE: true if the reads of the compute are not checked yet, since the compute may be the update of a scan, or a
@@ -96,6 +100,7 @@ typedef struct nw_te_size {
   nw_vec facts; // const nw_expr *
 } nw_te_size;
 
+bool nw_tensor_has_strides(const nw_tensor *t);
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
 // Returns all operations that the outputs need, producers first, as a heap vector of borrowed nw_teop*. States are left

@@ -24,7 +24,7 @@ static void free_op(nw_teop *op) {
   release_all(op->ndefs, op->update);
   release_all(op->ndefs, op->state);
   free(op->axis), free(op->axis_name), free(op->lo), free(op->extent), free(op->reduce), free(op->reads);
-  free(op->body), free(op->dtype), free(op->shape), free(op->name), free(op->inner);
+  free(op->body), free(op->dtype), free(op->shape), free(op->name), free(op->inner), free(op->pitch), free(op->nests);
   nw_pool_release(op->pool);
   free(op);
 }

@@ -57,15 +57,28 @@ static int f_operation_count(lua_State *L) {
 
 // ---- signatures
 
-static void push_extent(lua_State *L, const nw_program *p, int i, int dim, const sizes *s) {
-  int64_t v;
-  if (nw_program_extent_at(p, i, dim, s->n, s->name, s->value, &v))
-    lua_pushinteger(L, v);
-  else
-    nwl_push_text(L, nw_program_extent(p, i, dim));
+typedef struct dims { // functions that return a number of each dimension, or a text if it has no value yet
+  bool (*at)(const nw_program *p, int i, int dim, int n, const char *const *names, const int64_t *values, int64_t *out);
+  char *(*text)(const nw_program *p, int i, int dim);
+} dims;
+
+// Sets a field of the table on top: a list with an entry for each dimension of parameter i.
+static void set_dims(lua_State *L, const char *field, const nw_program *p, int i, const dims *of, const sizes *s) {
+  lua_newtable(L);
+  for (int d = 0; d < nw_program_rank(p, i); d++) {
+    int64_t v;
+    if (of->at(p, i, d, s->n, s->name, s->value, &v))
+      lua_pushinteger(L, v);
+    else
+      nwl_push_text(L, of->text(p, i, d));
+    lua_rawseti(L, -2, d + 1);
+  }
+  lua_setfield(L, -2, field);
 }
 
 void nwl_push_signature(lua_State *L, const nw_program *p, int arg) {
+  static const dims extents = {nw_program_extent_at, nw_program_extent},
+                    strides = {nw_program_stride_at, nw_program_stride};
   sizes s;
   read_sizes(L, arg, &s);
   lua_createtable(L, 0, 2);
@@ -76,12 +89,8 @@ void nwl_push_signature(lua_State *L, const nw_program *p, int arg) {
       lua_createtable(L, 0, 4);
       nwl_set_text(L, "name", nw_program_buffer(p, i));
       nwl_set_text(L, "dtype", nw_dtype_name(nw_program_buffer_dtype(p, i)));
-      lua_newtable(L);
-      for (int d = 0; d < nw_program_rank(p, i); d++) {
-        push_extent(L, p, i, d, &s);
-        lua_rawseti(L, -2, d + 1);
-      }
-      lua_setfield(L, -2, "dims");
+      set_dims(L, "dims", p, i, &extents, &s);
+      if (nw_program_has_strides(p, i)) set_dims(L, "strides", p, i, &strides, &s);
       lua_rawseti(L, -2, ++n);
     }
     lua_setfield(L, -2, output ? "outputs" : "inputs");

@@ -31,6 +31,17 @@ static int make_input(lua_State *L, nw_tensor *(*make)(nw_ctx *, const char *, n
 static int f_placeholder(lua_State *L) { return make_input(L, nw_placeholder); }
 static int f_scan_state(lua_State *L) { return make_input(L, nw_scan_state); }
 
+// set_strides(tensor, strides): gives the array of a placeholder or an output strides. Returns the tensor.
+static int f_set_strides(lua_State *L) {
+  nw_tensor *t = nwl_check(L, 1, &nwl_tensor_class, "tensor");
+  const nw_expr *stride[NWL_MAX_DIMS];
+  int n = nwl_expr_list(L, 2, NWL_MAX_DIMS, stride, "strides");
+  nw_clear(nwl_ctx(L));
+  if (!nw_tensor_set_strides(t, n, stride)) return nwl_raise(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
 static void release_axis(void *p) { nw_axis_release(p); }
 
 static int f_reduce_axis(lua_State *L) {
@@ -477,6 +488,8 @@ const nwl_row nwl_te_rows[] = {
      "Makes a recurrence over dimension 0. Returns its outputs."},
     {"sizes_from", f_sizes_from, "(x: nw.schedule|nw.tensor[], arrays: nw.array[]): table",
      "Returns the symbolic sizes that follow from the shapes of the first arguments, by name."},
+    {"set_strides", f_set_strides, "(t: nw.tensor, strides: (integer|nw.expr)[]): nw.tensor",
+     "Gives the array of a placeholder or an output strides, in elements."},
     {"signature", f_signature, "(x: nw.schedule|nw.tensor[], sizes?: table): {inputs: table[], outputs: table[]}",
      "Returns the inputs and outputs of a computation: name, dtype and dims of each. A dimension is a number if it is "
      "constant or the sizes are given, otherwise an expression of sizes."},

@@ -597,9 +597,19 @@ local axis = {}
 local expr = {}
 
 ---@class nw.array
+---@field contiguous boolean True if the elements are in row-major order in memory, without gaps. Views made by slice and transpose may have another order.
 ---@field dtype string The type of the elements.
 ---@field ndim integer The number of dimensions.
 local array = {}
+
+---Copies all elements of another tensor of the same shape and dtype. Both may be views of one buffer: the result is as if all elements were read first. Example: a:slice(0):assign(a:slice(1))
+---@param from nw.array
+---@return nw.array
+function array:assign(from) end
+
+---Returns a copy of the tensor. Its elements are in row-major order, without gaps.
+---@return nw.array
+function array:copy() end
 
 ---Returns the number of elements.
 ---@return integer
@@ -632,9 +642,14 @@ function array:get(...) end
 ---@return number|boolean
 function array:getflat(position) end
 
----Returns the address of the data, for other C libraries.
+---Returns the address of the first element, for other C libraries. The elements of a view have strides.
 ---@return lightuserdata
 function array:pointer() end
+
+---Returns the tensor with another shape and the same elements in row-major order, without copying. One extent may be -1: it is computed. If a view has no such order, this is an error, and a:copy():reshape(shape) makes a copy.
+---@param shape integer|integer[]
+---@return nw.array
+function array:reshape(shape) end
 
 ---Writes the elements to a .npy file.
 ---@param path string
@@ -654,9 +669,23 @@ function array:setflat(position, value) end
 ---@return integer[]
 function array:shape() end
 
+---Returns a part of the tensor, without copying: an array that uses the same memory. There is one argument for each dimension; the rest is taken whole. An index takes one element and drops the dimension. A range {from, to, step} takes the elements from `from` on, before `to`; {} or nil takes all. Indices count from 0, or from the end if they are negative. A negative step reverses the order. Example: a:slice({2, 8}, {step = 2})
+---@param ... integer|table|nil
+---@return nw.array
+function array:slice(...) end
+
+---Returns the distances between neighbours along each dimension, in elements.
+---@return integer[]
+function array:strides() end
+
 ---Returns all elements as nested Lua tables.
 ---@return table
 function array:totable() end
+
+---Returns the tensor with its dimensions in another order, without copying. The arguments are the dimensions, counted from 0; without arguments, the order is reversed. Example: a:transpose(1, 0)
+---@param ... integer
+---@return nw.array
+function array:transpose(...) end
 
 ---@class nw.kernel
 ---@field cached boolean True if the machine code came from the cache.
@@ -1166,10 +1195,10 @@ function nw.comm_reducer(combine, init, name) end
 ---@return nw.comparison
 function nw.compare(kernels, ...) end
 
----A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are named after the parameters of the function. A body that returns several expressions makes several tensors. If the body is a plain number, the tensor is i32 for a whole number and f32 for any other number.
+---A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are named after the parameters of the function. A body that returns several expressions makes several tensors. If the body is a plain number, the tensor is i32 for a whole number and f32 for any other number. strides: for an output, the strides of the array that a call gives; see nw.placeholder.
 ---@param shape integer|nw.expr|(integer|nw.expr)[]
 ---@param body fun(...: nw.expr): nw.expr ...
----@param name? string|{name?: string}
+---@param name? string|{name?: string, strides?: (integer|nw.expr)[]}
 ---@return nw.tensor ...
 function nw.compute(shape, body, name) end
 
@@ -1452,10 +1481,10 @@ function nw.peak_vs_ports() end
 ---@return nw.plot
 function nw.pieces(s, options) end
 
----An input of the computation. The dtype is f32 by default. A(i, k) reads an element. The last arguments may be given as {dtype = ..., name = ...}.
+---An input of the computation. The dtype is f32 by default. A(i, k) reads an element. The last arguments may be given as {dtype = ..., name = ..., strides = ...}. strides: the distances between neighbours along each dimension of the array that a call gives, in elements, as numbers or sizes; by default the array is row-major. nw.placeholder({M, N}, {name = "A", strides = {lda, 1}}) takes views.
 ---@param shape integer|nw.expr|(integer|nw.expr)[]
----@param dtype? string|{dtype?: string, name?: string}
----@param name? string
+---@param dtype? string|{dtype?: string, name?: string, strides?: (integer|nw.expr)[]}
+---@param name? string|{name?: string, strides?: (integer|nw.expr)[]}
 ---@return nw.tensor
 function nw.placeholder(shape, dtype, name) end
 
@@ -1549,7 +1578,7 @@ function nw.save(array, path) end
 ---@param init nw.tensor|nw.tensor[]|table
 ---@param update? nw.tensor|nw.tensor[]
 ---@param state? nw.tensor|nw.tensor[]
----@param name? string|{name?: string}
+---@param name? string|{name?: string, strides?: (integer|nw.expr)[]}
 ---@return nw.tensor ...
 function nw.scan(init, update, state, name) end
 
@@ -1668,7 +1697,7 @@ function nw.u8(x) end
 ---@param of nw.tensor
 ---@param axes integer|nw.expr|(integer|nw.expr|(integer|nw.expr)[])[]
 ---@param body fun(stage: nw.tensor, ...: nw.expr): any ...
----@param name? string|{name?: string}
+---@param name? string|{name?: string, strides?: (integer|nw.expr)[]}
 ---@return nw.tensor?
 function nw.update(of, axes, body, name) end
 

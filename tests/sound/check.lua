@@ -55,8 +55,9 @@ end
 
 local function arrays(out) return type(out) == "table" and getmetatable(out) == nil and out or {out} end
 
---- Returns a copy in new memory.
+--- Returns a copy in new memory, with the same strides.
 function check.copy(array)
+  if not array.contiguous then return core.array_strided(array:shape(), array.dtype, array:strides()):assign(array) end
   local new = nw.zeros(array:shape(), array.dtype)
   for i = 1, array:count() do new:setflat(i, array:getflat(i)) end
   return new

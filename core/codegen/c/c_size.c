@@ -55,6 +55,21 @@ static const nw_expr *elements(const nwt *g, const nw_buffer *b) {
   return n;
 }
 
+// True if the bytes from the first element to the last one depend on strides that the caller chooses.
+static bool has_open_reach(const nwt *g, const nw_buffer *b) {
+  int64_t n;
+  return b->pitch && !nw_is_int(nw_physical_reach(g->p->pool, b), &n) && !NW_MUTATED(c_reach_wraps);
+}
+
+// Writes a check that these bytes do not overflow.
+static void check_reach(nwt *g, const nw_buffer *b) {
+  const nw_expr *reach = nw_physical_reach(g->p->pool, b);
+  if (!has_open_reach(g, b)) return;
+  nw_str_add(&g->out, "  (void)");
+  checked_call(g, NWT_SIZE_MUL, reach, nw_index(g->p->pool, nw_dtype_bytes(b->dtype)));
+  nw_str_add(&g->out, ";\n");
+}
+
 // ---- sizes and facts
 
 static void declare(nwt *g) {
@@ -148,7 +163,7 @@ static bool symbolic(const nwt *g) {
   int64_t n;
   bool any = g->exec->nfits > 0;
   for (int i = 0; i < g->p->nbuffers && !any; i++)
-    any = g->p->buffer[i]->role != NW_TEMP && !known(g, g->p->buffer[i], &n);
+    any = g->p->buffer[i]->role != NW_TEMP && (!known(g, g->p->buffer[i], &n) || has_open_reach(g, g->p->buffer[i]));
   for (int i = 0; i < g->exec->nstorage && !any; i++) {
     const nw_storage *s = &g->exec->storage[i];
     any = (s->kind == NW_STORE_WORKSPACE || s->kind == NW_STORE_PER_THREAD) && !nwt_surely_fits(s);
@@ -162,6 +177,7 @@ static void check_sizes_of_arguments(nwt *g) {
   declare(g);
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];
+    if (b->role != NW_TEMP) check_reach(g, b);
     if (b->role == NW_TEMP || known(g, b, &n)) continue;
     if (first) nw_str_add(&g->out, "  int64_t nw_n;\n");
     first = false;

@@ -76,7 +76,10 @@ void nwt_describe(nwt *g, nw_str *out) {
   if (g->p->unsafe) nw_str_fmt(out, UNSAFE, g->p->unsafe);
   if (g->p->tested) nw_str_fmt(out, TESTED, g->p->tested, g->p->values);
   nw_program_note_reducers(out, g->p, "//");
-  nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Tensors are row-major and must not overlap:\n");
+  bool strides = false;
+  for (int i = 0; i < g->p->nbuffers; i++) strides |= g->p->buffer[i]->pitch != NULL;
+  nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Tensors are row-major%s and must not overlap:\n",
+             strides ? ", except those with strides (in elements)," : "");
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];
     if (b->role == NW_TEMP) continue;
@@ -85,6 +88,11 @@ void nwt_describe(nwt *g, nw_str *out) {
     exprs(out, nw_physical_dims(b), nw_physical_shape(b));
     nw_str_add(out, "]");
     if (b->nlayout) layout(out, b);
+    if (b->pitch) {
+      nw_str_add(out, " with strides [");
+      exprs(out, b->ndim, (const nw_expr *const *)b->pitch);
+      nw_str_add(out, "]");
+    }
     nw_str_add(out, "\n");
   }
   nw_str_add(out, "// A pointer must be aligned for its type; it may be NULL only if its tensor has no elements.\n");

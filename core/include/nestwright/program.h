@@ -37,6 +37,11 @@ NW_API char *nw_program_extent(const nw_program *p, int i, int dim); // an expre
 // Computes the extent of a buffer from the values of n sizes. Returns false if a size in the extent has no value.
 NW_API bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names,
                                  const int64_t *values, int64_t *out);
+// The same for the stride of a dimension, if the caller's array has strides that it chooses.
+NW_API bool nw_program_has_strides(const nw_program *p, int i);
+NW_API char *nw_program_stride(const nw_program *p, int i, int dim);
+NW_API bool nw_program_stride_at(const nw_program *p, int i, int dim, int n, const char *const *names,
+                                 const int64_t *values, int64_t *out);
 // Evaluates a text that is an integer expression of sizes, such as "M // 16 + 1", or a condition on sizes. The syntax
 // is that of the arguments of steps. Returns false if a name has no value, or if the text is not an expression.
 NW_API bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values,

@@ -13,6 +13,10 @@ NW_API const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo);
 NW_API bool nw_size_fact(const nw_expr *size, const nw_expr *fact);
 
 NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
+// Gives a placeholder or an output strides: the array of the caller has these distances between neighbours along each
+// dimension, in elements. They are expressions of sizes, for which no two elements overlap. Call this before the tensor
+// is used. All outputs of one operation have the same strides. Returns false, with a diagnostic, on failure.
+NW_API bool nw_tensor_set_strides(nw_tensor *t, int n, const nw_expr *const *stride);
 // Returns a placeholder for the state of a scan. The function nw_scan checks later that reads of the state are in
 // bounds, because only nw_scan knows the range of the time. A plain placeholder can also be the state of a scan. Then
 // nw_scan also checks that reads of earlier times stay in bounds at the first times.

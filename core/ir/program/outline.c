@@ -14,12 +14,19 @@ int nw_program_rank(const nw_program *p, int i) { return nw_physical_dims(p->buf
 char *nw_program_extent(const nw_program *p, int i, int dim) {
   return nw_expr_show(nw_physical_shape(p->buffer[i])[dim]);
 }
+bool nw_program_has_strides(const nw_program *p, int i) { return p->buffer[i]->pitch != NULL; }
+char *nw_program_stride(const nw_program *p, int i, int dim) { return nw_expr_show(p->buffer[i]->pitch[dim]); }
 const char *nw_program_name(const nw_program *p) { return p->name; }
 bool nw_program_unsafe(const nw_program *p) { return p->unsafe > 0; }
 
 bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names, const int64_t *values,
                           int64_t *out) {
   return nw_eval_size(nw_physical_shape(p->buffer[i])[dim], n, names, values, out);
+}
+
+bool nw_program_stride_at(const nw_program *p, int i, int dim, int n, const char *const *names, const int64_t *values,
+                          int64_t *out) {
+  return nw_eval_size(p->buffer[i]->pitch[dim], n, names, values, out);
 }
 
 bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values, int64_t *out,

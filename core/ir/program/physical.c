@@ -1,9 +1,10 @@
 // Computes the memory layout of a buffer from its allocated box, its layout and its strides.
 //
-// A parameter is row-major over its shape, or over the extents of its layout. A temporary stores only the box of its allocation. The extents of the stored
+// A parameter is row-major over its shape, or over the extents of its layout, or has strides that the caller chooses. A temporary stores only the box of its allocation. The extents of the stored
 // box are upper bounds that do not depend on the enclosing loops. So the strides are constant if the sizes are
 // constant.
 #include "ir/program/physical.h"
+#include "ir/program/pitch.h"
 
 int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
 
@@ -40,9 +41,28 @@ static nw_physical *new_place(nw_arena *a, nw_pool *pool, const nw_buffer *b, in
   return place;
 }
 
+const nw_expr *nw_physical_reach(nw_pool *p, const nw_buffer *b) {
+  const nw_expr *n = nw_index(p, 1);
+  if (b->pitch && !NW_MUTATED(pitch_reach))
+    return nw_pitch_reach(p, b->ndim, (const nw_expr *const *)b->shape, (const nw_expr *const *)b->pitch);
+  for (int d = 0; d < nw_physical_dims(b); d++) n = nw_mul(p, n, nw_physical_shape(b)[d]);
+  return n;
+}
+
+const nw_expr *nw_physical_room(nw_pool *p, const nw_buffer *b) {
+  const nw_expr *any = NULL, *zero = nw_index(p, 0);
+  int64_t n;
+  for (int d = 0; b->pitch && d < b->ndim; d++)
+    if (!nw_is_int(b->shape[d], &n) || n <= 0) any = nw_and(p, any, nw_lt(p, zero, b->shape[d]));
+  const nw_expr *reach = nw_physical_reach(p, b);
+  return any ? nw_select(p, any, reach, zero) : reach;
+}
+
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b) {
   nw_physical *place = new_place(a, p->pool, b, nw_physical_dims(b));
   set_strides(place, p->pool, nw_physical_shape(b));
+  for (int d = 0; d < place->n && b->pitch && !NW_MUTATED(pitch_ignored); d++) place->stride[d] = b->pitch[d];
+  place->elements = nw_physical_reach(p->pool, b);
   return place;
 }
 

@@ -18,6 +18,11 @@ enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
 int nw_physical_dims(const nw_buffer *b);
 // Returns the extents of these dimensions. For a parameter, this is the shape of the caller's array.
 const nw_expr *const *nw_physical_shape(const nw_buffer *b);
+// Returns the number of elements from the first one to the last one of a parameter in memory, if it is not empty. If no
+// caller's strides leave gaps, this is the number of its elements.
+const nw_expr *nw_physical_reach(nw_pool *p, const nw_buffer *b);
+// Like nw_physical_reach, but returns 0 if the parameter is empty.
+const nw_expr *nw_physical_room(nw_pool *p, const nw_buffer *b);
 // Returns the layout of a parameter.
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
 // Returns the layout of an allocated buffer. `loops` has the names of the loop variables around the allocation. Returns

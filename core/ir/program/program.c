@@ -81,6 +81,7 @@ static nw_buffer *clone_buffer(nw_arena *a, const nw_buffer *b) {
   to->shape = copy_exprs(a, b->ndim, b->shape);
   to->layout = copy_exprs(a, b->nlayout, b->layout);
   to->layout_shape = copy_exprs(a, b->nlayout, b->layout_shape);
+  if (b->pitch) to->pitch = copy_exprs(a, b->ndim, b->pitch);
   to->stride = NW_NEW_N(a, nw_stride, b->nstrides + 1);
   if (b->nstrides) memcpy(to->stride, b->stride, (size_t)b->nstrides * sizeof *to->stride);
   to->alloc = b->alloc ? nw_stmt_clone(a, b->alloc) : NULL;

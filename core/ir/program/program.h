@@ -89,6 +89,10 @@ typedef struct nw_buffer {
   int laid; // number of the step that chose the layout of a parameter; 0 if there is none
   int nstrides; // at most one per dimension
   nw_stride *stride;
+  // For a parameter whose array has strides that the caller chooses: the stride of each dimension in elements, as
+  // expressions of sizes. NULL if the array is row-major. A parameter with such strides has no layout. No two elements
+  // are at the same place (pitch.h).
+  const nw_expr **pitch;
   // The allocation of a temporary that exists as long as the program runs. This NW_ALLOC is outside the tree. All such
   // allocations form the program's flat list, which is made when the program is frozen (alloc.c). NULL for a parameter,
   // and for a buffer that is allocated in the tree.

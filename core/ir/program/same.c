@@ -109,6 +109,7 @@ static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
          a->ndim == b->ndim && same_exprs(a->ndim, a->shape, b->shape) && a->nlayout == b->nlayout &&
          same_exprs(a->nlayout, a->layout, b->layout) && same_exprs(a->nlayout, a->layout_shape, b->layout_shape) &&
          !a->pad == !b->pad && same_exprs(a->pad != NULL, &a->pad, &b->pad) && same_strides(a, b) &&
+         !a->pitch == !b->pitch && same_exprs(a->pitch ? a->ndim : 0, a->pitch, b->pitch) &&
          nw_same_tree(a->alloc, b->alloc);
 }
 

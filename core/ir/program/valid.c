@@ -1,6 +1,7 @@
 // Checks the invariants of a program.
 #include "ir/program/layout.h"
 #include "ir/program/physical.h"
+#include "ir/program/pitch.h"
 #include "ir/program/reducer.h"
 #include "ir/program/tags.h"
 #include "ir/program/valid.h"
@@ -186,6 +187,18 @@ static bool check_pad(check *c, const nw_buffer *b) {
          flaw(c, b->id, "the pad value of %s is not a constant of its type", b->name);
 }
 
+static bool check_pitch(check *c, const nw_buffer *b) {
+  if (!b->pitch) return true;
+  if (b->role == NW_TEMP || b->nlayout)
+    return flaw(c, b->id, "%s has strides of the caller, but is not a parameter without a layout", b->name);
+  nw_ranges r;
+  nw_ranges_of(&r, c->p, NULL);
+  bool good =
+      nw_pitch_nests(&r, b->ndim, (const nw_expr *const *)b->shape, (const nw_expr *const *)b->pitch, NULL, NULL);
+  nw_ranges_free(&r);
+  return good || flaw(c, b->id, "with its strides, elements of %s may overlap", b->name);
+}
+
 static bool check_buffer(check *c, const nw_buffer *b) {
   scope sizes = {.c = c, .buffer = b};
   if (!nw_name_ok(b->name)) return flaw(c, b->id, "'%s' cannot name a buffer", b->name);
@@ -193,7 +206,8 @@ static bool check_buffer(check *c, const nw_buffer *b) {
   if (!check_indices(&sizes, "the shape of a buffer", b->ndim, b->shape) || !check_strides(c, b)) return false;
   return check_indices(&sizes, "the extents of a layout", b->nlayout, b->layout_shape) &&
          check_indices(&(scope){.c = c, .kind = LAYOUT, .buffer = b}, "a layout", b->nlayout, b->layout) &&
-         check_pad(c, b);
+         check_indices(&sizes, "the strides of a buffer", b->pitch ? b->ndim : 0, b->pitch) && check_pad(c, b) &&
+         check_pitch(c, b);
 }
 
 static bool check_tables(check *c) {

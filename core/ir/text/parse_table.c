@@ -88,6 +88,17 @@ static bool strides(nw_parser *ps, nw_buffer *b) {
   return true;
 }
 
+// Reads the strides of the caller's array: `strides [lda, 1]`.
+static bool pitch(nw_parser *ps, nw_buffer *b) {
+  const nw_expr *e[NW_PARSE_LIST];
+  nw_token at = ps->tok;
+  int n;
+  if (!nw_expect(ps, "[", "after strides") || !nw_parse_list(ps, "]", NW_INDEX, "stride", &n, e)) return false;
+  if (n != b->ndim) return nw_parse_fail(ps, &at, "%s has %d dimensions, but %d strides", b->name, b->ndim, n);
+  b->pitch = nw_keep_exprs(ps, n, e);
+  return true;
+}
+
 static bool buffer_line(nw_parser *ps, nw_role role) {
   const nw_expr *shape[NW_PARSE_LIST];
   char word[16] = "";
@@ -105,7 +116,8 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
   if (scoped) nw_next(ps);
   nw_buffer *b = nw_add_buffer(ps->p, name, dtype, scoped ? scope : NW_GLOBAL, role, ndim, shape);
   nw_note_line(ps, b->id, &at);
-  return (!nw_accept(ps, "layout") || layout(ps, b)) && (!nw_accept(ps, "pad") || pad(ps, b)) && strides(ps, b);
+  return (!nw_accept(ps, "layout") || layout(ps, b)) && (!nw_accept(ps, "pad") || pad(ps, b)) && strides(ps, b) &&
+         (!nw_accept(ps, "strides") || pitch(ps, b));
 }
 
 // ---- reducers: `reducer online tested 1000 (v0: f32 from f32(-inf)) = max(a0, b0)`

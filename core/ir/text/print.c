@@ -87,6 +87,11 @@ static void storage_of(printer *pr, const nw_buffer *b) {
   if (b->nlayout) layout(pr, b);
   if (b->pad) word(pr, " pad "), expr(pr, b->pad);
   strides(pr, b);
+  if (!b->pitch) return;
+  word(pr, " strides ");
+  text(pr, "[");
+  exprs(pr, b->ndim, b->pitch);
+  text(pr, "]");
 }
 
 static void buffer(printer *pr, const nw_buffer *b) {
@@ -106,10 +111,11 @@ static void assumptions(printer *pr) {
   }
 }
 
-// Prints the inputs and outputs whose layout gives the argument of the kernel another shape.
+// Prints the inputs and outputs whose layout gives the argument of the kernel another shape, or whose array has strides.
 static void laid_out(printer *pr) {
   for (int i = 0; i < pr->p->nbuffers; i++)
-    if (pr->p->buffer[i]->role != NW_TEMP && pr->p->buffer[i]->nlayout) buffer(pr, pr->p->buffer[i]);
+    if (pr->p->buffer[i]->role != NW_TEMP && (pr->p->buffer[i]->nlayout || pr->p->buffer[i]->pitch))
+      buffer(pr, pr->p->buffer[i]);
 }
 
 // Prints `reducer online tested 1000 (v0: f32 from f32(-inf), v1: f32 from 0.0) = max(a0, b0), ...`.

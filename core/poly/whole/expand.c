@@ -272,7 +272,7 @@ static bool expand_shape(nw_expanding *x, nw_buffer *b) {
     if (n + x->system[system].n > NW_MAX_DEPTH) return false;
     for (int k = 0; k < x->system[system].n; k++) shape[n++] = x->system[system].digit[k];
   }
-  if (changes && (b->nlayout || b->nstrides)) return false;
+  if (changes && (b->nlayout || b->nstrides || b->pitch)) return false;
   b->shape = shape;
   b->ndim = n;
   return true;

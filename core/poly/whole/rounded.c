@@ -282,7 +282,7 @@ static bool round_alloc(void *env, const nw_path *path) {
 static bool round_shape(const rounding *x, nw_buffer *b) {
   for (int d = 0; d < b->ndim; d++) {
     if (b->shape[d] != x->size) continue;
-    if (b->nlayout || b->nstrides) return false;
+    if (b->nlayout || b->nstrides || b->pitch) return false;
     b->shape[d] = x->whole;
   }
   return true;

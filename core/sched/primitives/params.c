@@ -71,7 +71,7 @@ static known sizes_of(nw_step *st, const nw_program *p, bool outputs) {
     for (int i = 0; i < p->nbuffers && p->buffer[i]->role != NW_TEMP; i++) {
       const nw_buffer *b = p->buffer[i];
       for (int d = 0; d < nw_physical_dims(b) && (outputs || b->role == NW_INPUT); d++)
-        more |= finds(&k, nw_physical_shape(b)[d]);
+        more |= finds(&k, nw_physical_shape(b)[d]) | (b->pitch && finds(&k, b->pitch[d]));
     }
   }
   return k;

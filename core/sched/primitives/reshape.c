@@ -192,6 +192,9 @@ bool nw_apply_transform_layout(void *step) {
   if (!b) return false;
   if (b->nstrides)
     return nw_step_refuse(st, "use transform_layout before storage_align", NULL, "its strides are already aligned");
+  if (b->pitch)
+    return nw_step_refuse(st, "give a copy of it another layout, with cache_read or cache_write", NULL,
+                          "the strides of %s are those of the caller's array", b->name);
   const nw_expr **e = NW_NEW_N(st->scratch, const nw_expr *, layout->n + 1);
   for (int i = 0; i < layout->n; i++) e[i] = nw_import(st->p->pool, layout->expr[i]);
   if (!is_layout(st, b, layout->n, e) || !nw_put_layout(st, b, layout->n, e) || !is_compact(st, b)) return false;

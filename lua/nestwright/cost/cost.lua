@@ -131,7 +131,7 @@ local JOULES_SECONDS = 0.2 -- the total seconds of the runs for one measurement 
 -- Returns inputs of the given sizes, filled with random numbers, and outputs filled with zeros.
 local function arguments_of(s, values)
   local inside, nw, list = require "nestwright.inside", require "nestwright", {}
-  local signature = inside.signature(s)
+  local signature = inside.signature(s, values)
   local function make(t, with)
     local shape = {}
     for n, dim in ipairs(t.dims) do shape[n] = values[dim] or dim end
@@ -141,7 +141,8 @@ local function arguments_of(s, values)
           "cost: the extent %s of %s (dimension %d) is not a number", dim, t.name, n)
       end
     end
-    list[#list + 1] = with(shape, t.dtype)
+    local made = with(shape, t.dtype)
+    list[#list + 1] = t.strides and inside.array(t):assign(made) or made
   end
   for n, t in ipairs(signature.inputs) do
     make(t, function(shape, dtype) return nw.random(shape, dtype, {seed = n}) end)

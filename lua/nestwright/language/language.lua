@@ -27,6 +27,12 @@ local function named(what, name, allowed)
   return errors.options(what, name, allowed)
 end
 
+-- Gives strides to the operation that made the tensors, and returns the tensors.
+local function strided(strides, ...)
+  if strides then core.set_strides((...), strides) end
+  return ...
+end
+
 local USUAL = {"i", "j", "k", "l"}
 
 -- Returns the names of n axes, which are the parameter names of a function after the first `skip` parameters.
@@ -280,7 +286,9 @@ end
 local EXPRESSION = "nw.expr|nw.axis|number"
 local SHAPE = "integer|nw.expr|(integer|nw.expr)[]"
 local RANGES = "integer|nw.expr|(integer|nw.expr|(integer|nw.expr)[])[]"
-local NAME, NAMED = "name?: string|{name?: string}", "dtype?: string|{dtype?: string, name?: string}, name?: string"
+local NAMED = "dtype?: string|{dtype?: string, name?: string}, name?: string"
+local STRIDED = "{name?: string, strides?: (integer|nw.expr)[]}"
+local NAME = "name?: string|" .. STRIDED
 local AXES = "...: nw.axis|nw.axis[]"
 
 -- ---- slips
@@ -334,13 +342,20 @@ return function(nw)
     .. "when they are called. A fact that contradicts the known facts is refused.",
     function(size, condition) return core.fact(size, condition) end)
 
-  define("placeholder", ("(shape: %s, %s): nw.tensor"):format(SHAPE, NAMED),
+  define("placeholder",
+    ("(shape: %s, dtype?: string|{dtype?: string, name?: string, strides?: (integer|nw.expr)[]}, %s): nw.tensor"):format(SHAPE,
+      NAME),
     "An input of the computation. The dtype is f32 by default. A(i, k) reads an element. The last arguments may be given as "
-    .. "{dtype = ..., name = ...}.",
+    .. "{dtype = ..., name = ..., strides = ...}. strides: the distances between neighbours along each dimension of the array that "
+    .. "a call gives, in elements, as numbers or sizes; by default the array is row-major. nw.placeholder({M, N}, {name = \"A\", "
+    .. "strides = {lda, 1}}) takes views.",
     function(shape, dtype, name)
-      local o = type(dtype) == "table" and errors.options("placeholder", dtype, {"dtype", "name"})
-          or {dtype = dtype, name = name}
-      return core.placeholder(as_shape(shape, "placeholder"), o.dtype or "f32", o.name or "A")
+      local o = type(dtype) == "table" and errors.options("placeholder", dtype, {"dtype", "name", "strides"})
+      if not o then
+        local last = named("placeholder", name, {"name", "strides"})
+        o = {dtype = dtype, name = last.name, strides = last.strides}
+      end
+      return strided(o.strides, core.placeholder(as_shape(shape, "placeholder"), o.dtype or "f32", o.name or "A"))
     end)
 
   define("scan_state", ("(shape: %s, %s): nw.tensor"):format(SHAPE, NAMED),
@@ -373,13 +388,14 @@ return function(nw)
   define("compute", ("(shape: %s, body: fun(...: nw.expr): nw.expr ..., %s): nw.tensor ..."):format(SHAPE, NAME),
     "A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are named after the parameters of the function. A body "
     .. "that returns several expressions makes several tensors. If the body is a plain number, the tensor is i32 for a whole "
-    .. "number and f32 for any other number.",
+    .. "number and f32 for any other number. strides: for an output, the strides of the array that a call gives; see "
+    .. "nw.placeholder.",
     function(shape, body, name)
-      local o = named("compute", name, {"name"})
+      local o = named("compute", name, {"name", "strides"})
       if type(body) ~= "function" then
         errors.fail("invalid", nil, "compute: expected a function of the axes, got %s", core.type_name(body))
       end
-      return compute("compute: body", as_shape(shape, "compute"), body, o.name or "T")
+      return strided(o.strides, compute("compute: body", as_shape(shape, "compute"), body, o.name or "T"))
     end)
 
   define("sum", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
@@ -431,7 +447,7 @@ return function(nw)
 
   define("scan",
     "(init: nw.tensor|nw.tensor[]|table, update?: nw.tensor|nw.tensor[], state?: nw.tensor|nw.tensor[], "
-    .. "name?: string|{name?: string}): nw.tensor ...",
+    .. NAME .. "): nw.tensor ...",
     "A recurrence over the first dimension, in order. There are two forms: nw.scan(init, update, state, name), where `state` is "
     .. "nw.scan_state(shape), which `update` reads at earlier times; and nw.scan{shape = {T, n}, init = function(t, x) ... end, "
     .. "step = function(S, t, x) return S(t - 1, x) ... end}. Other computes that read the state are stages inside the scan, which "
@@ -440,11 +456,12 @@ return function(nw)
     function(init, update, state, name)
       local options = update == nil and type(init) == "table"
       if not options then
-        return core.scan(named("scan", name, {"name"}).name or "S", as_list(init), as_list(update), as_list(state))
+        local o = named("scan", name, {"name", "strides"})
+        return strided(o.strides, core.scan(o.name or "S", as_list(init), as_list(update), as_list(state)))
       end
-      local o = errors.options("scan", init, {"shape", "init", "step", "update", "state", "rows", "dtype", "name"})
-      if o.step then return functional_scan(o) end
-      return core.scan(o.name or "S", as_list(o.init), as_list(o.update), as_list(o.state))
+      local o = errors.options("scan", init, {"shape", "init", "step", "update", "state", "rows", "dtype", "name", "strides"})
+      if o.step then return strided(o.strides, functional_scan(o)) end
+      return strided(o.strides, core.scan(o.name or "S", as_list(o.init), as_list(o.update), as_list(o.state)))
     end)
 
   define("update",
@@ -456,8 +473,8 @@ return function(nw)
     .. "body updates S itself instead of returning a value, these updates share its axes: they run in turn at each point. "
     .. "nw.update(H, {n}, function(H, i) return {X(i)}, H(X(i)) + 1 end) counts.",
     function(of, axes, body, name)
-      local o = named("update", name, {"name"})
-      return updated(of, axes, body, o.name)
+      local o = named("update", name, {"name", "strides"})
+      return strided(o.strides, updated(of, axes, body, o.name))
     end)
 
   local convert = rows.definer(nw, "nw", "expressions")

@@ -200,6 +200,12 @@ local function known(dims)
   return dims
 end
 
+-- Returns an array of zeros for an entry of a signature.
+local function array(t)
+  if t.strides then return core.array_strided(known(t.dims), t.dtype, known(t.strides)) end
+  return core.array(known(t.dims), t.dtype)
+end
+
 -- ---- files
 
 local function save(s, path)
@@ -330,5 +336,5 @@ return function(nw)
 
   target.install(nw)
 
-  package.loaded["nestwright.inside"] = {signature = signature, known = known, on_note = on_note, note = note}
+  package.loaded["nestwright.inside"] = {signature = signature, known = known, array = array, on_note = on_note, note = note}
 end

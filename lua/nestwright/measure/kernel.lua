@@ -47,7 +47,7 @@ local function complete(what, of, arrays)
   end
   local args, outputs = {table.unpack(arrays)}, {}
   for n, output in ipairs(inside.signature(of, bind_sizes(of, signature.inputs, arrays)).outputs) do
-    if not args[nin + n] then args[nin + n] = core.array(inside.known(output.dims), output.dtype) end
+    if not args[nin + n] then args[nin + n] = inside.array(output) end
     outputs[n] = args[nin + n]
   end
   return args, outputs
@@ -55,14 +55,14 @@ end
 
 local function random_array(n, input)
   local narrow = input.dtype:find "f" or input.dtype == "bool"
-  return core.array(inside.known(input.dims), input.dtype):fill_random(n, 0, narrow and 1 or 9)
+  return inside.array(input):fill_random(n, 0, narrow and 1 or 9)
 end
 
 -- Returns random inputs for a computation with constant shapes. Raises an error if a size is symbolic.
 local function make_inputs(what, inputs)
   local arrays = {}
   for n, input in ipairs(inputs) do
-    for _, dim in ipairs(input.dims) do
+    for _, dim in ipairs(table.move(input.strides or {}, 1, #input.dims, #input.dims + 1, {table.unpack(input.dims)})) do
       if math.type(dim) ~= "integer" then
         errors.fail("invalid", what == "time" and "pass the inputs, or sizes, as in f:time{sizes = {M = 64}}" or "pass the inputs",
           "%s: the size %s has no value", what, dim)
@@ -95,7 +95,7 @@ local function sized_arrays(s, values)
   local signature, arrays = inside.signature(s, values), {}
   for n, input in ipairs(signature.inputs) do arrays[n] = random_array(n, input) end
   for _, output in ipairs(signature.outputs) do
-    arrays[#arrays + 1] = core.array(inside.known(output.dims), output.dtype)
+    arrays[#arrays + 1] = inside.array(output)
   end
   return arrays
 end

@@ -221,5 +221,7 @@ describe("the page on arrays", function()
     for block in page:gmatch "\n\n(    [^\n].-)\n\n%f[^%s]" do assert(load(block, "=arrays.md", "t", env))() end
     assert.same({{4, 5, 6, 7}, {2, 6, 10}, {{1, 2, 3}, {5, 6, 7}}, {{0, 2}, {4, 6}, {8, 10}}, {11, 10, 9, 8},
       {{0, 4, 8}, {1, 5, 9}, {2, 6, 10}, {3, 7, 11}}, {{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}}, printed)
+    assert.is_true(nw.allclose(env.y:slice({}, {40, 50}), nw.schedule(env.C):build()(env.x:slice({}, {10, 20}), nw.zeros {8, 10})))
+    assert.equal(0, env.y:get(0, 39))
   end)
 end)
