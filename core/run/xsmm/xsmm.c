@@ -7,6 +7,15 @@
 // compute the product, so that the functions work for every stride that their intrinsics allow.
 #include <libxsmm.h>
 #include <stdint.h>
+#include <stdlib.h>
+
+// libxsmm sets OMP_PROC_BIND in the environment. Then each program that this process starts, such as another nestwright,
+// would have only one core.
+__attribute__((constructor)) static void start(void) {
+  const char *bound = getenv("OMP_PROC_BIND");
+  libxsmm_init();
+  if (!bound) unsetenv("OMP_PROC_BIND");
+}
 
 enum { LDA, LDB, LDC, M, N, K, ACCUMULATE };
 
