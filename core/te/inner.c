@@ -73,6 +73,9 @@ static bool add_inner(search *x, int i, int turn) {
     return nw_fail(op->ctx, NW_EINVAL, "write it with nw.compute, or make it a state of this scan",
                    "%s %s, and cannot depend on the state of another scan", op->name,
                    op->kind == NW_TE_SCAN ? "is a scan" : "has updates");
+  if (op->call.in)
+    return nw_fail(op->ctx, NW_EINVAL, "write the expression, and use s:tensorize",
+                   "%s is computed by calls of an intrinsic, and depends on a state of the scan", op->name);
   if (!op->ndim || !nw_te_same_size(scan->pool, op->shape[0], scan->shape[0])) return refuse_time(x, op);
   scan->inner = nw_xrealloc(scan->inner, sizeof *scan->inner * (size_t)(scan->ninner + 1));
   scan->inner[scan->ninner++] = (nw_te_inner){op, turn};
