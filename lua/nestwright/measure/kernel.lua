@@ -293,7 +293,7 @@ return function(nw)
   rows.define(rows.methods "kernel", "kernel", "timing", "time",
     "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer, sizes?: table, "
     .. conditions.TYPES .. "}): nw.time",
-    "Measures the kernel on these tensors, or on random inputs if none are given; sizes gives values to symbolic sizes then, as in "
+    "Measures the kernel on these tensors, or on random inputs if none are given. sizes gives values to symbolic sizes then, as in "
     .. "f:time{sizes = {M = 64}}. The answer has min, median, spread, samples "
     .. "(all in seconds of wall-clock time), reps, threads and machine. spread, over the median: the interquartile range of the "
     .. "samples, or the distance between the medians of batches if that is larger. A sample in which a thread had to wait for its "
