@@ -34,7 +34,7 @@ bool nw_form_of(nw_arena *a, const nw_names *names, const nw_expr *e, nw_form *o
 int64_t nw_form_at(const nw_form *f, const int64_t *slot); // the value in lane 0
 int64_t nw_form_coef(const nw_form *f, int slot);
 
-// A compiled integer expression, which has no floats, and no loads except from tables.
+// A compiled integer expression. It has no floats, and its loads are loads from tables.
 typedef struct nw_calc nw_calc;
 nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL if e has other loads, or floats
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane);

@@ -35,9 +35,14 @@ static bool depends(nw_walker *w, const nw_expr *e, const char *what) {
   return false;
 }
 
-static nw_calc *number(nw_walker *w, const nw_expr *e, const char *what) {
+// Returns NULL if e depends on data. Tables are filled only if e needs them.
+static nw_calc *calculation(nw_walker *w, const nw_expr *e) {
   nw_calc *c = nw_calc_of(w->arena, &w->names, e);
-  if (!c && nw_tables_of(w, e)) c = nw_calc_of(w->arena, &w->names, e);
+  return c || !nw_tables_of(w, e) ? c : nw_calc_of(w->arena, &w->names, e);
+}
+
+static nw_calc *number(nw_walker *w, const nw_expr *e, const char *what) {
+  nw_calc *c = calculation(w, e);
   if (!c) depends(w, e, what);
   return c;
 }
@@ -117,16 +122,12 @@ static bool make_branch(making *m, const nw_expr *e) {
   return ok;
 }
 
-static bool depends_on_data(nw_walker *w, const nw_expr *e) {
-  return !nw_calc_of(w->arena, &w->names, e) && !(nw_tables_of(w, e) && nw_calc_of(w->arena, &w->names, e));
-}
-
 // Makes the acts of a select with a scalar condition. Such a select evaluates only one branch. In an estimate, it
 // evaluates both if the condition depends on data.
 static bool make_select(making *m, const nw_expr *e) {
   if (!make_expr(m, e->arg[0])) return false;
   if (!has_access(m, e->arg[1]) && !has_access(m, e->arg[2])) return true;
-  if (m->w->estimates && depends_on_data(m->w, e->arg[0])) {
+  if (m->w->estimates && !calculation(m->w, e->arg[0])) {
     m->w->estimated = true;
     return make_expr(m, e->arg[1]) && make_expr(m, e->arg[2]);
   }

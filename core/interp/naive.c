@@ -343,19 +343,13 @@ static bool run_definitions(nwi_naive *x, nwi_op *o, int first, int last, int le
   return true;
 }
 
-static bool is_state(const nw_teop *stage, const nw_teop *op) {
-  for (int k = 0; k < stage->ndefs; k++)
-    if (stage->state[k]->op == op) return true;
-  return false;
-}
-
 // Computes the scans and updates that op reads, also through other operations. `stage` is the stage whose definition op
 // is; its states are left out.
 static bool settle_reads(nwi_naive *x, const nw_teop *op, const nw_teop *stage) {
   for (int i = 0; i < op->nreads; i++) {
     const nw_teop *r = op->reads[i]->op;
-    nwi_op *o = is_state(stage, r) ? NULL : nwi_op_of(x, r);
-    if (is_state(stage, r) || (o && o->settled)) continue;
+    nwi_op *o = nw_te_is_state(stage, r) ? NULL : nwi_op_of(x, r);
+    if (nw_te_is_state(stage, r) || (o && o->settled)) continue;
     if (!o) return false;
     o->settled = true;
     if (r->ndefs ? !nwi_whole(x, o) : !settle_reads(x, r, stage)) return false;

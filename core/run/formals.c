@@ -38,14 +38,6 @@ nw_view nw_view_of(const nw_array *a) {
   return (nw_view){.dtype = a->dtype, .count = count, .data = a->data};
 }
 
-static char *shape_text(int n, const int64_t *shape) {
-  nw_str s = {0};
-  nw_str_add(&s, "[");
-  for (int d = 0; d < n; d++) nw_str_fmt(&s, d ? ", %ld" : "%ld", (long)shape[d]);
-  nw_str_add(&s, "]");
-  return nw_str_take(&s);
-}
-
 static char *extents_text(int n, const nw_expr *const *e) {
   nw_str s = {0};
   nw_str_add(&s, "[");
@@ -68,7 +60,7 @@ static const char *how_to_pack(nw_ctx *c, const nw_formal *p) {
 }
 
 static bool wrong_shape(nw_ctx *c, const nw_formal *p, const nw_array *a, const char *why) {
-  char *has = shape_text(a->ndim, a->shape), *wants = extents_text(p->ndim, p->shape);
+  char *has = nw_numbers_text(a->ndim, a->shape), *wants = extents_text(p->ndim, p->shape);
   nw_fail(c, NW_EINVAL, how_to_pack(c, p), "%s has shape %s; it must be %s%s", p->name, has, wants, why);
   free(has);
   free(wants);
@@ -87,7 +79,7 @@ static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
 
 static bool check_dense(nw_ctx *c, const nw_formal *p, const nw_array *a) {
   if (p->pitch || a->dense || NW_MUTATED(view_as_dense)) return true;
-  char *has = shape_text(a->ndim, a->stride);
+  char *has = nw_numbers_text(a->ndim, a->stride);
   nw_fail(c, NW_EINVAL,
           "give a copy of the view, a:copy(); or build the kernel for strides: nw.placeholder(shape, "
           "{strides = {lda, 1}}), or nw.compute(shape, body, {strides = {ldc, 1}})",
@@ -176,7 +168,7 @@ static bool check_shape(nw_ctx *c, const nw_formals *f, const nw_formal *p, cons
 }
 
 static bool wrong_strides(nw_ctx *c, const nw_formal *p, const nw_array *a, const char *why) {
-  char *has = shape_text(a->ndim, a->stride), *wants = extents_text(p->ndim, p->pitch);
+  char *has = nw_numbers_text(a->ndim, a->stride), *wants = extents_text(p->ndim, p->pitch);
   nw_fail(c, NW_EINVAL, "give a view with these strides, or build the kernel for others: strides = {...}",
           "%s has strides %s; they must be %s%s", p->name, has, wants, why);
   free(has);

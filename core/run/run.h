@@ -24,6 +24,7 @@ void nw_array_measure(nw_array *a);
 int64_t nw_array_offset(const nw_array *a, int64_t flat);
 // Returns an array with the same elements that is dense: a new reference to `a`, or a copy.
 nw_array *nw_array_dense(nw_array *a);
+char *nw_numbers_text(int n, const int64_t *at); // "[2, 3]"; the caller frees it
 // Copies the elements of `from` to `to`, which has the same shape and dtype. Returns false, with a diagnostic, if
 // interrupted.
 bool nw_array_copy_to(nw_array *to, const nw_array *from);
@@ -72,9 +73,9 @@ NW_API void nw_callee_begin(void);
 NW_API void nw_callee_end(void);
 
 NW_API void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
-// Returns a copy of a tensor in which the elements have the layout, or the strides, of a parameter, or, if `packs` is false, a row-major
-// copy of a tensor that has this layout. If the parameter has no layout, returns the tensor, or a row-major copy of a
-// view. Returns NULL, with a diagnostic, on failure.
+// If `packs` is true, returns a copy of a tensor with the layout or the strides of a parameter. If it is false, returns a
+// row-major copy of a tensor that has them. If the parameter has neither, returns the tensor itself, or a row-major copy
+// of a view. Returns NULL, with a diagnostic, on failure.
 nw_array *nw_relayout(nw_ctx *c, const nw_program *p, int param, const int64_t *sizes, nw_array *a, bool packs);
 
 double nw_now(void); // seconds of a monotonic clock

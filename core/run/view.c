@@ -141,7 +141,7 @@ nw_array *nw_array_transpose(nw_array *a, int n, const int64_t *order) {
 
 // ---- reshaping
 
-static char *list_text(int n, const int64_t *at) {
+char *nw_numbers_text(int n, const int64_t *at) {
   nw_str s = {0};
   nw_str_add(&s, "[");
   for (int d = 0; d < n; d++) nw_str_fmt(&s, d ? ", %ld" : "%ld", (long)at[d]);
@@ -150,7 +150,7 @@ static char *list_text(int n, const int64_t *at) {
 }
 
 static bool bad_shape(const nw_array *a, int ndim, const int64_t *shape, const char *hint, const char *why) {
-  char *has = list_text(a->ndim, a->shape), *wants = list_text(ndim, shape);
+  char *has = nw_numbers_text(a->ndim, a->shape), *wants = nw_numbers_text(ndim, shape);
   nw_fail(a->ctx, NW_EINVAL, hint, "reshape: a tensor of shape %s cannot become %s: %s", has, wants, why);
   free(has);
   free(wants);
@@ -286,7 +286,7 @@ bool nw_array_assign(nw_array *to, nw_array *from) {
   bool same = to->ndim == from->ndim;
   for (int d = 0; d < to->ndim && same; d++) same = to->shape[d] == from->shape[d];
   if (!same || to->dtype != from->dtype) {
-    char *has = list_text(from->ndim, from->shape), *wants = list_text(to->ndim, to->shape);
+    char *has = nw_numbers_text(from->ndim, from->shape), *wants = nw_numbers_text(to->ndim, to->shape);
     nw_fail(to->ctx, same ? NW_ETYPE : NW_EINVAL, NULL, "assign: from is %s%s; it must be %s%s",
             nw_dtype_name(from->dtype), has, nw_dtype_name(to->dtype), wants);
     free(has);

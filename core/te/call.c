@@ -222,13 +222,7 @@ static nw_stmt *init_nest(nw_te_maker *m, const nw_teop *op, const nw_stmt *of) 
     b->block.var[i].bind = nw_te_enclose(m, &n, op->axis_name[i], v->lo, v->extent)->loop.var;
   }
   b->block.nvars = op->naxes;
-  b->block.ntargets = of->block.ntargets;
-  b->block.target = NW_NEW_N(m->p->arena, nw_block_target, b->block.ntargets);
-  for (int t = 0; t < b->block.ntargets; t++) {
-    b->block.target[t] = of->block.target[t];
-    b->block.target[t].value = of->block.target[t].init;
-    b->block.target[t].init = NULL;
-  }
+  nw_init_targets(m->p->arena, b, of);
   nw_te_close_nest(m, &n);
   return n.outer;
 }

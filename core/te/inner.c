@@ -16,9 +16,9 @@ typedef struct search {
   bool *depends; // for each entry of `order`, whether it depends on a state
 } search;
 
-static bool is_state(const nw_teop *scan, const nw_teop *op) {
-  for (int k = 0; k < scan->ndefs; k++)
-    if (scan->state[k]->op == op) return true;
+bool nw_te_is_state(const nw_teop *stage, const nw_teop *op) {
+  for (int k = 0; k < stage->ndefs; k++)
+    if (stage->state[k]->op == op) return true;
   return false;
 }
 
@@ -39,7 +39,7 @@ static bool check_reads(const search *x, int i) {
   const nw_teop *op = x->order.at[i];
   for (int j = 0; j < op->nreads; j++) {
     const nw_teop *r = op->reads[j]->op;
-    if (r->is_state && !is_state(x->scan, r))
+    if (r->is_state && !nw_te_is_state(x->scan, r))
       return nw_fail(op->ctx, NW_EINVAL, "make it a state of this scan, or read the result of the other scan",
                      "%s reads %s, which is not a state of this scan", op->name, r->name);
     if (is_update(x->scan, r))
@@ -60,7 +60,8 @@ static bool refuse_time(const search *x, const nw_teop *op) {
             op->name, state->name, own, time);
   else
     nw_fail(op->ctx, NW_EINVAL, "give it the time as its first dimension",
-            "%s reads the state %s, so it has a value for each time, but it has no dimension", op->name, state->name);
+            "%s reads the state %s, so its first dimension must be the time, but it has no dimension", op->name,
+            state->name);
   free(own), free(time);
   return false;
 }
@@ -85,11 +86,11 @@ static bool add_inner(search *x, int i, int turn) {
 static bool examine(search *x, int i, int turn) {
   const nw_teop *op = x->order.at[i];
   nw_vec needs = nw_te_producers(op);
-  x->depends[i] = is_state(x->scan, op);
+  x->depends[i] = nw_te_is_state(x->scan, op);
   for (int j = 0; j < needs.n; j++) x->depends[i] = x->depends[i] || depends(x, i, needs.at[j]);
   nw_vec_free(&needs);
   bool update = is_update(x->scan, op);
-  if (!update && (!x->depends[i] || is_state(x->scan, op))) return true;
+  if (!update && (!x->depends[i] || nw_te_is_state(x->scan, op))) return true;
   return check_reads(x, i) && (update || add_inner(x, i, turn));
 }
 

@@ -114,6 +114,7 @@ bool nw_te_refuse_deferred(const nw_teop *op);
 bool nw_te_check_definition(const nw_teop *def, const nw_teop *update);
 // Finds the stages inside a scan. Returns false, with an error, if one of them cannot be there.
 bool nw_te_find_inner(nw_teop *scan);
+bool nw_te_is_state(const nw_teop *stage, const nw_teop *op); // op is a state of the scan, or of the update
 bool nw_te_is_inner(const nw_teop *scan, const nw_teop *op);
 // Like nw_te_check, for the updates of a scan and the stages inside it. It also checks that every read of a state or of
 // a stage inside gets an element that is already written.

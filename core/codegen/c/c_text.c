@@ -348,8 +348,8 @@ static bool make_form(form *f, nwt *g, int n, const nw_program *const *p, const 
   return good;
 }
 
-// Makes the form with vectors. The result has no versions if the program has no vectors, or if the form would be too long
-// or cannot be written. Then the text has only the plain form.
+// Makes the form with vectors. If the program has no vectors, or if the form would be too long, the result has no
+// versions, and the text has only the plain form. The same happens if the form cannot be written.
 static form quick_form(nw_ctx *c, nwt *g, int n, const nw_program *const *p, const char *symbol) {
   form f = new_form(n, nw_xcalloc(1, sizeof(nwt_vectors)));
   f.vectors->register_bytes = nw_features_vector_bytes(p[0]->target->features);

@@ -486,7 +486,7 @@ static bool own_form(nwt *g, const nw_expr *e, int around) {
 // Reports a vector whose number of lanes is not a power of two.
 static bool has_type(nwt *g, const nw_expr *e) {
   if (!(e->type.lanes & (e->type.lanes - 1))) return true;
-  return nwt_fail(g, "a vector of %d lanes has no type in C", e->type.lanes), false;
+  return nwt_fail(g, "C has no type for a vector of %d lanes", e->type.lanes), false;
 }
 
 // Halves exist only in loads, stores, casts and constants, and in selects between them (lower.h).

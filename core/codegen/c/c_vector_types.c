@@ -29,7 +29,7 @@ void nwv_type(nwt *g, nw_str *out, nw_dtype t, int lanes) {
 
 // Instructions that the body for x86 needs, and the sizes of elements for which it exists.
 typedef enum needs {
-  NOTHING, // the function has no body for x86
+  NOTHING, // only the plain body exists
   FLOATS,
   FUSED, // fma
   MASKED, // masked accesses of elements of 4 or 8 bytes
@@ -108,7 +108,8 @@ static const row rows[NWV_HELPERS] = {
                    "  return ($T)(x < INT$b_MIN ? INT$b_MIN : x > INT$b_MAX ? INT$b_MAX : x);\n"},
 };
 
-// Returns the macro that is defined if the body for x86 can be compiled. Returns NULL if the type has no body for x86.
+// Returns the name of the macro that is defined if the body for x86 compiles. Returns NULL for types that have only the
+// plain body.
 static const char *macro_of(needs what, nw_dtype t, int lanes) {
   int each = nw_dtype_bytes(t), bytes = each * lanes;
   if (what == NOTHING || (bytes != 16 && bytes != 32 && bytes != 64)) return NULL;

@@ -258,3 +258,13 @@ void nw_rename_as(nw_program *p, nw_stmt *s, const char *path) {
 }
 
 nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s) { return nw_copy_stmt_as(p, s, NULL); }
+
+void nw_init_targets(nw_arena *a, nw_stmt *init, const nw_stmt *block) {
+  init->block.ntargets = block->block.ntargets;
+  init->block.target = NW_NEW_N(a, nw_block_target, block->block.ntargets);
+  for (int t = 0; t < block->block.ntargets; t++) {
+    init->block.target[t] = block->block.target[t];
+    init->block.target[t].value = block->block.target[t].init;
+    init->block.target[t].init = NULL;
+  }
+}

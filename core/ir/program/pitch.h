@@ -11,5 +11,5 @@
 // orders are possible, it takes row-major order, or column-major order if the first stride is 1.
 bool nw_pitch_nests(const nw_ranges *r, int n, const nw_expr *const *extent, const nw_expr *const *pitch,
                     const nw_expr **fact, int *nfacts);
-// Returns the number of elements from the first one to the last one in memory. It has no meaning if the array is empty.
+// Returns the number of elements from the first one to the last one in memory. The array must not be empty.
 const nw_expr *nw_pitch_reach(nw_pool *p, int n, const nw_expr *const *extent, const nw_expr *const *pitch);

@@ -360,6 +360,8 @@ nw_stmt *nw_find_unit(const nw_program *p, const char *name);
 NW_API nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
 nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer); // the first allocation; it may be outside the tree
 
+// Gives `init` the targets of `block`, each with its init as the value.
+void nw_init_targets(nw_arena *a, nw_stmt *init, const nw_stmt *block);
 bool nw_block_reads(const nw_stmt *block, const char *buffer); // true if a value, an init or an index reads the buffer
 bool nw_block_writes(const nw_stmt *block, const char *buffer);
 // True if the binding of a variable of the block uses the loop. Only reduce variables count if `reduce` is true, and

@@ -42,13 +42,7 @@ static nw_stmt *init_block(nw_step *st, const parting *x) {
   s->block.var = NW_NEW_N(st->p->arena, nw_block_var, b->block.nvars + 1);
   for (int i = 0; i < b->block.nvars; i++)
     if (b->block.var[i].kind != NW_REDUCE) s->block.var[s->block.nvars++] = b->block.var[i];
-  s->block.ntargets = b->block.ntargets;
-  s->block.target = NW_NEW_N(st->p->arena, nw_block_target, b->block.ntargets);
-  for (int i = 0; i < b->block.ntargets; i++) {
-    s->block.target[i] = b->block.target[i];
-    s->block.target[i].value = b->block.target[i].init;
-    s->block.target[i].init = NULL;
-  }
+  nw_init_targets(st->p->arena, s, b);
   s->block.where = nw_where_along_output(st->p, &x->path, x->from, b);
   return s;
 }
