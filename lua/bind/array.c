@@ -367,8 +367,8 @@ static const nwl_row array_methods[] = {
      "counted from 0; without arguments, the order is reversed. Example: a:transpose(1, 0)"},
     {"reshape", nwl_array_reshape, "(self: nw.array, shape: integer|integer[]): nw.array",
      "Returns the tensor with another shape and the same elements in row-major order, without copying. One extent may "
-     "be "
-     "-1: it is computed. If a view has no such order, this is an error, and a:copy():reshape(shape) makes a copy."},
+     "be -1; it follows from the others. If a view has no such order, this is an error, and a:copy():reshape(shape) "
+     "makes a copy."},
     {"copy", nwl_array_copy, "(self: nw.array): nw.array",
      "Returns a copy of the tensor. Its elements are in row-major order, without gaps."},
     {"assign", nwl_array_assign, "(self: nw.array, from: nw.array): nw.array",

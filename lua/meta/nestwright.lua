@@ -646,7 +646,7 @@ function array:getflat(position) end
 ---@return lightuserdata
 function array:pointer() end
 
----Returns the tensor with another shape and the same elements in row-major order, without copying. One extent may be -1: it is computed. If a view has no such order, this is an error, and a:copy():reshape(shape) makes a copy.
+---Returns the tensor with another shape and the same elements in row-major order, without copying. One extent may be -1; it follows from the others. If a view has no such order, this is an error, and a:copy():reshape(shape) makes a copy.
 ---@param shape integer|integer[]
 ---@return nw.array
 function array:reshape(shape) end
