@@ -5,8 +5,9 @@
 // number of cycles of the iteration. So a changing clock frequency does not affect the result.
 //
 // A run is discarded if other work disturbed it. There are two signs of a disturbance. The chains before and after the
-// run take different times. Or the core dispatches fewer instructions than it can, because another thread uses the core
-// too. Each figure is measured in several passes, until two passes agree. A figure is not used if no two passes agree,
+// run take different times. Or the core is slower than it can be, because another thread uses the core too: it dispatches
+// fewer instructions per cycle, or it takes fewer branches. A thread that often waits for memory dispatches few
+// instructions itself, but still takes its share of the branches. Each figure is measured in several passes, until two passes agree. A figure is not used if no two passes agree,
 // or if it is outside plausible bounds.
 #pragma once
 #include "run/session.h"
@@ -51,6 +52,12 @@ typedef struct nw_figure {
   bool settled; // true if two values agree
 } nw_figure;
 
+// How fast the core is while no other thread uses it. Another thread makes at least one of the rates smaller.
+typedef struct nw_pace {
+  double dispatched; // instructions per cycle
+  double branches; // taken branches per cycle
+} nw_pace;
+
 // The state of a calibration.
 typedef struct nw_calibration {
   nw_ctx *ctx;
@@ -59,8 +66,8 @@ typedef struct nw_calibration {
   char *data; // NW_BENCH_BYTES bytes, page-aligned
   double hz; // clock frequency of this core
   double look; // seconds that a reading of the clock takes
-  double widest; // the greatest number of instructions per cycle that the core dispatched
-  double accepted; // the value of `widest` when the first of the accepted values was found
+  nw_pace best; // the greatest rates that were measured
+  nw_pace accepted; // the value of `best` when the first of the accepted values was found
   bool shared; // true if another thread used the core all the time
   bool disturbed; // true if other work disturbed a loop that was measured since the last figure
   nw_figure figure[NW_MOST_FIGURES];
@@ -68,9 +75,11 @@ typedef struct nw_calibration {
 } nw_calibration;
 
 #define NW_BENCH_BYTES (64 << 10)
-#define NW_UNSHARED 0.92 // a smaller share of the dispatch rate shows that another thread used the core
+#define NW_UNSHARED 0.92 // a smaller share of a rate shows that another thread used the core
+// True if no other thread used the core when it had this pace, if `best` is its pace without another thread.
+bool nw_pace_unshared(nw_pace pace, nw_pace best);
 
-// Measures the clock frequency and the instructions per cycle that the core can dispatch. `dispatch` is the
+// Measures the clock frequency and the pace of the core. `dispatch` is the
 // instructions per cycle in the record of this processor, or 0 if unknown.
 void nw_calibrate_clock(nw_calibration *k, double dispatch);
 // Returns the cycles of one iteration of the loop. Sets k->disturbed if other work disturbed most runs.

@@ -129,7 +129,7 @@ static void measure_class(nw_calibration *k, const bench *b) {
 // Measures all classes. If AVX2 or FMA is missing, measures only the classes that have no vector instructions.
 bool nw_calibrate_ops(nw_calibration *k) {
   k->disturbed = k->shared;
-  nw_found(k, NW_RATE(2, 16), k->widest, "dispatch");
+  nw_found(k, NW_RATE(2, 16), k->best.dispatched, "dispatch");
   for (int i = 0; i < NW_COUNT(benches); i++) {
     if (!nw_calibration_goes_on(k)) return false;
     if (k->width >= 0 || !benches[i].rate[1]) measure_class(k, &benches[i]);

@@ -10,7 +10,8 @@
 #define CHAIN_ADDS (64 * 1500)
 #define PROBE_ROUNDS 1000
 #define PROBE_INSTRUCTIONS 65 // instructions in an iteration of clear_registers
-#define MOMENTS 100 // number of moments that determine the dispatch rate
+#define BRANCHES 6000 // iterations of an empty loop
+#define MOMENTS 100 // number of moments that determine the pace of the core
 #define TURNS 8 // the measurement of a loop ends after this number of undisturbed runs
 #define MOST_TURNS 24
 #define CHAINS_DIFFER 0.03 // a greater relative difference of the chains before and after a run shows a disturbance
@@ -31,6 +32,10 @@ static void add_chain(int64_t rounds, void *data) {
 NW_BENCH_LOOP(clear_registers, "",
               ".rept 8\n\t.irp r,8,9,10,11,12,13,14,15\n\txor %%r\\r\\()d, %%r\\r\\()d\n\t.endr\n\t.endr\n\t", "")
 
+// A core takes at most one or two branches per cycle. Two threads of a core share the unit that fetches instructions, so
+// each of them then takes fewer branches.
+NW_BENCH_LOOP(branch, "", "", "")
+
 // Does nothing. Its time is the time that reading the clock takes.
 static void nothing(int64_t rounds, void *data) { (void)rounds, (void)data; }
 
@@ -44,19 +49,41 @@ static double seconds_of(nw_bench_loop loop, int64_t rounds, void *data) {
 
 typedef struct moment {
   double add; // seconds of an addition
-  double dispatched; // instructions per cycle
+  nw_pace pace;
 } moment;
 
+// Returns the operations per cycle of a loop of n operations. `add` is the seconds of an addition, which takes a cycle.
+static double rate_of(const nw_calibration *k, nw_bench_loop loop, int64_t rounds, int64_t n, double add) {
+  double seconds = seconds_of(loop, rounds, NULL) - k->look;
+  return seconds > 0 ? (double)n * add / seconds : 0;
+}
+
 static moment moment_of(const nw_calibration *k) {
-  double chain = seconds_of(add_chain, CHAIN_ADDS / 64, NULL) - k->look,
-         probe = seconds_of(clear_registers, PROBE_ROUNDS, NULL) - k->look, add = chain / CHAIN_ADDS;
-  return (moment){add, probe > 0 ? PROBE_INSTRUCTIONS * PROBE_ROUNDS * add / probe : 0};
+  double chain = seconds_of(add_chain, CHAIN_ADDS / 64, NULL) - k->look, add = chain / CHAIN_ADDS;
+  return (moment){add,
+                  {rate_of(k, clear_registers, PROBE_ROUNDS, PROBE_INSTRUCTIONS * PROBE_ROUNDS, add),
+                   rate_of(k, branch, BRANCHES, BRANCHES, add)}};
 }
 
 static bool alike(moment a, moment b) { return fabs(a.add - b.add) < CHAINS_DIFFER * fmin(a.add, b.add); }
 
+bool nw_pace_unshared(nw_pace pace, nw_pace best) {
+  return pace.dispatched >= NW_UNSHARED * best.dispatched && pace.branches >= NW_UNSHARED * best.branches;
+}
+
+static nw_pace slower(nw_pace a, nw_pace b) {
+  return (nw_pace){fmin(a.dispatched, b.dispatched), fmin(a.branches, b.branches)};
+}
+
 static bool undisturbed(const nw_calibration *k, moment a, moment b) {
-  return !k->shared && alike(a, b) && fmin(a.dispatched, b.dispatched) > NW_UNSHARED * k->widest;
+  return !k->shared && alike(a, b) && nw_pace_unshared(slower(a.pace, b.pace), k->best);
+}
+
+// The greatest rates may be errors of measurement, so this does not return the greatest one.
+static double nearly_greatest(const double *rate, int n) {
+  double *sorted = nw_sorted(rate, n), q = nw_quantile(sorted, n, 0.95);
+  free(sorted);
+  return q;
 }
 
 // dispatch: the vendor's dispatch rate, or 0 if it is not known. A rate well below it shows that another thread uses the
@@ -67,21 +94,21 @@ void nw_calibrate_clock(nw_calibration *k, double dispatch) {
   for (int i = 0; i < 64; i++) least = fmin(least, seconds_of(nothing, 0, NULL));
   k->look = least;
   least = INFINITY;
-  double rate[MOMENTS];
+  double dispatched[MOMENTS], branches[MOMENTS];
   do {
     moment last = moment_of(k);
     for (int i = 0; i < MOMENTS; i++) {
       moment now = moment_of(k);
       if (alike(last, now)) least = fmin(least, fmax(last.add, now.add));
-      double slower = fmin(last.dispatched, now.dispatched);
-      rate[i] = alike(last, now) && slower <= most ? slower : 0;
+      nw_pace pace = slower(last.pace, now.pace);
+      bool good = alike(last, now) && pace.dispatched <= most;
+      dispatched[i] = good ? pace.dispatched : 0, branches[i] = good ? pace.branches : 0;
       last = now;
     }
-    double *sorted = nw_sorted(rate, MOMENTS);
-    k->widest = fmax(k->widest, nw_quantile(sorted, MOMENTS, 0.95)); // the greatest rates may be errors of measurement
-    free(sorted);
-  } while (k->widest < fmax(LEAST_DISPATCH, NW_UNSHARED * dispatch) && nw_now() - start < WAIT_SECONDS);
-  k->shared = k->widest < fmax(LEAST_DISPATCH, SHARED * dispatch);
+    k->best.dispatched = fmax(k->best.dispatched, nearly_greatest(dispatched, MOMENTS));
+    k->best.branches = fmax(k->best.branches, nearly_greatest(branches, MOMENTS));
+  } while (k->best.dispatched < fmax(LEAST_DISPATCH, NW_UNSHARED * dispatch) && nw_now() - start < WAIT_SECONDS);
+  k->shared = k->best.dispatched < fmax(LEAST_DISPATCH, SHARED * dispatch);
   k->hz = 1 / (isfinite(least) ? least : moment_of(k).add);
 }
 

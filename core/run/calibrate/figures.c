@@ -41,12 +41,12 @@ static int agreed(const nw_figure *f) {
   return f->n;
 }
 
-// Forgets all values if the core now dispatches more instructions per cycle than when the values were measured. In this
-// case, another thread used the core at that time.
+// Forgets all values if the core is now faster than when the values were measured. In this case, another thread used the
+// core at that time.
 static void forget_shared(nw_calibration *k) {
-  if (k->accepted >= NW_UNSHARED * k->widest) return;
+  if (nw_pace_unshared(k->accepted, k->best)) return;
   for (int i = 0; i < k->n; i++) k->figure[i].n = 0, k->figure[i].settled = false;
-  k->accepted = k->widest;
+  k->accepted = k->best;
 }
 
 void nw_found(nw_calibration *k, nw_bounds bounds, double value, const char *path, ...) {
