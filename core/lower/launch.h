@@ -1,0 +1,46 @@
+// A lowered program for a GPU, as launches of kernels.
+//
+// The host runs the statements around the launches in order: loops, guards, and allocations of workspaces. Each launch
+// (ir/program/grid.c) becomes a kernel, which every thread of the grid executes. In the body of a kernel there are no
+// bound loops any more. Their variables are replaced by the thread's indices, which are variables named "blockIdx.x" to
+// "threadIdx.z" and begin at 0. If a loop has fewer iterations than the launch has indices, a guard is around its body. A
+// statement that is not inside a loop bound to some index has a guard that the index is 0. A barrier is never inside a
+// guard that depends on the thread.
+#pragma once
+#include "lower/lower.h"
+
+typedef struct nw_launch_buffer {
+  const char *name; // an argument of the program or a workspace
+  bool read, written, atomic; // what the kernel does with its elements; `atomic` says that some updates are atomic
+} nw_launch_buffer;
+
+typedef struct nw_launch {
+  const nw_stmt *at; // the statement of the lowered program that the launch runs
+  const nw_stmt *body; // the statements that each thread executes
+  // Numbers of blocks in x, y and z, and of threads of a block in x, y and z, as expressions of sizes and of variables of
+  // the host's loops. At least 1, except that a number of blocks may be 0 or negative: then nothing is launched.
+  const nw_expr *extent[6];
+  int nvars; // variables of the host's loops that the body uses
+  const nw_expr **var;
+  int nbuffers; // buffers that the body uses and that are not allocated in it, in the order of the program
+  nw_launch_buffer *buffer;
+  bool barriers; // true if the body has a barrier
+} nw_launch;
+
+typedef struct nw_launches {
+  nw_program *p; // the lowered program with the bodies of the kernels in its arena; holds a reference
+  int n;
+  nw_launch *launch; // in the order of the program
+} nw_launches;
+
+// Returns the launches of e. The caller frees them. Returns NULL, with a diagnostic, on failure.
+nw_launches *nw_launches_of(const nw_exec *e);
+void nw_launches_free(nw_launches *l);
+
+// Runs the host's part of a program: calls `launch` for each launch in the order of execution, with the numbers of blocks
+// and threads, and with the values of l->var. Launches without blocks or threads are left out. Stops if `launch` returns
+// false. Returns false, with a diagnostic, if it stopped, or if a number cannot be computed.
+typedef bool (*nw_launch_fn)(void *env, const nw_launch *l, const int64_t extent[6], const int64_t *var);
+bool nw_launches_run(const nw_exec *e, const nw_launches *l, const int64_t *sizes, nw_launch_fn launch, void *env);
+
+extern const char *const nw_grid_index[6]; // "blockIdx.x" to "threadIdx.z"
