@@ -6,6 +6,7 @@
 // in the tree until the last pass, so that each pass can see during which statements a buffer exists.
 #include "ir/expr/known.h"
 #include "lower/pass.h"
+#include "lower/private.h"
 
 typedef struct blocks {
   nw_program *p;
@@ -13,6 +14,7 @@ typedef struct blocks {
   nw_physical **place; // the layout of each buffer, in the order of p->buffer
   int nloops;
   const char *loops[NW_MAX_DEPTH];
+  const nw_stmt *thread[NW_GRID_DIMS]; // the loops around that are bound to threads
   bool failed;
 } blocks;
 
@@ -23,7 +25,24 @@ static int buffer_at(const nw_program *p, const char *name) {
   return -1;
 }
 
-static nw_physical *place_of(const blocks *b, const char *name) { return b->place[buffer_at(b->p, name)]; }
+// Returns the layout of a buffer at the current position in the tree. The layout of an array of a single thread may begin
+// at an index that depends on the thread (private.h).
+static const nw_physical *place_of(const blocks *b, const char *name) {
+  const nw_physical *place = b->place[buffer_at(b->p, name)];
+  if (place->buffer->scope != NW_LOCAL) return place;
+  nw_pool *pool = b->p->pool;
+  nw_physical *here = NW_NEW(b->p->arena, nw_physical);
+  *here = *place;
+  here->first = NW_NEW_N(b->p->arena, const nw_expr *, place->n);
+  for (int d = 0; d < place->n; d++) {
+    here->first[d] = place->first[d];
+    for (int i = 0; i < NW_GRID_DIMS; i++)
+      if (b->thread[i])
+        here->first[d] = nw_subst(pool, here->first[d], nw_grid_index[i],
+                                  nw_sub(pool, b->thread[i]->loop.var, b->thread[i]->loop.begin));
+  }
+  return here;
+}
 
 static const nw_expr *linear_load(void *env, const nw_expr *load) {
   const blocks *b = env;
@@ -93,7 +112,11 @@ static void lower_loop(blocks *b, nw_stmt *s) {
   s->loop.nfused = 0;
   s->loop.fused = NULL;
   b->loops[b->nloops++] = s->loop.var->name;
+  int d = nw_grid_dim(s);
+  const nw_stmt *around = d >= 0 ? b->thread[d] : NULL;
+  if (d >= 0) b->thread[d] = s;
   lower_kids(b, s);
+  if (d >= 0) b->thread[d] = around;
   b->nloops--;
 }
 
@@ -110,6 +133,7 @@ static void flatten(nw_program *p, nw_stmt *s, const nw_expr *elements) {
 // in copies of a loop. Each allocation has its own layout.
 static void lower_alloc(blocks *b, nw_stmt *s) {
   int at = buffer_at(b->p, s->alloc.buffer);
+  nw_private_box(b->p, &b->r, s);
   nw_physical *place = nw_physical_alloc(b->p->arena, b->p, &b->r, s, b->nloops, b->loops);
   b->failed |= !place;
   if (b->failed) return;

@@ -1,10 +1,8 @@
 // Makes the launches of a lowered program: the kernels that each thread of a grid executes, and the host's part.
 #include "lower/launch.h"
 #include "lower/pass.h"
+#include <ctype.h>
 #include <stdlib.h>
-
-const char *const nw_grid_index[6] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
-                                      "threadIdx.x", "threadIdx.y", "threadIdx.z"};
 
 typedef struct making {
   nw_program *p; // a copy of the lowered program, whose tree becomes the bodies of the kernels
@@ -202,6 +200,59 @@ static void find_uses(making *m, nw_stmt *body) {
   nw_vec_free(&u.vars);
 }
 
+// ---- arrays of a block
+
+static int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+static int64_t warps_of(const nw_program *p, const nw_launch *l) {
+  int64_t n[3], warp = p->target->limit.launch.warp;
+  for (int d = 0; d < 3; d++)
+    if (!nw_is_int(l->extent[3 + d], &n[d])) return 0;
+  return rounded(n[0], warp) / warp * n[1] * n[2];
+}
+
+static nw_block_array *array_of(nw_launch *l, const nw_buffer *b) {
+  for (int i = 0; i < l->narrays; i++)
+    if (!strcmp(l->array[i].buffer, b->name)) return &l->array[i];
+  l->array[l->narrays] = (nw_block_array){.buffer = b->name, .dtype = b->dtype, .scope = b->scope, .elements = 1};
+  return &l->array[l->narrays++];
+}
+
+static bool find_arrays(making *m, const nw_stmt *s) {
+  int64_t n;
+  if (s->kind == NW_ALLOC) {
+    const nw_buffer *b = nw_find_buffer(m->p, s->alloc.buffer);
+    if (b->scope == NW_GLOBAL)
+      return nw_fail(m->p->ctx, NW_ECODEGEN, "give it scope shared or local, or allocate it outside of the blocks",
+                     "%s has scope global, and is allocated inside a kernel", b->name);
+    if (!nw_is_int(s->alloc.extent[0], &n))
+      return nw_fail(m->p->ctx, NW_ECODEGEN, "allocate it inside the loops that make it small",
+                     "%s has no constant size in a kernel", b->name);
+    nw_block_array *a = b->scope == NW_LOCAL ? NULL : array_of(m->l, b);
+    if (a && n > a->elements) a->elements = n;
+  }
+  for (int i = 0; i < s->nkids; i++)
+    if (!find_arrays(m, s->kid[i])) return false;
+  return true;
+}
+
+static void place_arrays(making *m) {
+  nw_launch *l = m->l;
+  l->warps = warps_of(m->p, l);
+  for (int i = 0; i < l->narrays; i++) {
+    nw_block_array *a = &l->array[i];
+    if (a->scope == NW_WARP && !l->warps) {
+      m->failed = true;
+      nw_fail(m->p->ctx, NW_ECODEGEN, "give it scope shared, or a constant number of threads",
+              "%s has scope warp, and the number of warps of a block is not constant", a->buffer);
+      return;
+    }
+    a->offset = rounded(l->shared_bytes, NW_BLOCK_ARRAY_ALIGN);
+    a->bytes = a->elements * nw_dtype_bytes(a->dtype) * (a->scope == NW_WARP ? l->warps : 1);
+    l->shared_bytes = a->offset + a->bytes;
+  }
+}
+
 // ---- one launch
 
 // The indices of the grid are variables of the kernel, with known ranges.
@@ -227,6 +278,10 @@ static void make_launch(making *m, nw_stmt *s, nw_launch *l) {
   }
   l->body = all;
   l->barriers = has_barrier(all);
+  l->array = NW_NEW_N(m->p->arena, nw_block_array, m->p->nbuffers + 1);
+  m->failed |= !find_arrays(m, all);
+  if (m->failed) return;
+  place_arrays(m);
   find_uses(m, all);
 }
 
@@ -247,6 +302,20 @@ static void make_all(making *m, nw_stmt *s, const nw_stmt *was, nw_vec *out) {
   }
 }
 
+static void name_kernels(nw_launches *all) {
+  nw_str base = {0};
+  const char *name = all->p->name ? all->p->name : "program";
+  if (!isalpha((unsigned char)*name)) nw_str_add(&base, "v");
+  for (; *name; name++) nw_str_addn(&base, isalnum((unsigned char)*name) ? name : "_", 1);
+  for (int i = 0; i < all->n; i++) {
+    nw_str s = {0};
+    nw_str_fmt(&s, all->n > 1 ? "%s_kernel_%d" : "%s_kernel", base.s, i + 1);
+    all->launch[i].name = nw_pool_name(all->p->pool, s.s);
+    nw_str_free(&s);
+  }
+  nw_str_free(&base);
+}
+
 nw_launches *nw_launches_of(const nw_exec *e) {
   making m = {.p = nw_program_clone(e->p)};
   nw_vec all = {0};
@@ -257,6 +326,7 @@ nw_launches *nw_launches_of(const nw_exec *e) {
   if (out) {
     *out = (nw_launches){.p = m.p, .n = all.n, .launch = NW_NEW_N(m.p->arena, nw_launch, all.n + 1)};
     for (int i = 0; i < all.n; i++) out->launch[i] = *(nw_launch *)all.at[i];
+    name_kernels(out);
   } else {
     nw_program_release(m.p);
   }

@@ -14,7 +14,21 @@ typedef struct nw_launch_buffer {
   bool read, written, atomic; // what the kernel does with its elements; `atomic` says that some updates are atomic
 } nw_launch_buffer;
 
+// An array in the memory of a block. A buffer that is allocated in several places has one array, of the largest size.
+typedef struct nw_block_array {
+  const char *buffer;
+  nw_dtype dtype;
+  nw_scope scope; // NW_SHARED or NW_WARP
+  // Number of elements. For NW_WARP, this is the number for each warp, and the array has a part for each warp of the
+  // block. The warps are numbered in the order of z, y and x.
+  int64_t elements;
+  int64_t offset, bytes; // place of the array if all are in one piece of memory; offset is a multiple of 16
+} nw_block_array;
+
+#define NW_BLOCK_ARRAY_ALIGN 16 // bytes; arrays of a block are aligned for the widest vectors
+
 typedef struct nw_launch {
+  const char *name; // the kernel's name, an identifier of C; "C_kernel", or "C_kernel_1", ... if there are several
   const nw_stmt *at; // the statement of the lowered program that the launch runs
   const nw_stmt *body; // the statements that each thread executes
   // Numbers of blocks in x, y and z, and of threads of a block in x, y and z, as expressions of sizes and of variables of
@@ -25,6 +39,10 @@ typedef struct nw_launch {
   int nbuffers; // buffers that the body uses and that are not allocated in it, in the order of the program
   nw_launch_buffer *buffer;
   bool barriers; // true if the body has a barrier
+  int narrays;
+  nw_block_array *array;
+  int64_t shared_bytes; // of all these arrays together
+  int64_t warps; // number of warps of a block; 0 if the number of threads is not constant
 } nw_launch;
 
 typedef struct nw_launches {
@@ -42,5 +60,3 @@ void nw_launches_free(nw_launches *l);
 // false. Returns false, with a diagnostic, if it stopped, or if a number cannot be computed.
 typedef bool (*nw_launch_fn)(void *env, const nw_launch *l, const int64_t extent[6], const int64_t *var);
 bool nw_launches_run(const nw_exec *e, const nw_launches *l, const int64_t *sizes, nw_launch_fn launch, void *env);
-
-extern const char *const nw_grid_index[6]; // "blockIdx.x" to "threadIdx.z"

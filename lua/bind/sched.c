@@ -224,6 +224,14 @@ static int sched_c(lua_State *L) {
   return 1;
 }
 
+static int sched_grid_text(lua_State *L) {
+  nw_sched *s = self(L);
+  const char *dialect = nwl_string(L, 2, "dialect");
+  nw_clear(nwl_ctx(L));
+  nwl_push_text(L, nw_grid_text(nwl_ctx(L), nw_sched_program(s), dialect, NULL));
+  return 1;
+}
+
 static int sched_lowered(lua_State *L) {
   nw_sched *s = self(L);
   const char *pass = lua_isnoneornil(L, 2) ? NULL : nwl_string(L, 2, "pass");
@@ -365,6 +373,8 @@ const nwl_row nwl_sched_rows[] = {
     {"schedule_diff", sched_diff, "(s: nw.schedule, style: string, a?: integer, b?: integer): string",
      "Returns the differences between two versions; by default, the changes of the last step."},
     {"schedule_c", sched_c, "(s: nw.schedule): string", "Returns the program as C99 with OpenMP."},
+    {"schedule_grid_text", sched_grid_text, "(s: nw.schedule, dialect: 'cuda'|'opencl'): string",
+     "Returns the program as CUDA C or OpenCL C: a kernel for each launch of a grid."},
     {"schedule_lowered", sched_lowered, "(s: nw.schedule, pass?: string): string",
      "Returns the lowered program as text."},
     {"schedule_trace", sched_trace, "(s: nw.schedule, format?: string): string",

@@ -36,11 +36,14 @@ typedef enum nwt_helper {
 } nwt_helper;
 
 typedef struct nwt_vectors nwt_vectors; // c_vector.h
+typedef struct nwt_dialect nwt_dialect; // c_dialect.h
 
 typedef struct nwt {
   const nw_exec *exec;
   const nw_program *p;
   nwt_vectors *vectors; // NULL if vector loops stay loops
+  const nwt_dialect *dialect; // NULL if the text is C
+  bool narrow; // true if every index fits in 32 bits; only for a dialect
   const char *kernel; // name of the function
   nw_str out;
   bool used[NWT_HELPERS][NW_DTYPE_COUNT];
@@ -56,6 +59,8 @@ bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
 
 bool nwt_is_free(const char *name); // true if the C code of a function may use the name for something of its own
 const char *nwt_name(nwt *g, const char *ir); // returns a C identifier; different names have different identifiers
+// Like nwt_name, but makes the identifier from `like` if the name does not have one yet.
+const char *nwt_name_like(nwt *g, const char *ir, const char *like);
 const char *nwt_type(nw_dtype t); // returns the C type that represents a value of the dtype
 // Marks the helper as used, writes its name in the C text to `room`, which has n bytes, and returns `room`.
 const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n);
@@ -63,7 +68,10 @@ void nwt_helpers(const nwt *g, nw_str *out);
 // c_text.c: parts of the C text
 extern const char nwt_includes[], nwt_openmp[]; // nwt_openmp also defines nw_has_threads()
 void nwt_begin(nwt *g, const nw_exec *e, const char *symbol); // symbol: the name of the function, or NULL
+// Like nwt_begin, for a program that is not e->p, with the types of vectors, or NULL.
+void nwt_begin_with(nwt *g, const nw_exec *e, const nw_program *p, const char *symbol, nwt_vectors *vectors);
 void nwt_end(nwt *g);
+void nwt_describe_tensors(nwt *g, nw_str *out); // writes comments on the program's steps and on its tensors
 void nwt_describe(nwt *g, nw_str *out); // writes comments on the function's parameters and result
 void nwt_prototype(nwt *g, nw_str *out);
 
@@ -85,3 +93,4 @@ void nwt_describe_codes(const nwt *g, nw_str *out);
 
 void nwt_stmt(nwt *g, const nw_stmt *s);
 void nwt_body(nwt *g); // writes the statements of the program
+const nw_storage *nwt_storage_of(const nwt *g, const char *buffer);

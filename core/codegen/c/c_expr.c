@@ -1,5 +1,6 @@
 // Writes expressions as C. Integers must wrap around on overflow. C does not define the overflow of signed integers, so
 // operations on them are computed in unsigned types.
+#include "codegen/c/c_dialect.h"
 #include "codegen/c/c_vector.h"
 #include <math.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static void load_if(nwt *g, const nw_expr *e, int around) {
 
 static void load(nwt *g, const nw_expr *e, int around) {
   int mine = e->type.dtype == NW_BOOL ? EQUAL : PRIMARY;
-  if (e->n != 1 && !g->vectors) nwt_fail(g, "a masked load of %s cannot be written in C", e->name);
+  if (e->n != 1 && !g->vectors && !g->dialect) nwt_fail(g, "a masked load of %s cannot be written in C", e->name);
   if (e->n != 1 && !nw_is_const(e->arg[1], 1)) {
     load_if(g, e, around);
     return;
@@ -118,10 +119,15 @@ static void call_of(nwt *g, const char *name, int n, const nw_expr *const *arg) 
   nw_str_add(&g->out, ")");
 }
 
+// Returns what follows the name of a function of <math.h> that takes values of the type of e.
+static const char *suffix(const nwt *g, const nw_expr *e) {
+  return e->type.dtype == NW_F64 || (g->dialect && !g->dialect->typed_functions) ? "" : "f";
+}
+
 // Writes a call of a function of <math.h>, for example of exp for f64 and of expf for other types.
 static void real_call(nwt *g, const nw_expr *e) {
   char name[32];
-  snprintf(name, sizeof name, "%s%s", nw_op_function((nw_op)e->op), e->type.dtype == NW_F64 ? "" : "f");
+  snprintf(name, sizeof name, "%s%s", nw_op_function((nw_op)e->op), suffix(g, e));
   call_of(g, name, e->n, e->arg);
 }
 
@@ -256,10 +262,8 @@ static bool simple_division(nwt *g, const nw_expr *e) {
   return nw_prove(&g->ranges, nw_le(g->p->pool, nw_index(g->p->pool, 0), e->arg[0]));
 }
 
-static const char *suffix(const nw_expr *e) { return e->type.dtype == NW_F64 ? "" : "f"; }
-
 static void floor_quotient(nwt *g, const nw_expr *e) {
-  nw_str_fmt(&g->out, "floor%s(", suffix(e));
+  nw_str_fmt(&g->out, "floor%s(", suffix(g, e));
   infix(g, e->arg[0], "/", e->arg[1], PRODUCT, PRODUCT, UNARY, 0);
   nw_str_add(&g->out, ")");
 }

@@ -3,7 +3,7 @@
 // integer of the type, $l and $h for the same limits as floats, and $B for its number of bits. $V is the unsigned type of
 // the same width, and $w is "ll" if it has 64 bits. For a float, $F stands for the number of bits of its fraction, $E for its
 // greatest exponent, $I for the bits of infinity, $Q for those of NaN, $A for all bits but the sign, and $P for 2^($F + 2).
-#include "codegen/c/c.h"
+#include "codegen/c/c_dialect.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -215,8 +215,15 @@ static void format(nw_str *out, nw_dtype t, char which) {
   if (which == 'P') nw_str_fmt(out, "0x1p%d%s", fraction + 2, t == NW_F64 ? "" : "f");
 }
 
-static void expand(nw_str *out, const char *text, nw_dtype t) {
+#define INLINE "static inline " // before each function above
+
+static void expand(const nwt *g, nw_str *out, const char *text, nw_dtype t) {
   for (const char *c = text; *c; c++) {
+    if (g->dialect && !strncmp(c, INLINE, strlen(INLINE))) {
+      nw_str_add(out, g->dialect->function);
+      c += strlen(INLINE) - 1;
+      continue;
+    }
     if (*c != '$') {
       nw_str_addn(out, c, 1);
       continue;
@@ -235,7 +242,7 @@ static void expand(nw_str *out, const char *text, nw_dtype t) {
 const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n) {
   g->used[h][t] = true;
   nw_str name = {0};
-  expand(&name, helper[h].name, t);
+  expand(g, &name, helper[h].name, t);
   snprintf(room, n, "%s", name.s);
   nw_str_free(&name);
   return room;
@@ -246,15 +253,13 @@ static bool any(const nwt *g, nwt_helper h) { return g->used[h][NW_F16] || g->us
 static void halves(const nwt *g, nw_str *out) {
   bool wide = any(g, NWT_NARROW_F64);
   if (!wide && !any(g, NWT_WIDEN) && !any(g, NWT_NARROW)) return;
-  nw_str_add(out, BITS);
-  nw_str_add(out, f16_text);
-  nw_str_add(out, bf16_text);
-  if (wide) nw_str_add(out, odd_text);
+  const char *const texts[] = {BITS, f16_text, bf16_text, wide ? odd_text : ""};
+  for (int i = 0; i < NW_COUNT(texts); i++) expand(g, out, texts[i], NW_F32);
 }
 
 void nwt_helpers(const nwt *g, nw_str *out) {
   for (int h = 0; h < NWT_WIDEN; h++)
     for (int t = 0; t < NW_DTYPE_COUNT; t++)
-      if (g->used[h][t]) expand(out, nw_dtype_is_float((nw_dtype)t) ? helper[h].real : helper[h].whole, (nw_dtype)t);
+      if (g->used[h][t]) expand(g, out, nw_dtype_is_float((nw_dtype)t) ? helper[h].real : helper[h].whole, (nw_dtype)t);
   halves(g, out);
 }

@@ -62,10 +62,12 @@ bool nwt_is_free(const char *name) {
   return *name != '_'; // names of the compiler and of the system
 }
 
-const char *nwt_name(nwt *g, const char *ir) {
+const char *nwt_name(nwt *g, const char *ir) { return nwt_name_like(g, ir, ir); }
+
+const char *nwt_name_like(nwt *g, const char *ir, const char *like) {
   for (int i = 0; i < g->ir.n; i++)
     if (!strcmp(g->ir.at[i], ir)) return g->c.at[i];
-  char *base = legal(ir), *name = base;
+  char *base = legal(like), *name = base;
   for (int n = 1; taken(g, name); n++) {
     nw_str s = {0};
     nw_str_fmt(&s, "%s_%d", base, n);

@@ -1,4 +1,5 @@
 // Writes statements as C: loops with OpenMP pragmas, guards, stores, and arrays on the stack.
+#include "codegen/c/c_dialect.h"
 #include "codegen/c/c_vector.h"
 #include "codegen/shuffle.h"
 #include "ir/program/tags.h"
@@ -58,7 +59,7 @@ static void nontemporal(nwt *g, const nw_stmt *s, nw_vec *seen) {
   nw_str_fmt(&g->out, " nontemporal(%s)", nwt_name(g, s->store.buffer));
 }
 
-static const nw_storage *storage_of(const nwt *g, const char *buffer) {
+const nw_storage *nwt_storage_of(const nwt *g, const char *buffer) {
   for (int i = 0; i < g->exec->nstorage; i++)
     if (!strcmp(g->exec->storage[i].buffer, buffer)) return &g->exec->storage[i];
   return NULL;
@@ -66,7 +67,7 @@ static const nw_storage *storage_of(const nwt *g, const char *buffer) {
 
 // True if iterations share a temporary: a workspace that is allocated inside the loop.
 static bool shares(const nwt *g, const nw_stmt *s) {
-  if (s->kind == NW_ALLOC && storage_of(g, s->alloc.buffer)->kind != NW_STORE_STACK && !NW_MUTATED(c_shared_lanes))
+  if (s->kind == NW_ALLOC && nwt_storage_of(g, s->alloc.buffer)->kind != NW_STORE_STACK && !NW_MUTATED(c_shared_lanes))
     return true;
   for (int i = 0; i < s->nkids; i++)
     if (shares(g, s->kid[i])) return true;
@@ -93,6 +94,7 @@ static void parallel(nwt *g, const nw_stmt *s) {
 static void mark(nwt *g, const nw_stmt *s) {
   int64_t n;
   if (s->loop.mark == NW_SERIAL) return;
+  if (g->dialect) return nwk_mark(g, s);
   if (s->loop.mark == NW_VECTORIZED) return simd(g, s);
   if (s->loop.mark == NW_PARALLEL) fence_after(g, g->p->root);
   line_start(g);
@@ -113,9 +115,10 @@ static void enter(nwt *g, const nw_stmt *s) {
 
 static void loop(nwt *g, const nw_stmt *s) {
   const char *var = nwt_name(g, s->loop.var->name);
+  if (g->dialect && nwk_wide_copy(g, s)) return;
   mark(g, s);
   line_start(g);
-  nw_str_fmt(&g->out, "for (int64_t %s = ", var);
+  nw_str_fmt(&g->out, "for (%s %s = ", g->narrow ? "int" : "int64_t", var);
   nwt_expr(g, s->loop.begin);
   nw_str_fmt(&g->out, "; %s < ", var);
   nwt_operand(g, NW_OP_LT, nw_add(g->p->pool, s->loop.begin, s->loop.extent));
@@ -139,6 +142,7 @@ static void guard(nwt *g, const nw_stmt *s) {
 
 static void store(nwt *g, const nw_stmt *s) {
   bool lanes = s->store.mask || s->store.index->type.lanes > 1;
+  if (g->dialect && nwk_store(g, s)) return;
   if (lanes && !g->vectors) {
     nwt_fail(g, "a masked store to %s cannot be written in C", s->store.buffer);
     return;
@@ -199,14 +203,15 @@ static void piece(nwt *g, const nw_storage *st) {
 // Writes the declaration of a buffer, and the statements that use it. A workspace that the threads share needs no
 // declaration here, because it is declared at the start of the function.
 static void allocated(nwt *g, const nw_stmt *s) {
-  const nw_storage *st = storage_of(g, s->alloc.buffer);
-  if (st->kind == NW_STORE_STACK) array(g, st);
+  const nw_storage *st = nwt_storage_of(g, s->alloc.buffer);
+  if (st->kind == NW_STORE_STACK || (st->kind == NW_STORE_GRID && nwk_in_place(g, s))) array(g, st);
   if (st->kind == NW_STORE_PER_THREAD) piece(g, st);
   inside(g, s);
 }
 
 static void alloc(nwt *g, const nw_stmt *s) {
-  bool scope = storage_of(g, s->alloc.buffer)->kind != NW_STORE_WORKSPACE;
+  bool scope = nwt_storage_of(g, s->alloc.buffer)->kind != NW_STORE_WORKSPACE;
+  if (g->dialect) scope = nwk_in_place(g, s);
   if (scope) {
     line_start(g);
     nw_str_add(&g->out, "{\n");
@@ -235,8 +240,14 @@ void nwt_stmt(nwt *g, const nw_stmt *s) {
   case NW_CALL: call(g, s); break;
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: prefetch(g, s); break;
-  case NW_COMMIT: // a CPU copies at once
-  case NW_WAIT: break;
+  case NW_BARRIER:
+  case NW_COMMIT:
+  case NW_WAIT:
+    if (g->dialect)
+      nwk_sync(g, s);
+    else if (s->kind == NW_BARRIER) // a CPU copies at once, so that there is nothing to wait for
+      nwt_fail(g, "a barrier between threads of a block cannot be written in C");
+    break;
   default: nwt_fail(g, "a statement of this kind cannot be written in C");
   }
 }

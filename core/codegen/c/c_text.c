@@ -72,7 +72,7 @@ static void layout(nw_str *out, const nw_buffer *b) {
 #define UNSAFE "// unsafe: steps of its schedule that were not judged: %d\n"
 #define TESTED "// steps of its schedule that were tested, not proved: %d, on %d values\n"
 
-void nwt_describe(nwt *g, nw_str *out) {
+void nwt_describe_tensors(nwt *g, nw_str *out) {
   if (g->p->unsafe) nw_str_fmt(out, UNSAFE, g->p->unsafe);
   if (g->p->tested) nw_str_fmt(out, TESTED, g->p->tested, g->p->values);
   nw_program_note_reducers(out, g->p, "//");
@@ -95,6 +95,10 @@ void nwt_describe(nwt *g, nw_str *out) {
     }
     nw_str_add(out, "\n");
   }
+}
+
+void nwt_describe(nwt *g, nw_str *out) {
+  nwt_describe_tensors(g, out);
   nw_str_add(out, "// A pointer must be aligned for its type; it may be NULL only if its tensor has no elements.\n");
   if (g->exec->parallel)
     nw_str_add(out,
@@ -271,7 +275,7 @@ static char *whole(nwt *g, const form *plain, const form *quick) {
   return nw_str_take(&head);
 }
 
-static void begin(nwt *g, const nw_exec *e, const nw_program *p, const char *symbol, nwt_vectors *vectors) {
+void nwt_begin_with(nwt *g, const nw_exec *e, const nw_program *p, const char *symbol, nwt_vectors *vectors) {
   nw_path root = {.n = 1, .at = {p->root}};
   *g = (nwt){.exec = e, .p = p, .vectors = vectors};
   nw_ranges_init(&g->ranges, p->pool);
@@ -279,7 +283,7 @@ static void begin(nwt *g, const nw_exec *e, const nw_program *p, const char *sym
   name_kernel(g, symbol);
 }
 
-void nwt_begin(nwt *g, const nw_exec *e, const char *symbol) { begin(g, e, e->p, symbol, NULL); }
+void nwt_begin(nwt *g, const nw_exec *e, const char *symbol) { nwt_begin_with(g, e, e->p, symbol, NULL); }
 
 void nwt_end(nwt *g) {
   nw_ranges_free(&g->ranges);
@@ -325,7 +329,7 @@ static void drop(form *f) {
 static bool begin_version(form *f, const nw_program *p, const char *symbol) {
   nw_exec *e = f->vectors ? nw_lower(p, NULL) : nw_lower_loops(p);
   if (!e) return false;
-  begin(&f->version[f->n++], e, f->vectors ? e->shown : e->p, symbol, f->vectors);
+  nwt_begin_with(&f->version[f->n++], e, f->vectors ? e->shown : e->p, symbol, f->vectors);
   return !f->vectors || e->instructions <= MOST_CODE;
 }
 

@@ -156,6 +156,9 @@ NW_API char *nw_lower_folded(nw_ctx *c, const nw_program *p, const char *pass, i
 // statement, or 0 if the line does not belong to a statement.
 NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n);
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // the program as C99 with OpenMP
+// Returns the program as text for GPUs, on the heap: a kernel for each launch. `dialect` is "cuda" or "opencl". `symbol` is
+// the name of the kernel, or NULL: a name made from that of the program. Returns NULL, with a diagnostic, on failure.
+NW_API char *nw_grid_text(nw_ctx *c, const nw_program *p, const char *dialect, const char *symbol);
 // Finds the sizes of a program in the shapes of its first n arguments. Sets an entry of `sizes` to -1 if the size is
 // unknown. Returns the number of sizes that were found.
 NW_API int nw_sizes_from(const nw_program *p, int n, nw_array *const *args, int64_t *sizes);

@@ -6,6 +6,9 @@
 // where this index is 0.
 #include "ir/program/program.h"
 
+const char *const nw_grid_index[NW_GRID_DIMS] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
+                                                 "threadIdx.x", "threadIdx.y", "threadIdx.z"};
+
 static bool marked(const nw_stmt *s, nw_loop_kind from, nw_loop_kind to) {
   return s->kind == NW_LOOP && s->loop.mark >= from && s->loop.mark <= to;
 }

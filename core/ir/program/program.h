@@ -371,6 +371,7 @@ bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch, barrier, commit 
 
 // ---- loops bound to blocks and threads (grid.c)
 #define NW_GRID_DIMS 6 // blockIdx.x .. threadIdx.z
+extern const char *const nw_grid_index[NW_GRID_DIMS]; // "blockIdx.x" .. "threadIdx.z"
 bool nw_is_block_loop(const nw_stmt *s);
 bool nw_is_thread_loop(const nw_stmt *s); // threadIdx, not vthread
 bool nw_is_vthread_loop(const nw_stmt *s);

@@ -139,7 +139,7 @@ end
 
 -- ---- views
 
-local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "c", "log", "trace"}
+local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "c", "cuda", "opencl", "log", "trace"}
 
 local show = {}
 function show.full(s) return core.schedule_print(s) end
@@ -151,6 +151,8 @@ end
 function show.llvm(s) return core.kernel_text(s:build(), "llvm") end
 function show.asm(s) return assembly.shown(core.kernel_text(s:build(), "asm")) end
 function show.c(s) return core.schedule_c(s) end
+function show.cuda(s) return core.schedule_grid_text(s, "cuda") end
+function show.opencl(s) return core.schedule_grid_text(s, "opencl") end
 function show.log(s) return tostring(s:log()) end
 function show.trace(s) return core.schedule_trace(s) end
 

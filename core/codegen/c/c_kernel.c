@@ -1,0 +1,420 @@
+// Writes a program as CUDA C or OpenCL C: a kernel for each launch, and the host's part. In CUDA C, the host's part is a
+// function; in OpenCL C, a comment lists the launches.
+#include "codegen/c/c_dialect.h"
+#include "ir/program/reducer.h"
+#include <stdlib.h>
+
+#define STATIC_SHARED 49152 // CUDA limits the bytes of arrays in shared memory whose size is in the code
+#define MOST_INDEX (INT64_C(1) << 30) // indices up to this number are computed in 32 bits
+
+typedef struct texts {
+  nwt g;
+  const nw_launches *all;
+  const nwt_dialect *d;
+  const char *symbol; // the kernel's name, or NULL
+} texts;
+
+static const char *const short_index[NW_GRID_DIMS] = {"bx", "by", "bz", "tx", "ty", "tz"};
+
+// ---- the width of indices
+
+// True if every value that e computes is proven to be small. Adds what is known inside e.
+static bool small(void *env, const nw_expr *e) {
+  const nw_ranges *r = env;
+  int64_t lo, hi;
+  if (e->type.dtype != NW_INDEX || e->op == NW_OP_LOAD) return true;
+  return nw_const_range(r, e, &lo, &hi) && lo >= -MOST_INDEX && hi <= MOST_INDEX;
+}
+
+static bool all_small(const nw_ranges *r, const nw_expr *e) { return !e || nw_visit(e, small, (void *)r); }
+
+static bool narrow(nwt *g, const nw_stmt *s) {
+  bool good = true;
+  switch (s->kind) {
+  case NW_LOOP: good = all_small(&g->ranges, s->loop.begin) && all_small(&g->ranges, s->loop.extent); break;
+  case NW_GUARD: good = all_small(&g->ranges, s->guard.cond); break;
+  case NW_STORE: good = all_small(&g->ranges, s->store.index) && all_small(&g->ranges, s->store.value); break;
+  case NW_PREFETCH: good = all_small(&g->ranges, s->prefetch.min[0]); break;
+  default: break;
+  }
+  if (s->kind == NW_LOOP) {
+    nw_pool *pool = g->p->pool;
+    const nw_expr *end = nw_add(pool, s->loop.begin, s->loop.extent);
+    nw_ranges_push(&g->ranges, s->loop.var->name, s->loop.begin, nw_sub(pool, end, nw_index(pool, 1)));
+  }
+  if (s->kind == NW_GUARD) nw_ranges_fact(&g->ranges, s->guard.cond);
+  for (int i = 0; i < s->nkids && good; i++) good = narrow(g, s->kid[i]);
+  if (s->kind == NW_GUARD) nw_ranges_pop_fact(&g->ranges);
+  if (s->kind == NW_LOOP) nw_ranges_pop(&g->ranges);
+  return good;
+}
+
+// ---- a kernel
+
+
+typedef struct seen {
+  const char *name;
+  bool found;
+} seen;
+
+static bool see(void *env, const nw_expr *e) {
+  seen *x = env;
+  return !(x->found |= e->op == NW_OP_VAR && !strcmp(e->name, x->name));
+}
+
+static bool uses(const nw_expr *e, const char *name) {
+  seen x = {.name = name};
+  if (e) nw_visit(e, see, &x);
+  return x.found;
+}
+
+static bool uses_index(const nw_stmt *s, const char *name) {
+  bool any = false;
+  if (s->kind == NW_LOOP) any = uses(s->loop.begin, name) || uses(s->loop.extent, name);
+  if (s->kind == NW_GUARD) any = uses(s->guard.cond, name);
+  if (s->kind == NW_STORE) any = uses(s->store.index, name) || uses(s->store.value, name);
+  for (int i = 0; i < s->nkids && !any; i++) any = uses_index(s->kid[i], name);
+  return any;
+}
+
+static const char *index_type(const nwt *g) { return g->narrow ? "int" : "int64_t"; }
+
+static void push_ranges(nwt *g, const nw_launch *l) {
+  nw_pool *pool = g->p->pool;
+  for (int d = 0; d < NW_GRID_DIMS; d++)
+    nw_ranges_push(&g->ranges, nw_grid_index[d], nw_index(pool, 0), nw_sub(pool, l->extent[d], nw_index(pool, 1)));
+}
+
+static bool has_warp(const nwt *g, const nw_stmt *s) {
+  bool any = s->kind == NW_ALLOC && nw_find_buffer(g->p, s->alloc.buffer)->scope == NW_WARP;
+  for (int i = 0; i < s->nkids && !any; i++) any = has_warp(g, s->kid[i]);
+  return any;
+}
+
+static void indices(texts *x, const nw_launch *l) {
+  nwt *g = &x->g;
+  bool warp = has_warp(g, l->body);
+  for (int d = 0; d < NW_GRID_DIMS; d++) {
+    const char *name = nwt_name_like(g, nw_grid_index[d], short_index[d]);
+    if (!uses_index(l->body, nw_grid_index[d]) && !(warp && d >= 3)) continue;
+    nw_str_fmt(&g->out, "  const %s %s = %s%s;\n", index_type(g), name,
+               x->d == &nwk_opencl || !g->narrow ? g->narrow ? "(int)" : "(int64_t)" : "", x->d->index[d]);
+  }
+}
+
+// Writes the arrays in the memory of a block. Returns the bytes that the launch must ask for.
+static int64_t block_arrays(texts *x, const nw_launch *l) {
+  nwt *g = &x->g;
+  int64_t warp = g->p->target->limit.launch.warp, nx, ny;
+  bool asked = l->shared_bytes > STATIC_SHARED && x->d == &nwk_cuda;
+  if (asked) nw_str_fmt(&g->out, "  extern __shared__ __align__(%d) char nw_shared[];\n", NW_BLOCK_ARRAY_ALIGN);
+  for (int i = 0; i < l->narrays; i++) {
+    const nw_block_array *a = &l->array[i];
+    const char *type = nwt_type(a->dtype), *name = nwt_name(g, a->buffer), *all = a->scope == NW_WARP ? "_all" : "";
+    int64_t parts = a->scope == NW_WARP ? l->warps : 1;
+    if (asked) {
+      nw_str_fmt(&g->out, "  %s *const %s%s = (%s *)(nw_shared + %lld);\n", type, name, all, type, (long long)a->offset);
+    } else {
+      nw_str_fmt(&g->out, "  %s", x->d->shared);
+      nw_str_fmt(&g->out, x->d->align, NW_BLOCK_ARRAY_ALIGN);
+      nw_str_fmt(&g->out, "%s %s%s[%lld];\n", type, name, all, (long long)(a->elements * parts));
+    }
+    if (a->scope != NW_WARP || !nw_is_int(l->extent[3], &nx) || !nw_is_int(l->extent[4], &ny)) continue;
+    nw_str_fmt(&g->out, "  %s%s *const %s = %s_all + %lld * (%s / %lld + %lld * (%s + %lld * %s));\n", x->d->shared, type,
+               name, name, (long long)a->elements, nwt_name(g, nw_grid_index[3]), (long long)warp,
+               (long long)((nx + warp - 1) / warp), nwt_name(g, nw_grid_index[4]), (long long)ny,
+               nwt_name(g, nw_grid_index[5]));
+  }
+  return asked ? l->shared_bytes : 0;
+}
+
+static void parameters(texts *x, const nw_launch *l) {
+  nwt *g = &x->g;
+  const char *between = "";
+  for (int i = 0; i < l->nbuffers; i++, between = ", ") {
+    const nw_buffer *b = nw_find_buffer(g->p, l->buffer[i].name);
+    nw_str_fmt(&g->out, "%s%s%s%s *%s%s", between, x->d->global, l->buffer[i].written ? "" : "const ", nwt_type(b->dtype),
+               x->d->restricted, nwt_name(g, b->name));
+  }
+  for (int i = 0; i < g->p->nsizes; i++, between = ", ")
+    nw_str_fmt(&g->out, "%sint64_t %s", between, nwt_name(g, g->p->size[i].name));
+  for (int i = 0; i < l->nvars; i++, between = ", ")
+    nw_str_fmt(&g->out, "%sint64_t %s", between, nwt_name(g, l->var[i]->name));
+}
+
+static int64_t threads_of(const nw_launch *l) {
+  int64_t n, all = 1;
+  for (int d = 3; d < NW_GRID_DIMS; d++) {
+    if (!nw_is_int(l->extent[d], &n)) return 0;
+    all *= n;
+  }
+  return all;
+}
+
+static const char *kernel_name(texts *x, int i) {
+  const char *name = x->all->launch[i].name;
+  if (!x->symbol) return nwt_name(&x->g, name);
+  nw_str s = {0};
+  nw_str_fmt(&s, x->all->n > 1 ? "%s_%d" : "%s", x->symbol, i + 1);
+  name = nwt_name_like(&x->g, name, nw_pool_name(x->g.p->pool, s.s));
+  nw_str_free(&s);
+  return name;
+}
+
+// Writes a kernel. Returns the bytes of shared memory that its launch must ask for.
+static int64_t kernel(texts *x, int i) {
+  nwt *g = &x->g;
+  const nw_launch *l = &x->all->launch[i];
+  int64_t n = threads_of(l);
+  push_ranges(g, l);
+  g->narrow = narrow(g, l->body);
+  nw_str_fmt(&g->out, "\n%s", x->d == &nwk_cuda ? x->d->kernel : "__kernel ");
+  if (n && x->d == &nwk_cuda) nw_str_fmt(&g->out, "__launch_bounds__(%lld) ", (long long)n);
+  int64_t block[3] = {0};
+  for (int d = 0; d < 3 && n; d++) nw_is_int(l->extent[3 + d], &block[d]);
+  if (n && x->d == &nwk_opencl)
+    nw_str_fmt(&g->out, "__attribute__((reqd_work_group_size(%lld, %lld, %lld))) ", (long long)block[0],
+               (long long)block[1], (long long)block[2]);
+  nw_str_fmt(&g->out, "%s%s(", x->d == &nwk_opencl ? "void " : "", kernel_name(x, i));
+  parameters(x, l);
+  nw_str_add(&g->out, ") {\n");
+  indices(x, l);
+  int64_t bytes = block_arrays(x, l);
+  g->depth = 1;
+  nwt_stmt(g, l->body);
+  nw_str_add(&g->out, "}\n");
+  for (int d = 0; d < NW_GRID_DIMS; d++) nw_ranges_pop(&g->ranges);
+  return bytes;
+}
+
+// ---- the host's part
+
+static void extents(texts *x, const nw_launch *l, int from) {
+  for (int d = 0; d < 3; d++) {
+    if (d) nw_str_add(&x->g.out, ", ");
+    nwt_expr(&x->g, l->extent[from + d]);
+  }
+}
+
+static void arguments(texts *x, const nw_launch *l) {
+  nwt *g = &x->g;
+  const char *between = "";
+  for (int i = 0; i < l->nbuffers; i++, between = ", ") nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, l->buffer[i].name));
+  for (int i = 0; i < g->p->nsizes; i++, between = ", ") nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, g->p->size[i].name));
+  for (int i = 0; i < l->nvars; i++, between = ", ") nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, l->var[i]->name));
+}
+
+static void launch(texts *x, int i, int64_t shared) {
+  nwt *g = &x->g;
+  const nw_launch *l = &x->all->launch[i];
+  nw_str_indent(&g->out, 2 * g->depth);
+  nw_str_fmt(&g->out, "%s<<<dim3(", kernel_name(x, i));
+  extents(x, l, 0);
+  nw_str_add(&g->out, "), dim3(");
+  extents(x, l, 3);
+  nw_str_add(&g->out, ")");
+  if (shared) nw_str_fmt(&g->out, ", %lld", (long long)shared);
+  nw_str_add(&g->out, ">>>(");
+  arguments(x, l);
+  nw_str_add(&g->out, ");\n");
+}
+
+// Writes the statements of the host around the launches. `at` is the number of the next launch.
+static void host(texts *x, const nw_stmt *s, int *at, const int64_t *shared) {
+  nwt *g = &x->g;
+  if (nw_is_launch(g->p, s)) return launch(x, *at, shared[*at]), (void)++*at;
+  bool braces = s->kind == NW_LOOP || s->kind == NW_GUARD;
+  if (braces) nw_str_indent(&g->out, 2 * g->depth);
+  if (s->kind == NW_GUARD) {
+    nw_str_add(&g->out, "if (");
+    nwt_expr(g, s->guard.cond);
+    nw_str_add(&g->out, ") {\n");
+  }
+  if (s->kind == NW_LOOP) {
+    const char *var = nwt_name(g, s->loop.var->name);
+    nw_str_fmt(&g->out, "for (int64_t %s = ", var);
+    nwt_expr(g, s->loop.begin);
+    nw_str_fmt(&g->out, "; %s < ", var);
+    nwt_operand(g, NW_OP_LT, nw_add(g->p->pool, s->loop.begin, s->loop.extent));
+    nw_str_fmt(&g->out, "; %s++) {\n", var);
+  }
+  g->depth += braces;
+  for (int i = 0; i < s->nkids; i++) host(x, s->kid[i], at, shared);
+  g->depth -= braces;
+  if (!braces) return;
+  nw_str_indent(&g->out, 2 * g->depth);
+  nw_str_add(&g->out, "}\n");
+}
+
+static bool is_made(const nw_storage *s) { return s->kind == NW_STORE_WORKSPACE || s->kind == NW_STORE_PER_THREAD; }
+
+static void workspaces(texts *x) {
+  nwt *g = &x->g;
+  for (int i = 0; i < g->exec->nstorage; i++) {
+    const nw_storage *s = &g->exec->storage[i];
+    if (!is_made(s)) continue;
+    nw_str_fmt(&g->out, "  %s *%s = NULL;\n", nwt_type(s->dtype), nwt_name(g, s->buffer));
+  }
+  for (int i = 0; i < g->exec->nstorage; i++) {
+    const nw_storage *s = &g->exec->storage[i];
+    if (!is_made(s)) continue;
+    nw_str_fmt(&g->out, "  if (cudaMalloc((void **)&%s, sizeof(%s) * (size_t)((", nwt_name(g, s->buffer), nwt_type(s->dtype));
+    nwt_expr(g, s->elements);
+    nw_str_add(&g->out, ") + 1)) != cudaSuccess) return 1;\n");
+  }
+}
+
+// Writes a function that launches the kernels. Its pointers are pointers to the memory of the device.
+static void host_function(texts *x, const char *name, const int64_t *shared, const nw_exec *e) {
+  nwt *g = &x->g;
+  const char *between = "";
+  int at = 0;
+  nw_str_fmt(&g->out, "\n// Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when "
+                      "memory runs\n// out; 2 when a size does not meet the assumptions of the code; otherwise 100 plus a "
+                      "cudaError_t.\nextern \"C\" int %s(", name);
+  for (int i = 0; i < g->p->nsizes; i++, between = ", ")
+    nw_str_fmt(&g->out, "%sint64_t %s", between, nwt_name(g, g->p->size[i].name));
+  for (int i = 0; i < g->p->nbuffers; i++) {
+    const nw_buffer *b = g->p->buffer[i];
+    if (b->role == NW_TEMP) continue;
+    nw_str_fmt(&g->out, "%s%s%s *%s", between, b->role == NW_INPUT ? "const " : "", nwt_type(b->dtype), nwt_name(g, b->name));
+    between = ", ";
+  }
+  nw_str_add(&g->out, ") {\n");
+  g->depth = 1;
+  nwt_check_sizes(g);
+  workspaces(x);
+  for (int i = 0; i < x->all->n; i++)
+    if (shared[i])
+      nw_str_fmt(&g->out, "  cudaFuncSetAttribute((const void *)%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld);\n",
+                 kernel_name(x, i), (long long)shared[i]);
+  for (int i = 0; i < e->p->root->nkids; i++) host(x, e->p->root->kid[i], &at, shared);
+  nw_str_add(&g->out, "  int nw_error = (int)cudaGetLastError();\n");
+  for (int i = 0; i < g->exec->nstorage; i++)
+    if (is_made(&g->exec->storage[i]))
+      nw_str_fmt(&g->out, "  cudaFree(%s);\n", nwt_name(g, g->exec->storage[i].buffer));
+  nw_str_add(&g->out, "  return nw_error ? 100 + nw_error : 0;\n}\n");
+}
+
+static void list_launches(texts *x, nw_str *out) {
+  nwt *g = &x->g;
+  nw_str keep = g->out;
+  g->out = *out;
+  for (int i = 0; i < x->all->n; i++) {
+    const nw_launch *l = &x->all->launch[i];
+    nw_str_fmt(&g->out, "// %s: ", kernel_name(x, i));
+    extents(x, l, 0);
+    nw_str_add(&g->out, " work-groups of ");
+    extents(x, l, 3);
+    nw_str_add(&g->out, " work-items\n");
+  }
+  *out = g->out;
+  g->out = keep;
+}
+
+// ---- the whole text
+
+static const char opencl_types[] =
+    "typedef char int8_t;\ntypedef uchar uint8_t;\ntypedef short int16_t;\ntypedef ushort uint16_t;\n"
+    "typedef int int32_t;\ntypedef uint uint32_t;\ntypedef long int64_t;\ntypedef ulong uint64_t;\n"
+    "#define INT64_C(x) x##L\n#define UINT64_C(x) x##UL\n#define INT8_MIN CHAR_MIN\n#define INT8_MAX CHAR_MAX\n"
+    "#define UINT8_MAX UCHAR_MAX\n#define INT16_MIN SHRT_MIN\n#define INT16_MAX SHRT_MAX\n#define UINT16_MAX USHRT_MAX\n"
+    "#define INT32_MIN INT_MIN\n#define INT32_MAX INT_MAX\n#define UINT32_MAX UINT_MAX\n#define INT64_MIN LONG_MIN\n"
+    "#define INT64_MAX LONG_MAX\n#define UINT64_MAX ULONG_MAX\n"
+    "#define __builtin_popcount(x) ((int)popcount(x))\n#define __builtin_popcountll(x) ((int)popcount(x))\n";
+// Helpers copy the bits of a number by memcpy, which OpenCL C does not have.
+static const char opencl_bytes[] =
+    "static inline void nw_bytes(uchar *to, const uchar *from, size_t n) {\n"
+    "  for (size_t i = 0; i < n; i++) to[i] = from[i];\n"
+    "}\n"
+    "#define memcpy(to, from, n) nw_bytes((uchar *)(to), (const uchar *)(from), n)\n";
+
+static bool uses_type(const nw_program *p, nw_dtype t) {
+  for (int i = 0; i < p->nbuffers; i++)
+    if (p->buffer[i]->dtype == t) return true;
+  return false;
+}
+
+static bool has_async(const nw_stmt *s) {
+  bool any = s->kind == NW_COMMIT || s->kind == NW_WAIT || (s->kind == NW_STORE && s->store.async);
+  for (int i = 0; i < s->nkids && !any; i++) any = has_async(s->kid[i]);
+  return any;
+}
+
+static bool is_used(const nwt *g, nwt_helper h) {
+  bool any = false;
+  for (int t = 0; t < NW_DTYPE_COUNT; t++) any |= g->used[h][t];
+  return any;
+}
+
+static bool copies_bits(const nwt *g) {
+  static const nwt_helper those[] = {NWT_BITS_OF,  NWT_OF_BITS, NWT_LDEXP,  NWT_MANTISSA,
+                                     NWT_EXPONENT, NWT_WIDEN,   NWT_NARROW, NWT_NARROW_F64};
+  bool any = false;
+  for (int i = 0; i < NW_COUNT(those); i++) any |= is_used(g, those[i]);
+  return any;
+}
+
+static void head(texts *x, nw_str *out) {
+  const nw_program *p = x->g.p;
+  bool cuda = x->d == &nwk_cuda, async = false;
+  for (int i = 0; i < x->all->n; i++) async |= has_async(x->all->launch[i].body);
+  nwt_describe_tensors(&x->g, out);
+  if (cuda) {
+    nw_str_add(out, "// Compile it with: nvcc -O3 -fmad=false. Multiplications and additions then round as in the program.\n");
+    nw_str_add(out, async ? "#include <cuda_pipeline.h>\n#include <math.h>\n#include <stdint.h>\n"
+                          : "#include <math.h>\n#include <stdint.h>\n");
+    if (is_used(&x->g, NWT_POPCOUNT))
+      nw_str_add(out, "#define __builtin_popcount(x) __popc(x)\n#define __builtin_popcountll(x) __popcll(x)\n");
+  } else {
+    list_launches(x, out);
+    nw_str_add(out, "#pragma OPENCL FP_CONTRACT OFF\n");
+    if (uses_type(p, NW_F64)) nw_str_add(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+    nw_str_add(out, opencl_types);
+  }
+  nw_str helpers = {0};
+  nwt_helpers(&x->g, &helpers);
+  if (!cuda && copies_bits(&x->g)) nw_str_add(out, opencl_bytes);
+  if (helpers.s) nw_str_add(out, helpers.s);
+  nw_str_free(&helpers);
+}
+
+static char *write_text(const nw_exec *e, const nwt_dialect *d, const char *symbol) {
+  nw_launches *all = nw_launches_of(e);
+  if (!all) return NULL;
+  texts x = {.all = all, .d = d, .symbol = symbol};
+  nwt *g = &x.g;
+  nwt_begin_with(g, e, all->p, NULL, NULL);
+  g->dialect = d;
+  int64_t *shared = nw_xcalloc((size_t)all->n + 1, sizeof *shared);
+  nw_str whole = {0};
+  for (int i = 0; i < all->n && !g->failed; i++) shared[i] = kernel(&x, i);
+  g->narrow = false;
+  if (d == &nwk_cuda && !g->failed) {
+    nw_str name = {0};
+    nw_str_fmt(&name, "launch_%s", symbol ? symbol : g->p->name ? g->p->name : "kernel");
+    host_function(&x, nwt_name(g, nw_pool_name(g->p->pool, name.s)), shared, e);
+    nw_str_free(&name);
+  }
+  bool failed = g->failed;
+  if (!failed) {
+    head(&x, &whole);
+    nw_str_add(&whole, g->out.s);
+  }
+  free(shared);
+  nwt_end(g);
+  nw_launches_free(all);
+  return failed ? NULL : nw_str_take(&whole);
+}
+
+char *nw_grid_text(nw_ctx *c, const nw_program *p, const char *dialect, const char *symbol) {
+  const nwt_dialect *known[] = {&nwk_cuda, &nwk_opencl};
+  for (int i = 0; i < NW_COUNT(known); i++) {
+    if (strcmp(known[i]->name, dialect)) continue;
+    nw_exec *e = nw_lower_loops(p);
+    char *text = e ? write_text(e, known[i], symbol) : NULL;
+    nw_exec_release(e);
+    return text;
+  }
+  return nw_fail(c, NW_EINVAL, "cuda or opencl", "there is no dialect '%s'", dialect);
+}
