@@ -302,6 +302,8 @@ static void make_all(making *m, nw_stmt *s, const nw_stmt *was, nw_vec *out) {
   }
 }
 
+int64_t nw_launch_asks(const nw_launch *l) { return l->shared_bytes > NW_STATIC_SHARED ? l->shared_bytes : 0; }
+
 static void name_kernels(nw_launches *all) {
   nw_str base = {0};
   const char *name = all->p->name ? all->p->name : "program";

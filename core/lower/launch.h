@@ -1,5 +1,8 @@
 // A lowered program for a GPU, as launches of kernels.
 //
+// The arguments of a kernel are pointers to l->buffer, in order, then all sizes of the program, then l->var. Sizes and
+// variables are 64-bit integers.
+//
 // The host runs the statements around the launches in order: loops, guards, and allocations of workspaces. Each launch
 // (ir/program/grid.c) becomes a kernel, which every thread of the grid executes. In the body of a kernel there are no
 // bound loops any more. Their variables are replaced by the thread's indices, which are variables named "blockIdx.x" to
@@ -8,6 +11,7 @@
 // guard that depends on the thread.
 #pragma once
 #include "lower/lower.h"
+#include "nestwright/launches.h"
 
 typedef struct nw_launch_buffer {
   const char *name; // an argument of the program or a workspace
@@ -25,6 +29,7 @@ typedef struct nw_block_array {
   int64_t offset, bytes; // place of the array if all are in one piece of memory; offset is a multiple of 16
 } nw_block_array;
 
+#define NW_STATIC_SHARED 49152 // the most bytes of shared memory that the code of a kernel may declare with CUDA
 #define NW_BLOCK_ARRAY_ALIGN 16 // bytes; arrays of a block are aligned for the widest vectors
 
 typedef struct nw_launch {
@@ -54,6 +59,10 @@ typedef struct nw_launches {
 // Returns the launches of e. The caller frees them. Returns NULL, with a diagnostic, on failure.
 nw_launches *nw_launches_of(const nw_exec *e);
 void nw_launches_free(nw_launches *l);
+
+// Returns the bytes of shared memory that a launch with CUDA must ask for. If the arrays of a block have more bytes than
+// CUDA allows in the code, they are in one piece of memory, each at its offset; otherwise each is declared in the code.
+int64_t nw_launch_asks(const nw_launch *l);
 
 // Runs the host's part of a program: calls `launch` for each launch in the order of execution, with the numbers of blocks
 // and threads, and with the values of l->var. Launches without blocks or threads are left out. Stops if `launch` returns

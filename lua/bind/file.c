@@ -105,7 +105,22 @@ static int f_temp_dir(lua_State *L) {
   return 1;
 }
 
+// make_directory(what, path)
+static int f_make_directory(lua_State *L) {
+  const char *what = nwl_string(L, 1, "what"), *path = nwl_path(L, 2, "path");
+  char dir[4096];
+  nw_str why = {0};
+  if (strlen(path) < sizeof dir) {
+    strcpy(dir, path);
+    if (nw_make_dirs(dir, 0777)) return 0;
+  }
+  nw_str_fmt(&why, "cannot make %s: %s", path, strerror(strlen(path) < sizeof dir ? errno : ENAMETOOLONG));
+  return fail(L, what, &why);
+}
+
 const nwl_row nwl_file_rows[] = {
+    {"make_directory", f_make_directory, "(what: string, path: string)",
+     "Makes a directory and those that contain it, if they are missing. An error begins with `what` and gives the reason."},
     {"write_file", f_write, "(what: string?, path: string, text: string, how?: {private?: boolean, quick?: boolean})",
      "Writes a file atomically. On failure, the old file is unchanged, and the error begins with `what` and gives the "
      "reason. private: a new file is readable only by its owner. quick: does not wait until the file is on disk."},

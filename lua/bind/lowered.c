@@ -8,6 +8,42 @@ static void set_same(lua_State *L, const char *name, const void *value) {
   lua_setfield(L, -2, name);
 }
 
+// ---- launches
+
+static bool add_launch(void *env, const nw_launch_row *row) {
+  lua_State *L = env;
+  static const char *const sides[] = {"blocks", "threads"};
+  lua_createtable(L, 0, 5);
+  nwl_set_text(L, "kernel", row->kernel);
+  nwl_set_count(L, "shared", row->shared);
+  for (int k = 0; k < 2; k++) {
+    lua_createtable(L, 3, 0);
+    for (int d = 0; d < 3; d++) lua_pushinteger(L, row->extent[3 * k + d]), lua_rawseti(L, -2, d + 1);
+    lua_setfield(L, -2, sides[k]);
+  }
+  lua_createtable(L, row->n, 0);
+  for (int i = 0; i < row->n; i++) {
+    if (row->argument[i].buffer)
+      lua_pushstring(L, row->argument[i].buffer);
+    else
+      lua_pushinteger(L, row->argument[i].value);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "arguments");
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  return true;
+}
+
+static bool add_workspace(void *env, const nw_workspace_row *row) {
+  lua_State *L = env;
+  lua_createtable(L, 0, 3);
+  nwl_set_text(L, "name", row->name);
+  nwl_set_text(L, "dtype", nw_dtype_name(row->dtype));
+  nwl_set_count(L, "elements", row->elements);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  return true;
+}
+
 static void push_bodies(lua_State *L, const nw_lowered *v) {
   lua_createtable(L, nw_lowered_bodies(v), 0);
   for (int i = 0; i < nw_lowered_bodies(v); i++) {
@@ -114,7 +150,25 @@ static int f_lowered(lua_State *L) {
   return 1;
 }
 
+static int f_launches(lua_State *L) {
+  nwl_walk w = {.program = nw_sched_program(nwl_check(L, 1, &nwl_schedule_class, "schedule"))};
+  nw_clear(nwl_ctx(L));
+  nwl_read_walk(L, &w);
+  lua_createtable(L, 0, 2);
+  lua_newtable(L);
+  if (!nw_each_launch(nwl_ctx(L), w.program, w.size, add_launch, L)) return nwl_raise(L);
+  lua_setfield(L, -2, "launches");
+  lua_newtable(L);
+  if (!nw_each_workspace(nwl_ctx(L), w.program, w.size, add_workspace, L)) return nwl_raise(L);
+  lua_setfield(L, -2, "workspaces");
+  return 1;
+}
+
 const nwl_row nwl_lowered_rows[] = {
+    {"launches", f_launches, "(s: nw.schedule, walk: {sizes: table}): table",
+     "Returns what a GPU runs for these sizes. The result has two tables. An entry of `launches` has kernel, blocks and "
+     "threads in x, y and z, the bytes of shared memory to ask for, and the arguments: names of arrays, and numbers. An "
+     "entry of `workspaces` has name, dtype and elements."},
     {"lowered", f_lowered, "(s: nw.schedule, walk?: table): table",
      "Returns the lowered program, for these sizes if they are given. The result has three tables. An entry of "
      "`bodies` (a loop or a guard) has kind, name, mark, id, up, depth, extent and conditions. An entry of "

@@ -4,7 +4,6 @@
 #include "ir/program/reducer.h"
 #include <stdlib.h>
 
-#define STATIC_SHARED 49152 // CUDA limits the bytes of arrays in shared memory whose size is in the code
 #define MOST_INDEX (INT64_C(1) << 30) // indices up to this number are computed in 32 bits
 
 typedef struct texts {
@@ -106,7 +105,7 @@ static void indices(texts *x, const nw_launch *l) {
 static int64_t block_arrays(texts *x, const nw_launch *l) {
   nwt *g = &x->g;
   int64_t warp = g->p->target->limit.launch.warp, nx, ny;
-  bool asked = l->shared_bytes > STATIC_SHARED && x->d == &nwk_cuda;
+  bool asked = nw_launch_asks(l) && x->d == &nwk_cuda;
   if (asked) nw_str_fmt(&g->out, "  extern __shared__ __align__(%d) char nw_shared[];\n", NW_BLOCK_ARRAY_ALIGN);
   for (int i = 0; i < l->narrays; i++) {
     const nw_block_array *a = &l->array[i];

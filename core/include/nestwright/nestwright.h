@@ -23,6 +23,7 @@
 #include "nestwright/check.h"
 #include "nestwright/access.h"
 #include "nestwright/lowered.h"
+#include "nestwright/launches.h"
 #include "nestwright/cache.h"
 #include "nestwright/cost.h"
 #include "nestwright/learn.h"

@@ -285,11 +285,19 @@ return function(nw)
     function(s) return signature(s).inputs end)
   method("outputs", "(self: nw.schedule): table[]", "The outputs of the computation: name, dtype and shape() of each.",
     function(s) return signature(s).outputs end)
-  method("pack", "(self: nw.schedule, tensor: nw.tensor|string, data: nw.array): nw.array",
-    "Converts an input or an output from the shape of the computation to the shape that a kernel takes after transform_layout. "
-    .. "Positions that hold no element get the pad_value of the step, or 0. If the schedule does not change its shape, returns "
-    .. "the same array.",
-    function(s, tensor, data) return core.pack(s, tensor, data, true) end)
+  method("pack", "(self: nw.schedule, what: nw.tensor|string, data?: nw.array|{sizes?: table, arguments?: nw.array[], "
+    .. "task?: string}): nw.array|nw.schedule",
+    "s:pack(tensor, data) converts an input or an output from the shape of the computation to the shape that a kernel takes after "
+    .. "transform_layout. Positions that hold no element get the pad_value of the step, or 0. If the schedule does not change its "
+    .. "shape, returns the same array. s:pack \"dir\" writes a folder with all that is needed to run the kernels of a schedule for "
+    .. "a GPU on another machine: the code, the launches, inputs, expected outputs, and run.sh, which prints a line of JSON with "
+    .. "times. That machine needs a C compiler and an NVIDIA driver. sizes: values of symbolic sizes; arguments: the inputs, by "
+    .. "default random ones; task: a name for the line of JSON.",
+    function(s, what, data)
+      if data ~= nil and debug.getmetatable(data) == core.classes.array then return core.pack(s, what, data, true) end
+      if type(what) ~= "string" then return core.pack(s, what, data, true) end
+      return require "nestwright.measure.packed".write(s, what, data)
+    end)
   method("unpack", "(self: nw.schedule, tensor: nw.tensor|string, data: nw.array, sizes?: table): nw.array",
     "Converts an input or an output back from the shape that a kernel takes after transform_layout. sizes: the values of the "
     .. "symbolic sizes that do not follow from the shape of the data: s:unpack(C, c, {M = 37}).",
