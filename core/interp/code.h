@@ -22,6 +22,7 @@ typedef struct nwi_buffer {
   struct nwi_shadow *shadow; // the last accesses to each element (race.c); NULL before the first access in a launch
   struct nwi_owner owner; // for a buffer that is allocated in a launch: the thread that entered the allocation last
   bool local; // true if each thread of a GPU block has its own copy
+  struct nwi_parts *parts; // for a local buffer of a lowered program: the part of each thread (private.c)
   bool warp; // true if each warp of a GPU block has its own copy
   // For each element: whether an asynchronous copy into it is in flight (`arriving`), and the number of copies in flight
   // that read it (`lent`). NULL before the first such copy (async.c).
@@ -133,6 +134,13 @@ void nwi_launch(nwi_program *x, bool begins);
 void nwi_barrier(nwi_program *x);
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b); // called when execution enters the allocation
 void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write);
+
+// ---- local buffers in launches (private.c)
+//
+// Returns the location of element `at`. In a launch of a lowered program, each thread has its own locations.
+int64_t nwi_room(const nwi_program *x, nwi_buffer *b, int64_t at);
+void nwi_parts_reset(nwi_buffer *b); // called when the storage of the buffer begins
+void nwi_parts_free(nwi_buffer *b);
 
 // ---- asynchronous copies (async.c)
 void nwi_depart(nwi_program *x, nwi_code *store); // starts an asynchronous store

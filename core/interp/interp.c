@@ -105,6 +105,7 @@ static void release(nwi_program *x) {
     nw_let_go(x->buffer[i].arriving);
     nw_let_go(x->buffer[i].lent);
     nw_let_go(x->buffer[i].home);
+    nwi_parts_free(&x->buffer[i]);
   }
   nw_let_go(x->grid.wait);
   nwi_flights_free(x);

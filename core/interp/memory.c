@@ -23,6 +23,7 @@ bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
     memset(b->written, 0, (size_t)count);
   }
   b->count = count;
+  nwi_parts_reset(b);
   return true;
 }
 
@@ -137,9 +138,10 @@ static void trace(nwi_program *x, const nwi_buffer *b, int64_t at, int lanes, bo
 
 static bool readable(nwi_program *x, nwi_buffer *b, int64_t at) {
   if (at < 0 || at >= b->count) return trap_index(x, b, 1, &at, "read"), false;
-  nwi_touch(x, b, home(b, at), false);
+  int64_t room = nwi_room(x, b, home(b, at));
+  nwi_touch(x, b, room, false);
   if (x->run.failed || !nwi_landed(x, b, at, false)) return false;
-  if (b->written && !b->written[home(b, at)]) return trap_unwritten(x, b, at), false;
+  if (b->written && !b->written[room]) return trap_unwritten(x, b, at), false;
   return true;
 }
 
@@ -182,7 +184,7 @@ static void load_linear(nwi_run *r, nwi_node *n) {
     if (mask && !mask[l].i) continue;
     if (!readable(x, b, at[l].i)) return;
     if (x->leaving) nwi_lend(x, b, at[l].i);
-    nwi_read(b->dtype, b->data, at[l].i, &n->v[l]);
+    nwi_read(b->dtype, b->data, nwi_room(x, b, at[l].i), &n->v[l]);
   }
   trace_lanes(x, b, at, mask, n->lanes, false);
 }
@@ -212,9 +214,9 @@ void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_c
     if (at[l].i < 0 || at[l].i >= b->count) return trap_index(x, b, 1, &at[l].i, "written");
     if (!b->written) return nwi_fail(&x->run, NW_ERANGE, "the input %s is written", b->name);
     if (!index && tell_write(x, b, at->i, value)) return;
-    int64_t room = index ? at[l].i : home(b, at[l].i);
+    int64_t element = index ? at[l].i : home(b, at[l].i), room = nwi_room(x, b, element);
     nwi_touch(x, b, room, true);
-    if (!nwi_landed(x, b, room, true)) return;
+    if (!nwi_landed(x, b, element, true)) return;
     nwi_write(b->dtype, b->data, room, &value[l]);
     b->written[room] = 1;
   }

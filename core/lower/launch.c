@@ -404,8 +404,8 @@ static bool run(host *h, const nw_stmt *s) {
   return good;
 }
 
-bool nw_launches_run(const nw_exec *e, const nw_launches *l, const int64_t *sizes, nw_launch_fn launch, void *env) {
-  host h = {.e = e, .all = l, .launch = launch, .env = env, .n = e->p->nsizes};
+bool nw_launches_run(const nw_exec *e, const nw_launches *l, const int64_t *sizes, nw_launch_fn f, void *env) {
+  host h = {.e = e, .all = l, .launch = f, .env = env, .n = e->p->nsizes};
   for (int i = 0; i < e->p->nsizes; i++) h.name[i] = e->p->size[i].name, h.value[i] = sizes[i];
   bool good = true;
   for (int i = 0; i < e->p->root->nkids && good; i++) good = run(&h, e->p->root->kid[i]);

@@ -64,8 +64,7 @@ void nw_launches_free(nw_launches *l);
 // CUDA allows in the code, they are in one piece of memory, each at its offset; otherwise each is declared in the code.
 int64_t nw_launch_asks(const nw_launch *l);
 
-// Runs the host's part of a program: calls `launch` for each launch in the order of execution, with the numbers of blocks
-// and threads, and with the values of l->var. Launches without blocks or threads are left out. Stops if `launch` returns
-// false. Returns false, with a diagnostic, if it stopped, or if a number cannot be computed.
+// Runs the host's part of a program: calls f for each launch in the order of execution, with the numbers of blocks
+// and threads, and with the values of l->var. Launches without blocks or threads are left out. Stops if f returns false. Returns false, with a diagnostic, if it stopped, or if a number cannot be computed.
 typedef bool (*nw_launch_fn)(void *env, const nw_launch *l, const int64_t extent[6], const int64_t *var);
-bool nw_launches_run(const nw_exec *e, const nw_launches *l, const int64_t *sizes, nw_launch_fn launch, void *env);
+bool nw_launches_run(const nw_exec *e, const nw_launches *l, const int64_t *sizes, nw_launch_fn f, void *env);

@@ -37,9 +37,10 @@ static nw_scope scope_of(const nwt *g, const char *buffer) {
   return b->role == NW_TEMP && nwt_storage_of(g, buffer)->kind == NW_STORE_GRID ? b->scope : NW_GLOBAL;
 }
 
+// Returns the qualifier of a pointer to an element of the buffer. In CUDA C, pointers have none.
 static const char *memory_of(const nwt *g, const char *buffer) {
   nw_scope s = scope_of(g, buffer);
-  return s == NW_GLOBAL ? g->dialect->global : s == NW_LOCAL ? "" : g->dialect->shared;
+  return is_cuda(g) ? "" : s == NW_GLOBAL ? g->dialect->global : s == NW_LOCAL ? "" : g->dialect->shared;
 }
 
 bool nwk_in_place(const nwt *g, const nw_stmt *alloc) { return scope_of(g, alloc->alloc.buffer) == NW_LOCAL; }

@@ -313,9 +313,10 @@ static void list_launches(texts *x, nw_str *out) {
 
 // ---- the whole text
 
-static const char opencl_types[] =
+static const char opencl_types[] = "typedef int int32_t;\ntypedef long int64_t;\n";
+static const char opencl_other_types[] =
     "typedef char int8_t;\ntypedef uchar uint8_t;\ntypedef short int16_t;\ntypedef ushort uint16_t;\n"
-    "typedef int int32_t;\ntypedef uint uint32_t;\ntypedef long int64_t;\ntypedef ulong uint64_t;\n"
+    "typedef uint uint32_t;\ntypedef ulong uint64_t;\n"
     "#define INT64_C(x) x##L\n#define UINT64_C(x) x##UL\n#define INT8_MIN CHAR_MIN\n#define INT8_MAX CHAR_MAX\n"
     "#define UINT8_MAX UCHAR_MAX\n#define INT16_MIN SHRT_MIN\n#define INT16_MAX SHRT_MAX\n#define UINT16_MAX USHRT_MAX\n"
     "#define INT32_MIN INT_MIN\n#define INT32_MAX INT_MAX\n#define UINT32_MAX UINT_MAX\n#define INT64_MIN LONG_MIN\n"
@@ -354,6 +355,32 @@ static bool copies_bits(const nwt *g) {
   return any;
 }
 
+static bool is_usual(void *env, const nw_expr *e) {
+  int64_t n;
+  (void)env;
+  if (nw_is_int(e, &n) && (n > INT32_MAX || n < -INT32_MAX)) return false;
+  nw_dtype t = (nw_dtype)e->type.dtype;
+  return t == NW_F32 || t == NW_F64 || t == NW_INDEX || t == NW_BOOL;
+}
+
+static bool all_usual(const nw_stmt *s) {
+  bool good = true;
+  if (s->kind == NW_LOOP) good = nw_visit(s->loop.begin, is_usual, NULL) && nw_visit(s->loop.extent, is_usual, NULL);
+  if (s->kind == NW_GUARD) good = nw_visit(s->guard.cond, is_usual, NULL);
+  if (s->kind == NW_STORE) good = nw_visit(s->store.index, is_usual, NULL) && nw_visit(s->store.value, is_usual, NULL);
+  for (int i = 0; i < s->nkids && good; i++) good = all_usual(s->kid[i]);
+  return good;
+}
+
+// True if a text in OpenCL C may use other types than int, long, float and double, or a helper.
+static bool needs_other_types(const texts *x) {
+  bool any = false;
+  for (int i = 0; i < x->g.p->nbuffers; i++) any |= x->g.p->buffer[i]->dtype != NW_F32 && x->g.p->buffer[i]->dtype != NW_F64;
+  for (int h = 0; h < NWT_HELPERS; h++) any |= is_used(&x->g, (nwt_helper)h);
+  for (int i = 0; i < x->all->n; i++) any |= !all_usual(x->all->launch[i].body);
+  return any;
+}
+
 static void head(texts *x, nw_str *out) {
   const nw_program *p = x->g.p;
   bool cuda = x->d == &nwk_cuda, async = false;
@@ -370,6 +397,7 @@ static void head(texts *x, nw_str *out) {
     nw_str_add(out, "#pragma OPENCL FP_CONTRACT OFF\n");
     if (uses_type(p, NW_F64)) nw_str_add(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
     nw_str_add(out, opencl_types);
+    if (needs_other_types(x)) nw_str_add(out, opencl_other_types);
   }
   nw_str helpers = {0};
   nwt_helpers(&x->g, &helpers);

@@ -2,7 +2,6 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
-local json = require "nestwright.show.json"
 local sizes = require "nestwright.language.sizes"
 local target = require "nestwright.language.target"
 
@@ -58,11 +57,12 @@ end
 
 -- Returns the text of plan.h.
 local function plan(s, options, inputs, outputs, exact, trace)
-  local listed = core.launches(s, {sizes = options.sizes or {}})
+  local listed = core.launches(s, {sizes = sizes.of("pack", s, options.sizes)})
   local arrays, number, most = {}, {}, 1
   local function add(name, dtype, elements, input, output)
     number[name] = #arrays
-    arrays[#arrays + 1] = ('  {"%s", "%s", %d, %d, %s, %s},'):format(name, dtype, dtype == "bool" and 1 or tonumber(dtype:match "%d+") // 8, elements,
+    local bytes = dtype == "bool" and 1 or tonumber(dtype:match "%d+") // 8
+    arrays[#arrays + 1] = ('  {"%s", "%s", %d, %d, %s, %s},'):format(name, dtype, bytes, elements,
       input and '"' .. name .. '.npy"' or "NULL", output and '"' .. name .. '.npy"' or "NULL")
   end
   for n, t in ipairs(s:inputs()) do add(t.name, t.dtype, inputs[n]:count(), true, false) end
@@ -128,7 +128,7 @@ function packed.write(s, dir, options)
   local ptx = packed.ptx and packed.ptx(s)
   if ptx then write("kernel.ptx", ptx) end
   write("plan.h", plan(s, o, inputs, outputs, exact, core.schedule_trace(s, "json")))
-  write("run.c", core.read_file("pack", package.searchpath("nestwright.measure.packed", package.path):gsub("%.lua$", "/run.c")))
+  write("run.c", require "nestwright.measure.packed_run")
   write("run.sh", SCRIPT)
   write("README.txt", README)
   for n, t in ipairs(s:inputs()) do inputs[n]:save(dir .. "/" .. t.name .. ".npy") end

@@ -1,3 +1,5 @@
+--- The program in C that runs the kernels of a packed schedule (packed.lua).
+return [==[
 // Runs the kernels of plan.h on an NVIDIA GPU, checks their results, and measures their time. Needs only the driver's
 // library, libcuda.so.1. Usage: run MODULE, where MODULE is a file with PTX or a cubin. Prints one line of JSON.
 #include <dlfcn.h>
@@ -197,3 +199,4 @@ int main(int argc, char **argv) {
   printf("]}\n");
   return wrong != 0;
 }
+]==]
