@@ -44,8 +44,9 @@ bool nw_each_workspace(nw_ctx *c, const nw_program *p, const int64_t *sizes,
     const nw_storage *s = &e->storage[i];
     nw_workspace_row row = {.name = s->buffer, .dtype = s->dtype};
     if (s->kind != NW_STORE_WORKSPACE && s->kind != NW_STORE_PER_THREAD) continue;
-    good = nw_eval_size(s->elements, p->nsizes, name, sizes, &row.elements) ||
-           nw_fail(c, NW_ERANGE, "give smaller sizes", "the number of elements of %s does not fit in 64 bits", s->buffer);
+    good =
+        nw_eval_size(s->elements, p->nsizes, name, sizes, &row.elements) ||
+        nw_fail(c, NW_ERANGE, "give smaller sizes", "the number of elements of %s does not fit in 64 bits", s->buffer);
     good = good && f(env, &row);
   }
   nw_exec_release(e);

@@ -100,7 +100,8 @@ bool nw_private_box(nw_program *p, nw_ranges *r, nw_stmt *alloc) {
   if (b->scope != NW_LOCAL || b->nlayout || !has_threads(alloc)) return false;
   finding f = {.p = p, .r = r, .alloc = alloc};
   f.lo = NW_NEW_N(p->arena, const nw_expr *, n + 1), f.hi = NW_NEW_N(p->arena, const nw_expr *, n + 1);
-  const nw_expr **min = NW_NEW_N(p->arena, const nw_expr *, n + 1), **extent = NW_NEW_N(p->arena, const nw_expr *, n + 1);
+  const nw_expr **min = NW_NEW_N(p->arena, const nw_expr *, n + 1),
+                **extent = NW_NEW_N(p->arena, const nw_expr *, n + 1);
   for (int i = 0; i < alloc->nkids; i++) see(&f, alloc->kid[i]);
   for (int d = 0; d < n && !f.failed; d++) {
     int64_t elements;

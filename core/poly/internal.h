@@ -555,6 +555,7 @@ nw_answer nw_check_rewritten(const nw_program *before, const nw_model *after, co
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // true if an earlier unsafe step marked the loop
 // true if a and b are two updates of one reduction, or its init and one of its updates
 bool nw_is_reduction(const nw_use *a, const nw_use *b);
+bool nw_both_atomic(const nw_model *m, const nw_use *a, const nw_use *b); // true if the updates of both are atomic
 nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b);
 const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom);
 

@@ -153,7 +153,7 @@ const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b,
   return nw_arena_printf(m->arena, form, by_whom);
 }
 
-static bool both_atomic(const nw_model *m, const nw_use *a, const nw_use *b) {
+bool nw_both_atomic(const nw_model *m, const nw_use *a, const nw_use *b) {
   bool first = a->site->block->block.atomic, second = b->site->block->block.atomic;
   return NW_RULE(m->p->ctx, atomic_all) ? first && second : first || second;
 }
@@ -172,7 +172,7 @@ static bool init_before(const nw_model *m, const nw_use *init, int level) {
 // True if one thread of the loop may access an element by a while another thread accesses the element by b. This
 // requires atomic updates, which lose no contribution in any order.
 static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_use *a, const nw_use *b, int level) {
-  if (!is_parallel(loop) || !nw_is_reduction(a, b) || !both_atomic(m, a, b)) return false;
+  if (!is_parallel(loop) || !nw_is_reduction(a, b) || !nw_both_atomic(m, a, b)) return false;
   if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;
   return (a->update && b->update) || init_before(m, a->update ? b : a, level);
 }

@@ -120,7 +120,8 @@ static int f_make_directory(lua_State *L) {
 
 const nwl_row nwl_file_rows[] = {
     {"make_directory", f_make_directory, "(what: string, path: string)",
-     "Makes a directory and those that contain it, if they are missing. An error begins with `what` and gives the reason."},
+     "Makes a directory and those that contain it, if they are missing. An error begins with `what` and gives the "
+     "reason."},
     {"write_file", f_write, "(what: string?, path: string, text: string, how?: {private?: boolean, quick?: boolean})",
      "Writes a file atomically. On failure, the old file is unchanged, and the error begins with `what` and gives the "
      "reason. private: a new file is readable only by its owner. quick: does not wait until the file is on disk."},

@@ -166,8 +166,10 @@ static int f_launches(lua_State *L) {
 
 const nwl_row nwl_lowered_rows[] = {
     {"launches", f_launches, "(s: nw.schedule, walk: {sizes: table}): table",
-     "Returns what a GPU runs for these sizes. The result has two tables. An entry of `launches` has kernel, blocks and "
-     "threads in x, y and z, the bytes of shared memory to ask for, and the arguments: names of arrays, and numbers. An "
+     "Returns what a GPU runs for these sizes. The result has two tables. An entry of `launches` has kernel, blocks "
+     "and "
+     "threads in x, y and z, the bytes of shared memory to ask for, and the arguments: names of arrays, and numbers. "
+     "An "
      "entry of `workspaces` has name, dtype and elements."},
     {"lowered", f_lowered, "(s: nw.schedule, walk?: table): table",
      "Returns the lowered program, for these sizes if they are given. The result has three tables. An entry of "

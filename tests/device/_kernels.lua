@@ -150,4 +150,95 @@ function kernels.vector_sum()
   return s, {N = 1000003}
 end
 
+--- Like gemm_registers, with asynchronous copies of the next tiles.
+function kernels.gemm_async(n, block, thread, depth, vector, ahead)
+  local s = kernels.gemm_registers(n, block, thread, depth, vector)
+  for _, stage in ipairs {"A_shared", "B_shared"} do
+    s:double_buffer(stage, ahead or 1)
+    s:async_copy(stage)
+  end
+  return s
+end
+
+--- A product of matrices whose sizes no tile divides.
+function kernels.gemm_odd(m, n, k)
+  local s = nw.schedule(gemm(m, n, k), {target = kernels.target})
+  local io, jo, ii, ji = s:tile("i", "j", 16, 16)
+  s:bind(io, "blockIdx.y") s:bind(jo, "blockIdx.x") s:bind(ii, "threadIdx.y") s:bind(ji, "threadIdx.x")
+  return s
+end
+
+--- A product of a matrix with a vector after another: two kernels, with a temporary in the memory of the device.
+function kernels.two_stages(n)
+  local A, x = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n}, "f32", "x")
+  local Y = nw.compute({n}, function(i)
+    local k = nw.reduce_axis(n, "k")
+    return nw.sum(A(i, k) * x(k), k)
+  end, "Y")
+  local Z = nw.compute({n}, function(i)
+    local l = nw.reduce_axis(n, "l")
+    return nw.sum(A(i, l) * Y(l), l)
+  end, "Z")
+  local s = nw.schedule(Z, {target = kernels.target})
+  for _, stage in ipairs {"Y", "Z"} do
+    local o, i = s:split(s:loops(stage)[1], 64)
+    s:bind(o, "blockIdx.x") s:bind(i, "threadIdx.x")
+  end
+  return s
+end
+
+--- A heat equation: a kernel for each step of time, which the host launches.
+function kernels.heat(steps, n)
+  local a0 = nw.placeholder({1, n}, "f32", "a0")
+  local state = nw.scan_state({steps, n}, "f32", "state")
+  local first = nw.compute({1, n}, function(t, i) return a0(t, i) end, "first")
+  local update = nw.compute({steps, n}, function(t, i)
+    return 0.25 * state(t - 1, nw.max(i - 1, 0)) + 0.5 * state(t - 1, i) + 0.25 * state(t - 1, nw.min(i + 1, n - 1))
+  end, "update")
+  local s = nw.schedule(nw.scan(first, update, state, "S"), {target = kernels.target})
+  local o, i = s:split(s:loops "S"[2], 128)
+  s:bind(o, "blockIdx.x") s:bind(i, "threadIdx.x")
+  return s
+end
+
+--- A histogram by atomic additions.
+function kernels.histogram(n, bins)
+  local X = nw.placeholder({n}, "i32", "X")
+  local H = nw.compute({bins}, function(b)
+    local k = nw.reduce_axis(n, "k")
+    return nw.sum(nw.cast(nw.select(nw.eq(X(k), b), 1, 0), "i32"), k)
+  end, "H")
+  local s = nw.schedule(H, {target = kernels.target})
+  local o, k = s:split("k", 256)
+  s:reorder(o, k, "b")
+  s:decompose_reduction("H", o)
+  s:atomic "H"
+  s:bind(o, "blockIdx.x") s:bind(k, "threadIdx.x")
+  return s
+end
+
+--- Half precision in, single precision out.
+function kernels.half(n, dtype)
+  local A = nw.placeholder({n}, dtype, "A")
+  local B = nw.compute({n}, function(i) return nw.cast(nw.cast(A(i), "f32") * 3 + nw.sqrt(nw.cast(A(i), "f32")), dtype) end, "B")
+  local s = nw.schedule(B, {target = kernels.target})
+  local o, i = s:split("i", 128)
+  s:bind(o, "blockIdx.x") s:bind(i, "threadIdx.x")
+  return s
+end
+
+--- Virtual threads: each thread computes two parts that are far apart.
+function kernels.gemm_vthread(n)
+  local s = nw.schedule(gemm(n, n, n), {target = kernels.target})
+  local io, jo, ii, ji = s:tile("i", "j", 32, 32)
+  local vi, ti = s:split(ii, 16)
+  local vj, tj = s:split(ji, 16)
+  s:reorder(vi, vj, ti, tj)
+  s:bind(io, "blockIdx.y") s:bind(jo, "blockIdx.x")
+  s:bind(vi, "vthread") s:bind(vj, "vthread")
+  s:bind(ti, "threadIdx.y") s:bind(tj, "threadIdx.x")
+  s:cache_write("C", "local", {at = tj})
+  return s
+end
+
 return kernels

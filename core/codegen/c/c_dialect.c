@@ -93,7 +93,8 @@ static void place(nwt *g, const char *type, const char *buffer, const nw_expr *b
 }
 
 // Writes an asynchronous copy of some bytes.
-static void copy_async(nwt *g, const char *to, const nw_expr *at, const char *from, const nw_expr *where, int64_t bytes) {
+static void copy_async(nwt *g, const char *to, const nw_expr *at, const char *from, const nw_expr *where,
+                       int64_t bytes) {
   nw_str_fmt(&g->out, "__pipeline_memcpy_async(&%s[", nwt_name(g, to));
   nwt_expr(g, at);
   nw_str_fmt(&g->out, "], &%s[", nwt_name(g, from));
@@ -154,7 +155,10 @@ static bool find_load(void *env, const nw_expr *e) {
 // Writes an update by one atomic addition. Returns false if it has another form.
 static bool atomic_add(nwt *g, const nw_stmt *s, const nw_expr *load, nw_dtype t) {
   const nw_expr *v = s->store.value;
-  const nw_expr *term = v->op != NW_OP_ADD ? NULL : v->arg[0] == load ? v->arg[1] : v->arg[1] == load ? v->arg[0] : NULL;
+  const nw_expr *term = v->op != NW_OP_ADD  ? NULL
+                        : v->arg[0] == load ? v->arg[1]
+                        : v->arg[1] == load ? v->arg[0]
+                                            : NULL;
   bool has = is_cuda(g) ? t == NW_F32 || t == NW_I32 || t == NW_U32 : t == NW_I32 || t == NW_U32;
   if (!term || !has || nw_uses_load(term, s->store.buffer)) return false;
   nw_str_fmt(&g->out, "%s(&%s[", is_cuda(g) ? "atomicAdd" : "atomic_add", nwt_name(g, s->store.buffer));
@@ -191,7 +195,10 @@ static void compare_and_swap(nwt *g, const nw_stmt *s, const nw_expr *load, nw_d
   line_start(g);
   nw_str_fmt(&g->out, "%s %s = %s(nw_was);\n", type, nwt_name(g, old->name), from);
   line_start(g);
-  nw_str_fmt(&g->out, "nw_now = %s(%snw_at, nw_was, %s(", cuda ? "atomicCAS" : wide ? "atom_cmpxchg" : "atomic_cmpxchg",
+  nw_str_fmt(&g->out, "nw_now = %s(%snw_at, nw_was, %s(",
+             cuda   ? "atomicCAS"
+             : wide ? "atom_cmpxchg"
+                    : "atomic_cmpxchg",
              cuda ? wide ? "(unsigned long long *)" : "(unsigned *)" : "", bits);
   nwt_expr(g, nw_rewrite(g->p->pool, s->store.value, NULL, old_value, pair));
   nw_str_add(&g->out, "));\n");
@@ -209,7 +216,8 @@ bool nwk_store(nwt *g, const nw_stmt *s) {
   nw_dtype t = nw_find_buffer(g->p, s->store.buffer)->dtype;
   int bytes = nw_dtype_bytes(t);
   updated u = {.s = s};
-  if (s->store.mask) return nwt_fail(g, "a masked store to %s cannot be written in %s", s->store.buffer, g->dialect->name), true;
+  if (s->store.mask)
+    return nwt_fail(g, "a masked store to %s cannot be written in %s", s->store.buffer, g->dialect->name), true;
   if (is_async(g, s, bytes)) {
     line_start(g);
     copy_async(g, s->store.buffer, s->store.index, s->store.value->name, s->store.value->arg[0], bytes);
@@ -218,8 +226,9 @@ bool nwk_store(nwt *g, const nw_stmt *s) {
   if (!s->store.atomic) return false;
   nw_visit(s->store.value, find_load, &u);
   if (!u.load || bytes < 4)
-    return nwt_fail(g, "the atomic update of %s, of type %s, cannot be written in %s", s->store.buffer, nw_dtype_name(t),
-                    g->dialect->name), true;
+    return nwt_fail(g, "the atomic update of %s, of type %s, cannot be written in %s", s->store.buffer,
+                    nw_dtype_name(t), g->dialect->name),
+           true;
   line_start(g);
   if (!atomic_add(g, s, u.load, t)) compare_and_swap(g, s, u.load, t);
   return true;

@@ -253,7 +253,10 @@ static bool any(const nwt *g, nwt_helper h) { return g->used[h][NW_F16] || g->us
 static void halves(const nwt *g, nw_str *out) {
   bool wide = any(g, NWT_NARROW_F64);
   if (!wide && !any(g, NWT_WIDEN) && !any(g, NWT_NARROW)) return;
-  const char *const texts[] = {BITS, f16_text, bf16_text, wide ? odd_text : ""};
+  bool all = wide || !g->dialect; // compilers for GPUs warn about functions that are not used
+  bool f16 = all || g->used[NWT_WIDEN][NW_F16] || g->used[NWT_NARROW][NW_F16];
+  bool bf16 = all || g->used[NWT_WIDEN][NW_BF16] || g->used[NWT_NARROW][NW_BF16];
+  const char *const texts[] = {BITS, f16 ? f16_text : "", bf16 ? bf16_text : "", wide ? odd_text : ""};
   for (int i = 0; i < NW_COUNT(texts); i++) expand(g, out, texts[i], NW_F32);
 }
 

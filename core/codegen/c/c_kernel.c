@@ -4,13 +4,14 @@
 #include "ir/program/reducer.h"
 #include <stdlib.h>
 
-#define MOST_INDEX (INT64_C(1) << 30) // indices up to this number are computed in 32 bits
+#define MOST_INDEX INT32_MAX // indices are computed in 32 bits if they and all their parts are at most this
 
 typedef struct texts {
   nwt g;
   const nw_launches *all;
   const nwt_dialect *d;
   const char *symbol; // the kernel's name, or NULL
+  const nw_stmt *root; // the root of the lowered program
 } texts;
 
 static const char *const short_index[NW_GRID_DIMS] = {"bx", "by", "bz", "tx", "ty", "tz"};
@@ -22,7 +23,7 @@ static bool small(void *env, const nw_expr *e) {
   const nw_ranges *r = env;
   int64_t lo, hi;
   if (e->type.dtype != NW_INDEX || e->op == NW_OP_LOAD) return true;
-  return nw_const_range(r, e, &lo, &hi) && lo >= -MOST_INDEX && hi <= MOST_INDEX;
+  return nw_const_range(r, e, &lo, &hi) && lo >= -MOST_INDEX - 1 && hi <= MOST_INDEX;
 }
 
 static bool all_small(const nw_ranges *r, const nw_expr *e) { return !e || nw_visit(e, small, (void *)r); }
@@ -49,7 +50,6 @@ static bool narrow(nwt *g, const nw_stmt *s) {
 }
 
 // ---- a kernel
-
 
 typedef struct seen {
   const char *name;
@@ -112,15 +112,16 @@ static int64_t block_arrays(texts *x, const nw_launch *l) {
     const char *type = nwt_type(a->dtype), *name = nwt_name(g, a->buffer), *all = a->scope == NW_WARP ? "_all" : "";
     int64_t parts = a->scope == NW_WARP ? l->warps : 1;
     if (asked) {
-      nw_str_fmt(&g->out, "  %s *const %s%s = (%s *)(nw_shared + %lld);\n", type, name, all, type, (long long)a->offset);
+      nw_str_fmt(&g->out, "  %s *const %s%s = (%s *)(nw_shared + %lld);\n", type, name, all, type,
+                 (long long)a->offset);
     } else {
       nw_str_fmt(&g->out, "  %s", x->d->shared);
       nw_str_fmt(&g->out, x->d->align, NW_BLOCK_ARRAY_ALIGN);
       nw_str_fmt(&g->out, "%s %s%s[%lld];\n", type, name, all, (long long)(a->elements * parts));
     }
     if (a->scope != NW_WARP || !nw_is_int(l->extent[3], &nx) || !nw_is_int(l->extent[4], &ny)) continue;
-    nw_str_fmt(&g->out, "  %s%s *const %s = %s_all + %lld * (%s / %lld + %lld * (%s + %lld * %s));\n", x->d->shared, type,
-               name, name, (long long)a->elements, nwt_name(g, nw_grid_index[3]), (long long)warp,
+    nw_str_fmt(&g->out, "  %s%s *const %s = %s_all + %lld * (%s / %lld + %lld * (%s + %lld * %s));\n", x->d->shared,
+               type, name, name, (long long)a->elements, nwt_name(g, nw_grid_index[3]), (long long)warp,
                (long long)((nx + warp - 1) / warp), nwt_name(g, nw_grid_index[4]), (long long)ny,
                nwt_name(g, nw_grid_index[5]));
   }
@@ -132,8 +133,8 @@ static void parameters(texts *x, const nw_launch *l) {
   const char *between = "";
   for (int i = 0; i < l->nbuffers; i++, between = ", ") {
     const nw_buffer *b = nw_find_buffer(g->p, l->buffer[i].name);
-    nw_str_fmt(&g->out, "%s%s%s%s *%s%s", between, x->d->global, l->buffer[i].written ? "" : "const ", nwt_type(b->dtype),
-               x->d->restricted, nwt_name(g, b->name));
+    nw_str_fmt(&g->out, "%s%s%s%s *%s%s", between, x->d->global, l->buffer[i].written ? "" : "const ",
+               nwt_type(b->dtype), x->d->restricted, nwt_name(g, b->name));
   }
   for (int i = 0; i < g->p->nsizes; i++, between = ", ")
     nw_str_fmt(&g->out, "%sint64_t %s", between, nwt_name(g, g->p->size[i].name));
@@ -160,11 +161,29 @@ static const char *kernel_name(texts *x, int i) {
   return name;
 }
 
+// Adds what is known of the variables of the host's loops around a launch. Returns false if `at` is not in s.
+static bool push_host(nwt *g, const nw_stmt *s, const nw_stmt *at, int *pushed) {
+  nw_pool *pool = g->p->pool;
+  int before = *pushed;
+  if (s == at) return true;
+  if (s->kind == NW_LOOP) {
+    const nw_expr *end = nw_add(pool, s->loop.begin, s->loop.extent);
+    nw_ranges_push(&g->ranges, s->loop.var->name, s->loop.begin, nw_sub(pool, end, nw_index(pool, 1)));
+    ++*pushed;
+  }
+  for (int i = 0; i < s->nkids; i++)
+    if (push_host(g, s->kid[i], at, pushed)) return true;
+  while (*pushed > before) nw_ranges_pop(&g->ranges), --*pushed;
+  return false;
+}
+
 // Writes a kernel. Returns the bytes of shared memory that its launch must ask for.
 static int64_t kernel(texts *x, int i) {
   nwt *g = &x->g;
   const nw_launch *l = &x->all->launch[i];
   int64_t n = threads_of(l);
+  int around = 0;
+  push_host(g, x->root, l->at, &around);
   push_ranges(g, l);
   g->narrow = narrow(g, l->body);
   nw_str_fmt(&g->out, "\n%s", x->d == &nwk_cuda ? x->d->kernel : "__kernel ");
@@ -183,6 +202,7 @@ static int64_t kernel(texts *x, int i) {
   nwt_stmt(g, l->body);
   nw_str_add(&g->out, "}\n");
   for (int d = 0; d < NW_GRID_DIMS; d++) nw_ranges_pop(&g->ranges);
+  while (around-- > 0) nw_ranges_pop(&g->ranges);
   return bytes;
 }
 
@@ -198,8 +218,10 @@ static void extents(texts *x, const nw_launch *l, int from) {
 static void arguments(texts *x, const nw_launch *l) {
   nwt *g = &x->g;
   const char *between = "";
-  for (int i = 0; i < l->nbuffers; i++, between = ", ") nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, l->buffer[i].name));
-  for (int i = 0; i < g->p->nsizes; i++, between = ", ") nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, g->p->size[i].name));
+  for (int i = 0; i < l->nbuffers; i++, between = ", ")
+    nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, l->buffer[i].name));
+  for (int i = 0; i < g->p->nsizes; i++, between = ", ")
+    nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, g->p->size[i].name));
   for (int i = 0; i < l->nvars; i++, between = ", ") nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, l->var[i]->name));
 }
 
@@ -257,7 +279,8 @@ static void workspaces(texts *x) {
   for (int i = 0; i < g->exec->nstorage; i++) {
     const nw_storage *s = &g->exec->storage[i];
     if (!is_made(s)) continue;
-    nw_str_fmt(&g->out, "  if (cudaMalloc((void **)&%s, sizeof(%s) * (size_t)((", nwt_name(g, s->buffer), nwt_type(s->dtype));
+    nw_str_fmt(&g->out, "  if (cudaMalloc((void **)&%s, sizeof(%s) * (size_t)((", nwt_name(g, s->buffer),
+               nwt_type(s->dtype));
     nwt_expr(g, s->elements);
     nw_str_add(&g->out, ") + 1)) != cudaSuccess) return 1;\n");
   }
@@ -268,15 +291,19 @@ static void host_function(texts *x, const char *name, const int64_t *shared, con
   nwt *g = &x->g;
   const char *between = "";
   int at = 0;
-  nw_str_fmt(&g->out, "\n// Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when "
-                      "memory runs\n// out; 2 when a size does not meet the assumptions of the code; otherwise 100 plus a "
-                      "cudaError_t.\nextern \"C\" int %s(", name);
+  nw_str_fmt(
+      &g->out,
+      "\n// Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when "
+      "memory runs\n// out; 2 when a size does not meet the assumptions of the code; otherwise 100 plus a "
+      "cudaError_t.\nextern \"C\" int %s(",
+      name);
   for (int i = 0; i < g->p->nsizes; i++, between = ", ")
     nw_str_fmt(&g->out, "%sint64_t %s", between, nwt_name(g, g->p->size[i].name));
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];
     if (b->role == NW_TEMP) continue;
-    nw_str_fmt(&g->out, "%s%s%s *%s", between, b->role == NW_INPUT ? "const " : "", nwt_type(b->dtype), nwt_name(g, b->name));
+    nw_str_fmt(&g->out, "%s%s%s *%s", between, b->role == NW_INPUT ? "const " : "", nwt_type(b->dtype),
+               nwt_name(g, b->name));
     between = ", ";
   }
   nw_str_add(&g->out, ") {\n");
@@ -285,7 +312,8 @@ static void host_function(texts *x, const char *name, const int64_t *shared, con
   workspaces(x);
   for (int i = 0; i < x->all->n; i++)
     if (shared[i])
-      nw_str_fmt(&g->out, "  cudaFuncSetAttribute((const void *)%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld);\n",
+      nw_str_fmt(&g->out,
+                 "  cudaFuncSetAttribute((const void *)%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld);\n",
                  kernel_name(x, i), (long long)shared[i]);
   for (int i = 0; i < e->p->root->nkids; i++) host(x, e->p->root->kid[i], &at, shared);
   nw_str_add(&g->out, "  int nw_error = (int)cudaGetLastError();\n");
@@ -318,16 +346,16 @@ static const char opencl_other_types[] =
     "typedef char int8_t;\ntypedef uchar uint8_t;\ntypedef short int16_t;\ntypedef ushort uint16_t;\n"
     "typedef uint uint32_t;\ntypedef ulong uint64_t;\n"
     "#define INT64_C(x) x##L\n#define UINT64_C(x) x##UL\n#define INT8_MIN CHAR_MIN\n#define INT8_MAX CHAR_MAX\n"
-    "#define UINT8_MAX UCHAR_MAX\n#define INT16_MIN SHRT_MIN\n#define INT16_MAX SHRT_MAX\n#define UINT16_MAX USHRT_MAX\n"
+    "#define UINT8_MAX UCHAR_MAX\n#define INT16_MIN SHRT_MIN\n#define INT16_MAX SHRT_MAX\n#define UINT16_MAX "
+    "USHRT_MAX\n"
     "#define INT32_MIN INT_MIN\n#define INT32_MAX INT_MAX\n#define UINT32_MAX UINT_MAX\n#define INT64_MIN LONG_MIN\n"
     "#define INT64_MAX LONG_MAX\n#define UINT64_MAX ULONG_MAX\n"
     "#define __builtin_popcount(x) ((int)popcount(x))\n#define __builtin_popcountll(x) ((int)popcount(x))\n";
 // Helpers copy the bits of a number by memcpy, which OpenCL C does not have.
-static const char opencl_bytes[] =
-    "static inline void nw_bytes(uchar *to, const uchar *from, size_t n) {\n"
-    "  for (size_t i = 0; i < n; i++) to[i] = from[i];\n"
-    "}\n"
-    "#define memcpy(to, from, n) nw_bytes((uchar *)(to), (const uchar *)(from), n)\n";
+static const char opencl_bytes[] = "static inline void nw_bytes(uchar *to, const uchar *from, size_t n) {\n"
+                                   "  for (size_t i = 0; i < n; i++) to[i] = from[i];\n"
+                                   "}\n"
+                                   "#define memcpy(to, from, n) nw_bytes((uchar *)(to), (const uchar *)(from), n)\n";
 
 static bool uses_type(const nw_program *p, nw_dtype t) {
   for (int i = 0; i < p->nbuffers; i++)
@@ -375,7 +403,8 @@ static bool all_usual(const nw_stmt *s) {
 // True if a text in OpenCL C may use other types than int, long, float and double, or a helper.
 static bool needs_other_types(const texts *x) {
   bool any = false;
-  for (int i = 0; i < x->g.p->nbuffers; i++) any |= x->g.p->buffer[i]->dtype != NW_F32 && x->g.p->buffer[i]->dtype != NW_F64;
+  for (int i = 0; i < x->g.p->nbuffers; i++)
+    any |= x->g.p->buffer[i]->dtype != NW_F32 && x->g.p->buffer[i]->dtype != NW_F64;
   for (int h = 0; h < NWT_HELPERS; h++) any |= is_used(&x->g, (nwt_helper)h);
   for (int i = 0; i < x->all->n; i++) any |= !all_usual(x->all->launch[i].body);
   return any;
@@ -387,7 +416,8 @@ static void head(texts *x, nw_str *out) {
   for (int i = 0; i < x->all->n; i++) async |= has_async(x->all->launch[i].body);
   nwt_describe_tensors(&x->g, out);
   if (cuda) {
-    nw_str_add(out, "// Compile it with: nvcc -O3 -fmad=false. Multiplications and additions then round as in the program.\n");
+    nw_str_add(
+        out, "// Compile it with: nvcc -O3 -fmad=false. Multiplications and additions then round as in the program.\n");
     nw_str_add(out, async ? "#include <cuda_pipeline.h>\n#include <math.h>\n#include <stdint.h>\n"
                           : "#include <math.h>\n#include <stdint.h>\n");
     if (is_used(&x->g, NWT_POPCOUNT))
@@ -409,7 +439,7 @@ static void head(texts *x, nw_str *out) {
 static char *write_text(const nw_exec *e, const nwt_dialect *d, const char *symbol) {
   nw_launches *all = nw_launches_of(e);
   if (!all) return NULL;
-  texts x = {.all = all, .d = d, .symbol = symbol};
+  texts x = {.all = all, .d = d, .symbol = symbol, .root = e->p->root};
   nwt *g = &x.g;
   nwt_begin_with(g, e, all->p, NULL, NULL);
   g->dialect = d;

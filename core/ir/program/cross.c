@@ -3,7 +3,8 @@
 #include "ir/program/factor.h"
 
 bool nw_crosses(const nw_stmt *block, const nw_stmt *loop) {
-  return nw_is_thread_loop(loop) && block->block.combiner != NW_PLAIN && nw_binds_reduce(block, loop->loop.var->name);
+  return nw_is_thread_loop(loop) && block->block.combiner != NW_PLAIN && !block->block.atomic &&
+         nw_binds_reduce(block, loop->loop.var->name);
 }
 
 static bool not_crossing(void *env, const nw_path *path) {

@@ -492,10 +492,18 @@ static int common_stmts(const place *a, const place *b) {
   return n;
 }
 
+// True if threads may update the same element by a and b at the same time: atomic updates lose no contribution.
+static bool shared_by_updates(const nw_model *m, const nw_use *a, const nw_use *b) {
+  nw_scope scope = a->buffer->scope;
+  if (!a->update || !b->update || !nw_is_reduction(a, b) || !nw_both_atomic(m, a, b)) return false;
+  return (scope == NW_GLOBAL || scope == NW_SHARED) && nw_own_places(m, a->buffer) == NW_HOLDS;
+}
+
 static nw_answer check_duo(check *c, int i, int j, nw_use *a, nw_use *b) {
   place *pa = &c->at[i], *pb = &c->at[j];
   if (!nw_may_meet(a, b) || pa->launch < 0 || pa->launch != pb->launch || pa->unsafe || pb->unsafe) return NW_HOLDS;
   if (c->no_sums && nw_is_reduction(a, b)) return NW_HOLDS;
+  if (shared_by_updates(c->m, a, b)) return NW_HOLDS;
   duo d = {.c = c, .m = c->m, .a = a, .b = b, .pa = pa, .pb = pb};
   d.loops = nw_common_loops(a->site, b->site);
   d.stmts = common_stmts(pa, pb);

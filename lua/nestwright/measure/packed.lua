@@ -100,7 +100,7 @@ typedef struct launch {
 } launch;]],
     ("#define TASK %s"):format(quoted(options.task or s:outputs()[1].name)),
     ("#define TARGET %s"):format(quoted(s.target.name)),
-    ("#define TRACE %s"):format(quoted(trace)),
+    ("#define TRACE %s"):format(quoted((trace:gsub("\n%s*", " ")))),
     ("#define VERSION %s"):format(quoted(core.version())),
     "#define SEED 1",
     ("#define SAMPLES %d"):format(SAMPLES),
