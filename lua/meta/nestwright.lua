@@ -229,11 +229,11 @@ function schedule:notes() end
 ---@return table[]
 function schedule:outputs() end
 
----Converts an input or an output from the shape of the computation to the shape that a kernel takes after transform_layout. Positions that hold no element get the pad_value of the step, or 0. If the schedule does not change its shape, returns the same array.
----@param tensor nw.tensor|string
----@param data nw.array
----@return nw.array
-function schedule:pack(tensor, data) end
+---s:pack(tensor, data) converts an input or an output from the shape of the computation to the shape that a kernel takes after transform_layout. Positions that hold no element get the pad_value of the step, or 0. If the schedule does not change its shape, returns the same array. s:pack "dir" writes a folder with all that is needed to run the kernels of a schedule for a GPU on another machine: the code, the launches, inputs, expected outputs, and run.sh, which prints a line of JSON with times. That machine needs a C compiler and an NVIDIA driver. sizes: values of symbolic sizes; arguments: the inputs, by default random ones; task: a name for the line of JSON.
+---@param what nw.tensor|string
+---@param data? nw.array|{sizes?: table, arguments?: nw.array[], task?: string}
+---@return nw.array|nw.schedule
+function schedule:pack(what, data) end
 
 ---Extends the loops of a reduction to multiples of the given numbers, so that they can be split and tensorized without tails. The reduction then reads copies of its inputs, which hold 0 beyond their ends (or another number that makes the added terms neutral), and writes a temporary, from which the result is copied. The loops stay with the computation; the stage of the copy keeps the name. stage: a reduction at the root whose axes are each bound to one whole loop, and whose inputs are indexed by its axes. multiples: a number for each axis of the stage, in order, the axes of the reduction last; 1 keeps the extent. Example: s:pad_einsum(C, {16, 16, 8})
 ---@param stage nw.stage|nw.tensor|string
@@ -377,8 +377,8 @@ function schedule:set_scope(tensor, scope) end
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
 
----The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. For 'lowered', `pass` names the pass to stop after. In a long program, statements that an unrolled loop has repeated are folded; s:show("lowered", {fold = false}) shows them all. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown.
----@param what? 'loops'|'full'|'lowered'|'llvm'|'asm'|'c'|'log'|'trace'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
+---The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, cuda, opencl, log, trace. For 'lowered', `pass` names the pass to stop after. In a long program, statements that an unrolled loop has repeated are folded; s:show("lowered", {fold = false}) shows them all. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown.
+---@param what? 'loops'|'full'|'lowered'|'llvm'|'asm'|'c'|'cuda'|'opencl'|'log'|'trace'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
 ---@param pass? string|{pass?: string, fold?: boolean}
 ---@return nw.view
 function schedule:show(what, pass) end

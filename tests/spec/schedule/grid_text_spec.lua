@@ -1,0 +1,138 @@
+local nw = require "nestwright"
+local support = require "support"
+local kernels = require "device_kernels"
+
+kernels.target = "a100"
+
+local makers = {
+  gemm_naive = function() return kernels.gemm_naive(64) end,
+  gemm_shared = function() return kernels.gemm_shared(64) end,
+  gemm_registers = function() return kernels.gemm_registers(128, 64, 4, 16, 4) end,
+  gemm_async = function() return kernels.gemm_async(128, 64, 4, 16, 4) end,
+  gemm_odd = function() return kernels.gemm_odd(33, 50, 20) end,
+  gemm_vthread = function() return kernels.gemm_vthread(64) end,
+  conv1d_shared = function() return kernels.conv1d_shared(1000, 31) end,
+  depthwise = function() return kernels.depthwise(4, 30, 50) end,
+  rows = function() return kernels.rows(10, 1000) end,
+  transpose_pad = function() return kernels.transpose(64, 1) end,
+  vector_sum = function() return (kernels.vector_sum()) end,
+  two_stages = function() return kernels.two_stages(200) end,
+  heat = function() return kernels.heat(20, 1000) end,
+  histogram = function() return kernels.histogram(10000, 10) end,
+  half = function() return kernels.half(1000, "f16") end,
+  bhalf = function() return kernels.half(1000, "bf16") end,
+}
+
+local SHOWN = {"gemm_shared", "gemm_async", "rows", "heat", "histogram"} -- texts that are compared with golden files
+
+-- Kernels that the CUDA compiler reads; each takes about a second.
+local COMPILED = {"gemm_registers", "gemm_async", "gemm_odd", "rows", "two_stages", "heat", "histogram", "half", "bhalf"}
+
+-- Returns the path of a compiler of the CUDA toolkit, or nil.
+local function toolkit(name)
+  local pipe = io.popen(("command -v %s || ls /usr/local/cuda*/bin/%s 2>/dev/null | tail -n 1"):format(name, name))
+  local path = pipe:read "l"
+  pipe:close()
+  return path ~= "" and path or nil
+end
+
+describe("texts for GPUs", function()
+  for _, name in ipairs(SHOWN) do
+    it("are unchanged: " .. name, function()
+      local s = makers[name]()
+      support.golden("grid/" .. name .. ".cu", tostring(s:show "cuda"))
+      support.golden("grid/" .. name .. ".cl", tostring(s:show "opencl"))
+    end)
+  end
+
+  it("are accepted by the CUDA compiler for each kind of schedule", function()
+    local nvcc = toolkit "nvcc"
+    if not nvcc then return pending "skipped: the CUDA toolkit (nvcc) is not installed" end
+    local dir = os.tmpname() .. ".d"
+    os.execute(("mkdir -p %q"):format(dir))
+    local all = {}
+    for _, name in ipairs(COMPILED) do
+      local make = makers[name]
+      local path = dir .. "/" .. name .. ".cu"
+      support.write(path, tostring(make():show "cuda"))
+      all[#all + 1] = path
+    end
+    -- One process for all files, because each start of the compiler takes a second.
+    local pipe = io.popen(("cd %q && %s -O1 -fmad=false -arch=sm_80 --threads 2 -Werror all-warnings -cubin %s 2>&1"):format(dir,
+      nvcc, table.concat(all, " ")))
+    local said = pipe:read "a"
+    assert.equal(true, (pipe:close()), said)
+  end)
+
+  it("have arrays for the elements of one thread", function()
+    local text = tostring(kernels.gemm_registers(128, 64, 4, 16, 4):show "cuda")
+    assert.truthy(text:find("float C_local[16];", 1, true))
+    assert.truthy(text:find("*(float4 *)&A_shared[", 1, true))
+  end)
+
+  it("compute indices in 64 bits if 32 bits may be too few", function()
+    assert.truthy(tostring(kernels.gemm_naive(64):show "cuda"):find("const int bx", 1, true))
+    assert.truthy(tostring(kernels.vector_sum():show "cuda"):find("const int64_t bx", 1, true))
+    assert.truthy(tostring(kernels.gemm_naive(65536):show "cuda"):find("const int64_t bx", 1, true))
+  end)
+
+  it("ask for shared memory if the code may not declare so much", function()
+    local text = tostring(kernels.gemm_registers(256, 128, 8, 64):show "cuda")
+    assert.truthy(text:find("extern __shared__", 1, true))
+    assert.truthy(text:find("cudaFuncAttributeMaxDynamicSharedMemorySize, 65536", 1, true))
+  end)
+
+  it("are refused for loops on CPU threads", function()
+    local A = nw.placeholder({64}, "f32", "A")
+    local s = nw.schedule(nw.compute({64}, function(i) return A(i) + 1 end, "B"))
+    s:parallel "i"
+    support.fails_saying("i is marked parallel, which a kernel for a GPU does not have", function() return s:show "cuda" end)
+  end)
+end)
+
+describe("atomic updates by threads of a grid", function()
+  it("give the histogram of the definition", function()
+    local s = kernels.histogram(1000, 10)
+    local x = nw.random({1000}, "i32", {seed = 3, lo = 0, hi = 9})
+    local lowered = nw.interpret(s, {x}, {lowered = true})[1]
+    local direct, total = nw.interpret(s, {x})[1], 0
+    for b = 0, 9 do
+      assert.equal(direct:get(b), lowered:get(b))
+      total = total + lowered:get(b)
+    end
+    assert.equal(1000, total)
+  end)
+
+  it("are needed if several blocks update an element", function()
+    local X = nw.placeholder({1024}, "i32", "X")
+    local s = nw.schedule(nw.compute({1}, function(b)
+      local k = nw.reduce_axis(1024, "k")
+      return nw.sum(X(k) + b, k)
+    end, "H"), {target = "a100"})
+    local o = s:split("k", 256)
+    support.fails_saying("by another block", function() s:bind(o, "blockIdx.x") end)
+    s:atomic "H"
+    support.fails_saying("another thread contributes to it", function() s:bind(o, "blockIdx.x") end)
+    s:decompose_reduction("H", o)
+    s:bind(o, "blockIdx.x")
+  end)
+end)
+
+describe("s:pack with a folder", function()
+  it("writes the kernels, the launches, inputs and expected outputs", function()
+    local dir = os.tmpname() .. ".packed"
+    local s, sizes = kernels.vector_sum()
+    sizes.N = 1000
+    s:pack(dir, {sizes = sizes, task = "sum"})
+    local plan = support.read(dir .. "/plan.h")
+    assert.truthy(plan:find('{"C_kernel", {4, 1, 1}, {256, 1, 1}, 0, 4, {{0, 0}, {1, 0}, {2, 0}, {-1, 1000}}},', 1, true))
+    local a, b, c = nw.load(dir .. "/A.npy"), nw.load(dir .. "/B.npy"), nw.load(dir .. "/C.npy")
+    assert.near(a:get(999) + b:get(999), c:get(999), 1e-6)
+    assert.equal(0, os.execute(("cc -fsyntax-only -Wall -Werror -I%q %q/run.c"):format(dir, dir)) and 0)
+  end)
+
+  it("needs a value for each size", function()
+    local s = kernels.vector_sum()
+    support.fails_saying("pack: the size N has no value", function() s:pack(os.tmpname() .. ".packed") end)
+  end)
+end)
