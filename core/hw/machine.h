@@ -119,13 +119,14 @@ typedef struct nw_launch_limit { // limits of the launch of a grid on a GPU
 
 typedef struct nw_machine_gpu {
   nw_launch_limit limit;
-  int64_t sms, lanes, lanes64, warps, blocks, schedulers;
+  int64_t sms, lanes, lanes_shared, lanes64, warps, blocks, schedulers;
   int64_t registers, register_unit;
   int64_t shared, shared_reserved, shared_unit, banks;
   int64_t sector, line, l1_bytes, l2_bytes;
   double l1_per_cycle, shared_per_cycle, l2_bandwidth, special_per_cycle;
   double tensor_f16, tensor_tf32, tensor_int8; // dense peak of the tensor cores, in TFLOP/s (int8: in TOP/s)
   double launch; // microseconds
+  double capability; // compute capability of an NVIDIA GPU, for example 8.0; 0 for another GPU
   double host_bandwidth; // GB/s
 } nw_machine_gpu;
 

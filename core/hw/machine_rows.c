@@ -165,8 +165,12 @@ static const nw_field energy_rows[] = {REAL("instruction", "pJ", nw_machine_ener
 
 #define LIMIT "limit of a launch"
 static const nw_field gpu_rows[] = {
+    REAL("capability", "", nw_machine_gpu, capability, 0, 20, "0",
+         "compute capability of an NVIDIA GPU, for which PTX is made, for example 8.0; 0: another GPU"),
     WHOLE("sms", "multiprocessors", nw_machine_gpu, sms, 1, 65536, NULL, "number of multiprocessors"),
     WHOLE("lanes", "f32 multiply-adds per cycle", nw_machine_gpu, lanes, 1, 65536, NULL, "rate of a multiprocessor"),
+    WHOLE("lanes_shared", "lanes", nw_machine_gpu, lanes_shared, 0, 65536, "0",
+          "number of these lanes that compute an f32 or an integer operation, but not both in one cycle"),
     WHOLE("lanes64", "f64 multiply-adds per cycle", nw_machine_gpu, lanes64, 0, 65536, "0", "rate of a multiprocessor"),
     REAL("special_per_cycle", "results per cycle", nw_machine_gpu, special_per_cycle, 0, 65536, "16",
          "rate at which a multiprocessor computes exp, log and similar functions"),

@@ -62,7 +62,7 @@ void nw_launches_free(nw_launches *l);
 
 // Returns the bytes of shared memory that a launch with CUDA must ask for. If the arrays of a block have more bytes than
 // CUDA allows in the code, they are in one piece of memory, each at its offset; otherwise each is declared in the code.
-int64_t nw_launch_asks(const nw_launch *l);
+NW_API int64_t nw_launch_asks(const nw_launch *l);
 
 // Runs the host's part of a program: calls f for each launch in the order of execution, with the numbers of blocks
 // and threads, and with the values of l->var. Launches without blocks or threads are left out. Stops if f returns false. Returns false, with a diagnostic, if it stopped, or if a number cannot be computed.

@@ -36,6 +36,7 @@ static bool make_workspace(nw_kernel *k, int i) {
 
 void nw_kernel_end(nw_kernel *k) {
   if (k->running) k = k->running;
+  if (k->backend->end) k->backend->end(k);
   for (int i = 0; i < k->exec->nstorage; i++) {
     nw_mem_put(&nw_session_of(k->ctx)->mem, k->work[i]);
     k->work[i] = NULL;
@@ -70,9 +71,11 @@ static bool set_up(nw_kernel *k, nw_array *const *args) {
     k->params[i] = given ? args[at]->data : NULL;
     if (given && !is_aligned(k->ctx, &k->exec->storage[i], args[at++])) return false;
   }
+  if (!sizes_fit(k)) return false;
+  if (k->backend->begin) return k->backend->begin(k) || (nw_kernel_end(k), false);
   for (int i = 0; i < k->exec->nstorage; i++)
     if (!make_workspace(k, i)) return nw_kernel_end(k), false;
-  return sizes_fit(k) || (nw_kernel_end(k), false);
+  return true;
 }
 
 // Prepares the version that the sizes select. The facts of this version were already checked when it was selected.
@@ -87,10 +90,16 @@ static bool set_up_case(nw_kernel *k, nw_array *const *args) {
 
 static bool runs_here(const nw_kernel *k) {
   const nw_target *t = k->exec->p->target;
-  return nw_target_here(t) ||
+  return nw_target_here(t) || k->launches || (k->ncases && k->one[0]->launches) ||
          nw_fail(k->ctx, NW_EINVAL,
                  "f:export writes it as a library; s:retarget(nw.target()) makes a schedule for this host",
                  "%s is code for %s, which this host cannot run", k->formals.callee, t->machine.name);
+}
+
+bool nw_kernel_in_process(nw_kernel *k, const char *what) {
+  if (!k->launches && !(k->ncases && k->one[0]->launches)) return true;
+  return nw_fail(k->ctx, NW_EINVAL, "f:time measures it; a schedule for this host has threads", "%s: %s runs on a GPU",
+                 what, k->formals.callee);
 }
 
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {

@@ -151,14 +151,13 @@ static bool glue_for(nw_kernel *k, nw_kernel *const *one, int n, const char *sym
   return good;
 }
 
-static bool ends_in_c(const char *path) {
-  size_t n = strlen(path);
-  return n > 2 && !strcmp(path + n - 2, ".c");
+static bool ends_in(const char *path, const char *end) {
+  size_t n = strlen(path), m = strlen(end);
+  return n > m && !strcmp(path + n - m, end);
 }
 
-static bool export_c(nw_kernel *k, const char *path, const char *symbol) {
+static bool export_text(nw_kernel *k, const char *path, char *text) {
   nw_str why = {0};
-  char *text = nw_kernel_c(k, symbol);
   bool good =
       text && (nw_file_write(path, NW_FILE_PLAIN, text, strlen(text), &why) || nw_file_fail(k->ctx, "export", &why));
   free(text);
@@ -168,7 +167,8 @@ static bool export_c(nw_kernel *k, const char *path, const char *symbol) {
 bool nw_kernel_export(nw_kernel *k, const char *path, const char *symbol) {
   nw_glue glue;
   if (!k || nw_stopped(k->ctx) || (symbol && !nw_c_symbol_given(k->ctx, symbol))) return false;
-  if (ends_in_c(path)) return export_c(k, path, symbol);
+  if (ends_in(path, ".c")) return export_text(k, path, nw_kernel_c(k, symbol));
+  if (ends_in(path, ".ptx")) return export_text(k, path, nw_kernel_text(k, "ptx"));
   nw_kernel *const *one = k->ncases ? k->one : &k;
   int n = k->ncases ? k->ncases : 1;
   char *header = header_path(path);

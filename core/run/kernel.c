@@ -18,10 +18,10 @@ static bool small_enough(nw_ctx *c, const nw_exec *e) {
                  e->p->name ? e->p->name : "the program", (long)e->instructions, NW_CODE_LIMIT);
 }
 
-// True if the program has no loops of a grid. A CPU cannot run such loops, and no code is generated for GPUs.
+// True if the program is for a GPU, or has no loops of a grid, which a CPU cannot run.
 static bool for_this_machine(nw_ctx *c, const nw_program *p) {
   const nw_stmt *loop = nw_find_bound(p->root);
-  if (!loop) return true;
+  if (!loop || p->target->machine.kind == NW_MACHINE_GPU) return true;
   return nw_fail(c, NW_ECODEGEN,
                  "nw.interpret(s, data, {lowered = true}) runs it and looks for races; so does s:check()",
                  "%s is bound to %s, and no code is generated for a grid of blocks and threads", loop->loop.var->name,
@@ -79,7 +79,7 @@ nw_kernel *nw_compile_lowered(nw_ctx *c, const nw_program *p, nw_exec *e, const 
   nw_kernel *k = nw_kernel_new(c, e, thread_count(e, o->threads));
   k->backend = backend;
   if (!backend->compile(k, o)) return nw_kernel_release(k), NULL;
-  nw_walk_from(e->p->root, note_fallbacks, &(fallback){p->target, &k->notes});
+  if (!k->launches) nw_walk_from(e->p->root, note_fallbacks, &(fallback){p->target, &k->notes});
   k->source = nw_program_retain(p);
   return k;
 }
@@ -173,19 +173,26 @@ static char *with_marks(char *text, const nw_program *p, const char *comment) {
   return nw_str_take(&b);
 }
 
-// Returns the view "lowered", "llvm" (after optimisation), "llvm-plain" (before optimisation) or "asm".
+// Returns what begins a comment in a view.
+static const char *comment_of(const char *what) {
+  return !strncmp(what, "llvm", 4) ? ";" : !strcmp(what, "ptx") ? "//" : "#";
+}
+
+// Returns the view "lowered", "llvm" (after optimisation), "llvm-plain" (before optimisation), "asm" or "ptx".
 static char *text_of_one(nw_kernel *k, const char *what) {
   if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
   char *text = k->backend->text(k, what);
-  if (text) return with_marks(text, k->exec->p, strcmp(what, "asm") ? ";" : "#");
+  if (text) return with_marks(text, k->exec->p, comment_of(what));
   if (nw_error(k->ctx)) return NULL;
-  return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);
+  return nw_fail(k->ctx, NW_EINVAL,
+                 k->launches ? "lowered, llvm, llvm-plain or ptx" : "lowered, llvm, llvm-plain or asm",
+                 "a kernel for %s has no view '%s'", k->exec->p->target->machine.name, what);
 }
 
 // Returns the texts of all versions, each after the condition under which the version runs.
 static char *texts_of_cases(nw_kernel *k, const char *what) {
   nw_str b = {0};
-  const char *comment = !strncmp(what, "llvm", 4) ? ";" : "#";
+  const char *comment = comment_of(what);
   for (int i = 0; i < k->ncases; i++) {
     char *text = text_of_one(k->one[i], what), *condition = nw_kernel_condition(k, i);
     if (text) nw_str_fmt(&b, "%s%s %s\n%s", i ? "\n" : "", comment, condition, text);

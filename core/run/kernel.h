@@ -14,6 +14,9 @@ struct nw_kernel {
   nw_program *source; // holds a reference, for the C view; NULL for a kernel of several versions
   nw_formals formals;
   nw_machine_code *code;
+  nw_launches *launches; // for a GPU: its kernels, and their text; otherwise NULL
+  char *ptx;
+  struct nw_held *held; // what it has on the GPU; NULL before it is first called
   nw_entry entry;
   int threads;
   double compile_ms;
@@ -48,4 +51,6 @@ double nw_warm_calls(nw_kernel *k, int64_t times);
 // Between nw_kernel_begin and nw_kernel_end, k->frame can be run. nw_kernel_begin checks the arrays and makes the
 // workspaces.
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args);
+// True if the kernel runs in this process, whose threads can be observed. Otherwise there is a diagnostic.
+bool nw_kernel_in_process(nw_kernel *k, const char *what);
 void nw_kernel_end(nw_kernel *k);

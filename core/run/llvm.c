@@ -1,4 +1,5 @@
 // The back end for CPUs. LLVM generates the code. Code for this host is run here; code for other CPUs is only linked.
+#include "run/cuda/cuda.h"
 #include "run/kernel.h"
 #include <stdlib.h>
 
@@ -62,6 +63,8 @@ void nw_backends_provide(nw_ctx *c) {
                                   compile,   text,
                                   object,    linker,
                                   call,      unload,
-                                  code_bytes};
+                                  code_bytes, NULL,
+                                  NULL,       NULL};
   nw_target_provide(c, NW_MACHINE_CPU, &llvm, NULL);
+  nw_target_provide(c, NW_MACHINE_GPU, &nw_cuda, NULL);
 }

@@ -238,7 +238,7 @@ static bool take_runs(recording *s, int reps, nw_logs *out) {
 
 bool nw_kernel_logs(nw_kernel *k, int n, nw_array *const *args, int reps, nw_logs *out) {
   *out = (nw_logs){0};
-  if (!k || !nw_kernel_begin(k, n, args)) return false;
+  if (!k || !nw_kernel_in_process(k, "log") || !nw_kernel_begin(k, n, args)) return false;
   recording s = {.k = k, .log = log_new(k->threads)};
   bool good = take_runs(&s, reps, out);
   nw_kernel_end(k);

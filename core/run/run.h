@@ -1,6 +1,7 @@
 // Declares tensors in memory, the JIT, threads and clocks.
 #pragma once
 #include "codegen/codegen.h"
+#include "lower/launch.h"
 
 struct nw_array {
   int refs;
@@ -55,6 +56,9 @@ typedef struct nw_jit_api {
   void (*free)(nw_machine_code *m);
   // Returns LLVM's name of the CPU of a target, or of this host if t is NULL.
   const char *(*cpu)(nw_jit *j, const nw_target *t);
+  // Returns the kernels of a GPU as text on the heap. `what` is "ptx", "llvm" (after optimisation) or "llvm-plain"; for any
+  // other name, returns NULL without an error. Returns NULL, with a message in `error`, on failure.
+  char *(*device)(nw_jit *j, const nw_exec *e, const nw_launches *l, int opt, const char *what, char *error, size_t n);
 } nw_jit_api;
 typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
 

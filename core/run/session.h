@@ -29,6 +29,7 @@ bool nw_fenced_put(nw_mem *m, void *data); // returns false if the block is not 
 bool nw_fences_hold(const nw_mem *m); // true if nothing was written between a block and the edge of its page
 
 typedef struct nw_worker nw_worker;
+typedef struct nw_gpu nw_gpu;
 int nw_worker_end(nw_worker *w); // w may be NULL
 
 typedef struct nw_session {
@@ -37,5 +38,6 @@ typedef struct nw_session {
   const nw_jit_api *api;
   nw_jit *jit;
   nw_worker *worker; // NULL until needed
+  nw_gpu *gpu; // the worker for NVIDIA GPUs (run/cuda/gpu.h); NULL until needed
 } nw_session;
 nw_session *nw_session_of(nw_ctx *c);

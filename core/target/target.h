@@ -40,6 +40,12 @@ typedef struct nw_backend {
   bool (*call)(nw_kernel *k); // runs the kernel, whose arguments and workspaces are prepared
   void (*unload)(nw_kernel *k);
   int64_t (*bytes)(const nw_kernel *k); // size of the loaded code
+  // The next three are NULL for a back end that runs the code in this process. `begin` gives the kernel memory on the
+  // device, copies its inputs there, and prepares for calls until `end`. `seconds` runs it several times and returns the
+  // seconds of one time, or -1, with a diagnostic, on failure.
+  bool (*begin)(nw_kernel *k);
+  void (*end)(nw_kernel *k);
+  double (*seconds)(nw_kernel *k, int64_t times);
 } nw_backend;
 
 // A cost model predicts the time of a program on a kind of machine, and gives the reasons.

@@ -2,6 +2,7 @@
 // codegen/llvm and run/jit.
 #pragma once
 #include "codegen/codegen.h"
+#include "codegen/known.h"
 #include <llvm-c/Core.h>
 
 // The memo holds the values of expressions for which code was already emitted. Each value belongs to a scope: code that
@@ -56,6 +57,9 @@ typedef struct nwc {
   const nw_vec *alone; // loads of the current statements that LLVM must not merge (llvm_alone.c); may be NULL
   int data_bits; // bits of the elements that the condition being emitted is for; 0 if they are not known
   const char *cpu, *features;
+  // For the kernels of a GPU; NULL for a CPU. `known` has the ranges and facts at the current statement of the kernel.
+  const nw_launch *kernel;
+  nw_ranges *known;
   char *error;
   size_t error_size;
   bool failed;
@@ -65,6 +69,10 @@ void nwc_fail(nwc *g, const char *fmt, ...) NW_PRINTF(2, 3);
 // Builds the whole module of an executable program, with one public function `name` of type nw_entry.
 LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, const char *cpu, const char *features,
                          char *error, size_t n);
+
+// Builds the module of the launches of e, for a GPU. The names and the arguments of the kernels are those of lower/launch.h.
+LLVMModuleRef nwc_device_module(LLVMContextRef lc, const nw_exec *e, const nw_launches *l, const char *cpu,
+                                const char *features, char *error, size_t n);
 
 // ---- llvm_target.c: properties of the instruction set
 typedef struct nwc_isa {
@@ -79,6 +87,7 @@ typedef struct nwc_isa {
 } nwc_isa;
 
 const nwc_isa *nwc_isa_of(const nw_target *t);
+int nwc_capability(const nw_target *t); // of an NVIDIA GPU, times 10, as far as LLVM knows it; 0 for another machine
 char *nwc_features_text(const nw_target *t); // for example "+sse4.2,+avx", on the heap
 LLVMValueRef nwc_read_clock(nwc *g);
 int nwc_register_bytes(const nwc *g); // bytes of the widest vector register
@@ -120,6 +129,8 @@ LLVMValueRef nwc_reinterpret(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_ldexp(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_frexp(nwc *g, const nw_expr *e); // the mantissa or the exponent
 LLVMValueRef nwc_math(nwc *g, const nw_expr *e);
+// Emits a math function for a GPU, of operands of type t.
+LLVMValueRef nwc_device_function(nwc *g, nw_op op, nw_type t, int n, LLVMValueRef *args);
 LLVMValueRef nwc_load(nwc *g, const nw_expr *e);
 void nwc_store(nwc *g, const nw_stmt *s);
 void nwc_prefetch(nwc *g, const nw_stmt *s);
@@ -156,7 +167,22 @@ void nwc_region_close(nwc *g, nwc_region r);
 void nwc_clock_start(nwc *g, const nw_stmt *loop, bool part);
 void nwc_clock_stop(nwc *g, const nw_stmt *loop, bool part);
 
+// ---- kernels for a GPU (llvm_device.c, llvm_async.c)
+void nwc_barrier(nwc *g);
+void nwc_commit(nwc *g);
+void nwc_wait(nwc *g, int groups);
+// Emits an asynchronous copy. Returns false, and emits nothing, if the GPU cannot make this copy; then it is a store.
+bool nwc_async(nwc *g, const nw_stmt *s);
+// Returns the bytes to which an access of vectors is aligned, at most NW_BLOCK_ARRAY_ALIGN. `first` is the index of its first
+// element.
+int nwc_alignment(nwc *g, nw_dtype t, const nw_expr *first);
+void nwc_enter(nwc *g, const nw_stmt *s); // the statements that follow are inside the loop or guard s
+void nwc_leave(nwc *g, const nw_stmt *s);
+
 // ---- statements and functions
+void nwc_attribute(nwc *g, LLVMValueRef fn, unsigned at, const char *name, uint64_t value);
+void nwc_for_target(nwc *g, LLVMValueRef fn); // tells LLVM for which processor the function is
+LLVMValueRef nwc_new_function(nwc *g, const char *name, int nparams, LLVMTypeRef *params, bool public);
 void nwc_stmt(nwc *g, const nw_stmt *s);
 void nwc_parallel(nwc *g, const nw_stmt *loop);
 void nwc_loop_between(nwc *g, const nw_stmt *s, LLVMValueRef begin, LLVMValueRef end, bool some);

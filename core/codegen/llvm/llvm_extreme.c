@@ -1,4 +1,4 @@
-// Emits minimum and maximum of floats on x86. The result is NaN if an operand is NaN, and -0 is less than +0.
+// Emits minimum and maximum of floats on x86, and on a GPU without an instruction for them. The result is NaN if an operand is NaN, and -0 is less than +0.
 //
 // x86 has no such instruction, but one that computes a < b ? a : b. Let p be its result for (a, b), and q for (b, a).
 // The minimum is p | q, the union of their bits:
@@ -34,9 +34,16 @@ static LLVMValueRef negative(nwc *g, const nw_expr *e) {
   return nwc_intrinsic1(g, "llvm.arithmetic.fence", nwc_value(g, nw_make1(e->pool, NW_OP_NEG, e)));
 }
 
+// True if the code of this file is better than LLVM's own. A GPU has an instruction for f32 from capability 8.0 on.
+static bool pays(const nwc *g, nw_type t) {
+  if (t.dtype != NW_F32 && t.dtype != NW_F64) return false;
+  if (g->kernel) return t.dtype == NW_F64 || nwc_capability(g->p->target) < 80;
+  return g->p->target->machine.isa == NW_ISA_X86_64;
+}
+
 LLVMValueRef nwc_extreme(nwc *g, const nw_expr *e) {
   nw_type t = e->type;
-  if (g->p->target->machine.isa != NW_ISA_X86_64 || (t.dtype != NW_F32 && t.dtype != NW_F64)) return NULL;
+  if (!pays(g, t)) return NULL;
   if (e->op == NW_OP_MIN) return least(g, t, nwc_value(g, e->arg[0]), nwc_value(g, e->arg[1]));
   const nw_expr *of = e->op == NW_OP_NEG ? e->arg[0] : e;
   if (of->op != NW_OP_MAX) return NULL;

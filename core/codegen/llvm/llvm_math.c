@@ -44,5 +44,6 @@ LLVMValueRef nwc_math(nwc *g, const nw_expr *e) {
     if (narrow) args[i] = nwc_cast(g, args[i], t, NW_F32);
   }
   if (narrow) t.dtype = NW_F32;
-  return nwc_cast(g, pieces(g, e, t, args), t, (nw_dtype)e->type.dtype);
+  LLVMValueRef v = g->kernel ? nwc_device_function(g, (nw_op)e->op, t, e->n, args) : pieces(g, e, t, args);
+  return nwc_cast(g, v, t, (nw_dtype)e->type.dtype);
 }

@@ -227,7 +227,7 @@ static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   case LINE: {
     LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
     if (mask && !NW_MUTATED(llvm_load_mask)) return load_line(g, elem, ptr, align, t.lanes, mask);
-    LLVMValueRef v = aligned_load(g, type, ptr, align);
+    LLVMValueRef v = aligned_load(g, type, ptr, nwc_alignment(g, t.dtype, index->arg[0]));
     if (nwc_is_alone(g, e)) LLVMSetVolatile(v, true);
     return v;
   }
@@ -344,7 +344,7 @@ static void raw_store(nwc *g, const char *buffer, const nw_expr *index, nw_type 
     if (mask && !NW_MUTATED(llvm_store_mask))
       store_line(g, elem, v, ptr, align, t.lanes, mask);
     else
-      aligned_store(g, v, ptr, align);
+      aligned_store(g, v, ptr, nwc_alignment(g, t.dtype, index->arg[0]));
     break;
   }
   default:
@@ -405,6 +405,7 @@ static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
 
 // Emits a store. The value has as many lanes as the index, or it is a scalar that every lane stores.
 void nwc_store(nwc *g, const nw_stmt *s) {
+  if (s->store.async && nwc_async(g, s)) return;
   const nw_expr *mask = always(s->store.mask) ? NULL : s->store.mask;
   if (mask && mask->type.lanes == 1) {
     store_if(g, s, nwc_value(g, mask));
@@ -422,14 +423,15 @@ void nwc_store(nwc *g, const nw_stmt *s) {
     v = nwc_splat(g, v, lanes);
     t.lanes = (uint16_t)lanes;
   }
-  if (s->store.stream)
+  if (s->store.stream && !g->kernel)
     streaming_store(g, s, t, v);
   else
     raw_store(g, s->store.buffer, s->store.index, t, v, m);
 }
 
-// Emits a prefetch for reading, into all levels of the cache.
+// Emits a prefetch for reading, into all levels of the cache. LLVM has none for a GPU.
 void nwc_prefetch(nwc *g, const nw_stmt *s) {
+  if (g->kernel) return;
   const nw_buffer *b = nw_find_buffer(g->p, s->prefetch.buffer);
   LLVMTypeRef elem = nwc_memory_type(g, (nw_type){(uint8_t)b->dtype, 1});
   LLVMValueRef ptr = address(g, base_of(g, b->name), elem, s->prefetch.min[0], 0);

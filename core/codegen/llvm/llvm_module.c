@@ -20,18 +20,22 @@ static void text_attribute(nwc *g, LLVMValueRef fn, const char *key, const char 
   LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
 }
 
-static void attribute(nwc *g, LLVMValueRef fn, unsigned at, const char *name, uint64_t value) {
+void nwc_attribute(nwc *g, LLVMValueRef fn, unsigned at, const char *name, uint64_t value) {
   unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
   LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(g->lc, kind, value));
 }
 
-static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMTypeRef *params, bool public) {
+void nwc_for_target(nwc *g, LLVMValueRef fn) {
+  nwc_attribute(g, fn, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+  text_attribute(g, fn, "target-cpu", g->cpu);
+  text_attribute(g, fn, "target-features", g->features);
+}
+
+LLVMValueRef nwc_new_function(nwc *g, const char *name, int nparams, LLVMTypeRef *params, bool public) {
   LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->lc), params, (unsigned)nparams, false);
   LLVMValueRef fn = LLVMAddFunction(g->module, name, t);
   if (!public) LLVMSetLinkage(fn, LLVMInternalLinkage);
-  attribute(g, fn, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
-  text_attribute(g, fn, "target-cpu", g->cpu);
-  text_attribute(g, fn, "target-features", g->features);
+  nwc_for_target(g, fn);
   if (nwc_register_bytes(g) == 64) text_attribute(g, fn, "prefer-vector-width", "512");
   return fn;
 }
@@ -131,8 +135,8 @@ static void take_parameters(nwc *g, const signature *s, const nwc_var *vars, int
     if (!given && !s->captured[i]) continue;
     int at = given ? data++ : captured++;
     f->buffer[i] = LLVMGetParam(f->fn, (unsigned)at);
-    attribute(g, f->fn, (unsigned)at + 1, "noalias", 0);
-    attribute(g, f->fn, (unsigned)at + 1, "align", alignment(&g->exec->storage[i]));
+    nwc_attribute(g, f->fn, (unsigned)at + 1, "noalias", 0);
+    nwc_attribute(g, f->fn, (unsigned)at + 1, "align", alignment(&g->exec->storage[i]));
     const char *name = g->p->buffer[i]->name;
     LLVMSetValueName2(f->buffer[i], name, strlen(name));
   }
@@ -182,7 +186,7 @@ static void sizes_of(nwc *g, nwc_var *vars) {
 
 static void entry_wrapper(nwc *g, LLVMValueRef fn, const signature *s) {
   LLVMTypeRef ptr = nwc_ptr(g);
-  LLVMValueRef w = new_function(g, g->name, 1, &ptr, true), frame = LLVMGetParam(w, 0);
+  LLVMValueRef w = nwc_new_function(g, g->name, 1, &ptr, true), frame = LLVMGetParam(w, 0);
   nwc_at(g, LLVMAppendBasicBlockInContext(g->lc, w, "entry"));
   LLVMValueRef *args = wrapper_arguments(g, s, frame, nwc_i64(g, 0));
   LLVMValueRef sizes = field(g, frame, ptr, offsetof(nw_frame, sizes));
@@ -196,7 +200,7 @@ static void kernel(nwc *g) {
   nwc_var *vars = nw_xcalloc((size_t)g->p->nsizes + 1, sizeof *vars);
   sizes_of(g, vars);
   signature s = signature_of(g, NULL, NULL, g->p->nsizes);
-  LLVMValueRef fn = new_function(g, "kernel", s.n, s.type, false);
+  LLVMValueRef fn = nwc_new_function(g, "kernel", s.n, s.type, false);
   open_function(g, &f, fn);
   take_parameters(g, &s, vars, g->p->nsizes);
   nwc_stmt(g, g->p->root);
@@ -234,7 +238,7 @@ static LLVMValueRef body_function(nwc *g, const nw_stmt *loop, const signature *
   nwc_function f;
   char name[64];
   snprintf(name, sizeof name, "kernel.%s", loop->loop.var->name);
-  LLVMValueRef fn = new_function(g, name, s->n, s->type, false);
+  LLVMValueRef fn = nwc_new_function(g, name, s->n, s->type, false);
   open_function(g, &f, fn);
   take_parameters(g, s, outer->var, outer->nvars);
   LLVMValueRef first = nwc_value(g, loop->loop.begin);
@@ -250,7 +254,7 @@ static LLVMValueRef body_function(nwc *g, const nw_stmt *loop, const signature *
 
 static LLVMValueRef body_wrapper(nwc *g, LLVMValueRef fn, const signature *s) {
   LLVMTypeRef ptr = nwc_ptr(g), i64 = i64_type(g), types[] = {ptr, ptr, i64, i64, i64};
-  LLVMValueRef w = new_function(g, "parallel", 5, types, false);
+  LLVMValueRef w = nwc_new_function(g, "parallel", 5, types, false);
   nwc_at(g, LLVMAppendBasicBlockInContext(g->lc, w, "entry"));
   LLVMValueRef *args = wrapper_arguments(g, s, LLVMGetParam(w, 0), LLVMGetParam(w, 4)), captured = LLVMGetParam(w, 1);
   args[BEGIN] = LLVMGetParam(w, 2);

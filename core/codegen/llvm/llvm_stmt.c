@@ -29,7 +29,7 @@ int nwc_buffer_index(const nwc *g, const char *name) {
 static void kids(nwc *g, const nw_stmt *s) {
   const nw_vec *outer = g->alone;
   nw_vec alone = {0};
-  nwc_find_alone(g, s, &alone);
+  if (!g->kernel) nwc_find_alone(g, s, &alone);
   g->alone = &alone;
   for (int i = 0; i < s->nkids && !g->failed; i++) nwc_stmt(g, s->kid[i]);
   g->alone = outer;
@@ -39,7 +39,9 @@ static void kids(nwc *g, const nw_stmt *s) {
 static void body_with(nwc *g, const nw_stmt *s, LLVMValueRef var) {
   nwc_region r = nwc_region_open(g);
   nwc_bind(g, s->loop.var->name, var);
+  nwc_enter(g, s);
   kids(g, s);
+  nwc_leave(g, s);
   nwc_unbind(g);
   nwc_region_close(g, r);
 }
@@ -82,10 +84,23 @@ static void guard(nwc *g, const nw_stmt *s) {
   LLVMBuildCondBr(g->b, nwc_value(g, s->guard.cond), then, join);
   nwc_at(g, then);
   nwc_region r = nwc_region_open(g);
+  nwc_enter(g, s);
   kids(g, s);
+  nwc_leave(g, s);
   nwc_region_close(g, r);
   LLVMBuildBr(g->b, join);
   nwc_at(g, join);
+}
+
+// Returns the number of elements of the largest allocation of a buffer in a kernel.
+static int64_t elements_in(const nw_stmt *s, const char *buffer) {
+  int64_t most = 1, n;
+  if (s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, buffer) && nw_is_int(s->alloc.extent[0], &n)) most = n;
+  for (int i = 0; i < s->nkids; i++) {
+    n = elements_in(s->kid[i], buffer);
+    if (n > most) most = n;
+  }
+  return most;
 }
 
 // Makes an array in the stack frame of the function. All executions of an allocation use the same array, so that LLVM
@@ -93,7 +108,10 @@ static void guard(nwc *g, const nw_stmt *s) {
 static LLVMValueRef frame_array(nwc *g, int buffer) {
   int64_t n;
   const nw_storage *st = &g->exec->storage[buffer];
-  if (!nw_is_int(st->elements, &n)) return nwc_fail(g, "%s has no constant size", st->buffer), nwc_i64(g, 0);
+  if (g->kernel)
+    n = elements_in(g->kernel->body, st->buffer);
+  else if (!nw_is_int(st->elements, &n))
+    return nwc_fail(g, "%s has no constant size", st->buffer), nwc_i64(g, 0);
   LLVMTypeRef elem = nwc_memory_type(g, (nw_type){(uint8_t)st->dtype, 1});
   LLVMBasicBlockRef here = nwc_here(g);
   LLVMValueRef last = LLVMGetLastInstruction(g->f->entry);
@@ -110,7 +128,8 @@ static LLVMValueRef frame_array(nwc *g, int buffer) {
 static void alloc(nwc *g, const nw_stmt *s) {
   nwc_function *f = g->f;
   int i = nwc_buffer_index(g, s->alloc.buffer);
-  bool mine = i >= 0 && g->exec->storage[i].kind == NW_STORE_STACK && !f->buffer[i];
+  nw_storage_kind on_stack = g->kernel ? NW_STORE_GRID : NW_STORE_STACK;
+  bool mine = i >= 0 && g->exec->storage[i].kind == on_stack && !f->buffer[i];
   if (mine && !f->array[i]) f->array[i] = frame_array(g, i);
   if (mine) f->buffer[i] = f->array[i];
   kids(g, s);
@@ -139,7 +158,9 @@ static void forgetful(nwc *g, const nw_stmt *s, void (*emit)(nwc *g, const nw_st
 
 static void timed_loop(nwc *g, const nw_stmt *s) {
   nwc_clock_start(g, s, false);
-  if (s->loop.mark == NW_PARALLEL)
+  if (s->loop.mark == NW_PARALLEL && g->kernel)
+    nwc_fail(g, "a GPU runs no parallel loop of a CPU: bind %s to blockIdx.x instead", s->loop.var->name);
+  else if (s->loop.mark == NW_PARALLEL)
     nwc_parallel(g, s);
   else
     forgetful(g, s, loop);
@@ -155,9 +176,9 @@ void nwc_stmt(nwc *g, const nw_stmt *s) {
   case NW_STORE: store(g, s); break;
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: forgetful(g, s, nwc_prefetch); break;
-  case NW_BARRIER: nwc_fail(g, "a CPU has no barriers"); break;
-  case NW_COMMIT: // a CPU copies at once
-  case NW_WAIT: break;
+  case NW_BARRIER: nwc_barrier(g); break;
+  case NW_COMMIT: nwc_commit(g); break;
+  case NW_WAIT: nwc_wait(g, s->wait.groups); break;
   case NW_CALL: forgetful(g, s, nwc_call); break;
   case NW_BLOCK: nwc_fail(g, "block %s was not lowered", s->block.name); break;
   }

@@ -16,18 +16,39 @@ static const nwc_isa rows[NW_ISA_COUNT] = {
                         LLVMInitializeAArch64AsmPrinter},
 };
 
-const nwc_isa *nwc_isa_of(const nw_target *t) { return &rows[t->machine.isa]; }
+static const nwc_isa ptx = {.triple = "nvptx64-nvidia-cuda",
+                            .cpu = "sm_50",
+                            .info = LLVMInitializeNVPTXTargetInfo,
+                            .target = LLVMInitializeNVPTXTarget,
+                            .code = LLVMInitializeNVPTXTargetMC,
+                            .printer = LLVMInitializeNVPTXAsmPrinter};
+
+const nwc_isa *nwc_isa_of(const nw_target *t) {
+  return t->machine.kind == NW_MACHINE_GPU ? &ptx : &rows[t->machine.isa];
+}
+
+// PTX for an older GPU also runs on newer ones.
+int nwc_capability(const nw_target *t) {
+  static const int known[] = {90, 89, 87, 86, 80, 75, 72, 70, 62, 61, 60, 53, 52, 50};
+  int asked = t->machine.kind == NW_MACHINE_GPU ? (int)(t->machine.gpu.capability * 10 + 0.5) : 0;
+  for (int i = 0; i < NW_COUNT(known); i++)
+    if (known[i] <= asked) return known[i];
+  return 0;
+}
 
 char *nwc_features_text(const nw_target *t) {
   nw_str s = {0};
   // LLVM ends the process if 64-bit code is requested for a CPU that it does not know, or that it considers 32-bit.
-  nw_str_add(&s, t->machine.isa == NW_ISA_X86_64 ? "+64bit" : "");
+  bool x86 = t->machine.kind == NW_MACHINE_CPU && t->machine.isa == NW_ISA_X86_64;
+  nw_str_add(&s, x86 ? "+64bit" : "");
   for (int i = 0; i < NW_FEATURE_COUNT; i++)
     if (t->features >> i & 1) nw_str_fmt(&s, "%s+%s", s.n ? "," : "", nw_feature_at(i)->name);
   return s.s ? nw_str_take(&s) : nw_xstrdup("");
 }
 
-int nwc_register_bytes(const nwc *g) { return nw_features_vector_bytes(g->p->target->features); }
+int nwc_register_bytes(const nwc *g) {
+  return g->kernel ? NW_BLOCK_ARRAY_ALIGN : nw_features_vector_bytes(g->p->target->features);
+}
 
 // With AVX but without AVX-512, a lane is active if the sign bit of its mask is set. LLVM 19 handles such masks
 // incorrectly if it can deduce that some lanes are inactive. It may then give an active lane the mask 1, whose sign bit

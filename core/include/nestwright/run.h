@@ -132,7 +132,17 @@ NW_API const nw_region *nw_log_region(const nw_log *l, int64_t i);
 NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions that did not fit in the log
 NW_API int nw_log_loops(const nw_log *l);
 NW_API const char *nw_log_loop(const nw_log *l, int i); // name of the loop; NULL if it is unknown
-NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"
+// "lowered", "llvm", "asm" (of a CPU), "ptx" (of an NVIDIA GPU), "c" or "versions"
+NW_API char *nw_kernel_text(nw_kernel *k, const char *what);
+typedef struct nw_gpu_info { // what NVIDIA's driver reports about the GPU of this machine
+  const char *name;
+  double capability; // compute capability, for example 8.0
+  int64_t memory, shared, shared_block; // bytes
+  // `driver` is the version of CUDA times 1000; `threads` and `blocks` are the limits of a multiprocessor; `worker` is the
+  // process that uses the driver
+  int driver, multiprocessors, clock_khz, memory_khz, memory_bits, l2_bytes, threads, blocks, worker;
+} nw_gpu_info;
+NW_API bool nw_gpu_here(nw_ctx *c, nw_gpu_info *out); // returns false, with a diagnostic, if there is no GPU or no driver
 // If the path ends in .so, writes a shared library for the target of the kernel, and a header next to it. The library
 // has the kernel as a plain C function. Needs a C compiler that links for the target. If the path ends in .c, writes
 // the kernel as a C file. `symbol` is the name of the function; NULL: a name made from that of the program.

@@ -48,6 +48,9 @@ LLVMTargetMachineRef nwo_machine(nwo_maker *m, int opt) {
 static nwo_maker *other_maker(nw_jit *j, const nw_target *t) {
   const nwc_isa *isa = nwc_isa_of(t);
   const char *cpu = *t->machine.cpu && strcmp(t->machine.cpu, "host") ? t->machine.cpu : isa->cpu;
+  char sm[16];
+  snprintf(sm, sizeof sm, "sm_%d", nwc_capability(t));
+  if (t->machine.kind == NW_MACHINE_GPU) cpu = sm;
   char *features = nwc_features_text(t);
   nwo_maker *m = j->other;
   while (m && (strcmp(m->triple, isa->triple) || strcmp(m->cpu, cpu) || strcmp(m->features, features))) m = m->next;
@@ -236,7 +239,7 @@ static nw_jit *jit_open(char *error, size_t n) {
 
 // ---- compiling
 
-static bool verified(LLVMModuleRef m, char *error, size_t n) {
+bool nwo_verified(LLVMModuleRef m, char *error, size_t n) {
   char *message = NULL;
   bool bad = LLVMVerifyModule(m, LLVMReturnStatusAction, &message);
   if (bad) nwo_say(error, n, "LLVM does not accept the module: %s", message);
@@ -255,7 +258,7 @@ LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt
   LLVMSetTarget(m, maker->triple);
   LLVMSetModuleDataLayout(m, layout);
   LLVMDisposeTargetData(layout);
-  if (calls_allowed(j, m, error, n) && verified(m, error, n)) return m;
+  if (calls_allowed(j, m, error, n) && nwo_verified(m, error, n)) return m;
   LLVMDisposeModule(m);
   return NULL;
 }
@@ -392,6 +395,6 @@ const nw_jit_api *nw_jit_entry(void);
 
 const nw_jit_api *nw_jit_entry(void) {
   static const nw_jit_api api = {jit_open,        jit_close, jit_compile, jit_entry, nwo_text,
-                                 nwo_object_file, jit_bytes, jit_free,    jit_cpu};
+                                 nwo_object_file, jit_bytes, jit_free,    jit_cpu,   nwo_device_text};
   return &api;
 }

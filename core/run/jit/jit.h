@@ -77,6 +77,7 @@ typedef struct nwo_finish { // a module to optimise, and the code that is genera
   LLVMModuleRef module;
   LLVMTargetMachineRef code; // the generator; NULL if the module is only optimised
   LLVMCodeGenFileType type;
+  const char *pipeline; // the passes; NULL: those of the level
   LLVMMemoryBufferRef out; // the generated code; NULL on failure
   char *error;
   size_t n;
@@ -87,6 +88,8 @@ typedef struct nwo_finish { // a module to optimise, and the code that is genera
 bool nwo_finished(const nw_exec *e, nwo_finish *x);
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what);
 char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
+char *nwo_device_text(nw_jit *j, const nw_exec *e, const nw_launches *l, int opt, const char *what, char *error, size_t n);
+bool nwo_verified(LLVMModuleRef m, char *error, size_t n); // true if LLVM accepts the module
 // Writes the message to `error` if `error` is empty.
 void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4);
 // Returns true if e is NULL. Otherwise disposes of e, writes its message to `error` if `error` is empty, and returns

@@ -36,6 +36,8 @@ static void run_batch(nw_frame *f) {
 }
 
 double nw_warm_calls(nw_kernel *k, int64_t times) {
+  const nw_kernel *one = k->running ? k->running : k;
+  if (one->backend->seconds) return one->backend->seconds((nw_kernel *)one, times);
   batch b = {.frame = k->frame, .entry = k->entry, .times = times};
   if (!nw_guarded_call(k->ctx, run_batch, &b.frame)) return -1;
   return b.seconds / (double)times;
@@ -43,6 +45,11 @@ double nw_warm_calls(nw_kernel *k, int64_t times) {
 
 double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit) {
   if (!k || !nw_kernel_begin(k, n, args)) return -1;
+  if ((k->running ? k->running : k)->backend->seconds) {
+    double seconds = nw_warm_calls(k, 1);
+    nw_kernel_end(k);
+    return seconds;
+  }
   batch b = {.frame = k->frame, .entry = k->entry, .times = 1};
   bool good = nw_guarded_call_within(k->ctx, run_batch, &b.frame, limit);
   nw_kernel_end(k);
@@ -205,7 +212,7 @@ bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double
                     nw_time *out) {
   *out = (nw_time){0};
   if (!how) how = &usual;
-  if (!k || !nw_kernel_begin(k, n, args)) return false;
+  if (!k || (how->chill && !nw_kernel_in_process(k, "time: cold")) || !nw_kernel_begin(k, n, args)) return false;
   subject s = {.evictor = {k, n, args, how->chill, NULL, 0}};
   bool good = measure(1, &s, reps, min_seconds, how, out);
   nw_kernel_end(k);
@@ -223,7 +230,8 @@ bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *c
   for (int i = 0; i < n && good; i++) {
     for (int e = 0; e < i; e++) good = good && k[e] != k[i];
     if (!good) nw_fail(k[i]->ctx, NW_EINVAL, "build it twice", "a kernel cannot be compared with itself");
-    good = good && k[i] && nw_kernel_begin(k[i], nargs[i], args[i]);
+    good = good && k[i] && (!how->chill || nw_kernel_in_process(k[i], "compare: cold"));
+    good = good && nw_kernel_begin(k[i], nargs[i], args[i]);
     if (good) s[i].evictor = (nw_evictor){k[i], nargs[i], args[i], how->chill, NULL, 0};
     begun += good;
   }

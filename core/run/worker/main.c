@@ -1,5 +1,6 @@
 // The program nestwright-worker. It gets jobs from a socket and runs them one at a time, until the socket is closed.
 // See run/worker/worker.h.
+#include "run/worker/process.h"
 #include "run/worker/worker.h"
 #include <dlfcn.h>
 #include <errno.h>

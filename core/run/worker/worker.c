@@ -1,26 +1,16 @@
 // The session's side of the worker. It starts the worker when it is first needed, sends jobs to the worker, and kills
 // the worker if it does not answer.
 #include "run/worker/worker.h"
+#include "run/worker/process.h"
 #include "run/kernel.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PROGRAM "nestwright-worker"
-
-enum { START_SECONDS = 20 };
-
-struct nw_worker {
-  pid_t pid;
-  int socket;
-};
 
 // ---- memory
 
@@ -50,51 +40,6 @@ void nw_shared_free(nw_shared *m) {
 
 // ---- the process
 
-// Starts the worker in its own process group, so that signals from the terminal to the session's group do not reach it.
-static bool spawn(nw_ctx *c, nw_worker *w, const char *program) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return nw_fail(c, NW_EIO, NULL, "%s", strerror(errno));
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attr;
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_adddup2(&files, ends[1], NW_WORKER_FD);
-  posix_spawn_file_actions_addclosefrom_np(&files, NW_WORKER_FD + 1);
-  posix_spawnattr_init(&attr);
-  posix_spawnattr_setsigmask(&attr, &none);
-  posix_spawnattr_setsigdefault(&attr, &all);
-  posix_spawnattr_setpgroup(&attr, 0);
-  posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  char *argv[] = {(char *)program, NULL};
-  int failed = posix_spawn(&w->pid, program, &files, &attr, argv, environ);
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attr);
-  close(ends[1]);
-  w->socket = ends[0];
-  if (!failed) return true;
-  close(ends[0]);
-  return nw_fail(c, NW_EIO, "set NESTWRIGHT_WORKER to the path of the worker", "cannot start %s: %s", program,
-                 strerror(failed));
-}
-
-// Kills the worker and all processes that it started, and waits for it, so that no zombie remains. Returns the status
-// of waitpid.
-int nw_worker_end(nw_worker *w) {
-  int status = 0;
-  if (!w) return 0;
-  close(w->socket);
-  kill(-w->pid, SIGKILL);
-  kill(w->pid, SIGKILL);
-  while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) {}
-  free(w);
-  return status;
-}
-
 static int end_worker(nw_ctx *c) {
   nw_session *s = nw_session_of(c);
   nw_worker *w = s->worker;
@@ -111,82 +56,22 @@ int nw_worker_pid(nw_ctx *c) {
 
 // ---- listening
 
-typedef enum heard { HEARD, CLOSED, LATE, STOPPED } heard;
-
-// Reads n bytes, and checks regularly for an interrupt. Returns LATE if the bytes do not arrive before the time
-// `until`.
-static heard hear(nw_ctx *c, int fd, void *data, size_t n, double until) {
-  for (char *at = data; n;) {
-    if (c->interrupted) return STOPPED;
-    double left = until - nw_now();
-    if (left <= 0) return LATE;
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    int ready = poll(&p, 1, left < 0.1 ? (int)(left * 1e3) + 1 : 100);
-    if (ready <= 0) continue;
-    ssize_t got = recv(fd, at, n, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return CLOSED;
-    at += got;
-    n -= (size_t)got;
-  }
-  return HEARD;
-}
-
-static heard hear_reply(nw_ctx *c, int fd, nw_wire_reply *r, double until) {
+static nw_heard hear_reply(nw_ctx *c, const nw_worker *w, nw_wire_reply *r, double until) {
   uint32_t length;
-  heard h = hear(c, fd, &length, sizeof length, until);
-  if (h != HEARD) return h;
-  return length == sizeof *r ? hear(c, fd, r, sizeof *r, until) : CLOSED;
+  nw_heard h = nw_worker_hear(c, w, &length, sizeof length, until);
+  if (h != NW_HEARD) return h;
+  return length == sizeof *r ? nw_worker_hear(c, w, r, sizeof *r, until) : NW_CLOSED;
 }
 
 // ---- starting
 
-// True if the worker has ended. Waits up to `patience` seconds for its end. If the caller kills a worker that is about
-// to end by itself, the status of the worker does not show why it closed the connection.
-static bool is_gone(const nw_worker *w, double patience) {
-  siginfo_t info = {0};
-  for (double until = nw_now() + patience;; usleep(2000)) {
-    if (waitid(P_PID, (id_t)w->pid, &info, WEXITED | WNOWAIT | WNOHANG) || info.si_pid) return true;
-    if (nw_now() >= until) return false;
-  }
-}
-
-// Returns a text for a message that says how a process ended.
-static const char *ending_of(nw_ctx *c, int status) {
-  if (WIFEXITED(status)) return nw_diag_printf(c, "it ended with status %d", WEXITSTATUS(status));
-  return nw_diag_printf(c, "it was ended by signal %d: %s", WTERMSIG(status), strsignal(WTERMSIG(status)));
-}
-
-// Waits for NW_WIRE_READY, which a worker sends when it is ready. Ends the worker and returns false, with a diagnostic,
-// if the word does not arrive.
-static bool greeted(nw_ctx *c, const char *path) {
-  nw_worker *w = nw_session_of(c)->worker;
-  uint32_t word = 0;
-  heard h = hear(c, w->socket, &word, sizeof word, nw_now() + START_SECONDS);
-  if (h == HEARD && word == NW_WIRE_READY) return true;
-  bool gone = h == CLOSED && is_gone(w, 0.2);
-  int status = end_worker(c);
-  if (h == STOPPED) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while the worker was starting");
-  const char *why = gone        ? ending_of(c, status)
-                    : h == LATE ? nw_diag_printf(c, "it did not answer for %d seconds", START_SECONDS)
-                                : "it is another program or another version";
-  return nw_fail(c, NW_EIO, "call it again: a new worker starts", "the worker %s did not start: %s", path, why);
-}
-
 // Returns the current worker, or starts a new one. A worker that was killed in the meantime is removed first.
 static nw_worker *worker_of(nw_ctx *c) {
   nw_session *s = nw_session_of(c);
-  char path[4096];
-  if (s->worker && is_gone(s->worker, 0)) end_worker(c);
+  if (s->worker && nw_worker_is_gone(s->worker, 0)) end_worker(c);
   if (s->worker) return s->worker;
-  nw_worker w;
-  if (!nw_find_library("NESTWRIGHT_WORKER", PROGRAM, path, sizeof path))
-    return nw_fail(c, NW_EIO, "set NESTWRIGHT_WORKER to the path of the worker", "there is no %s next to the library",
-                   PROGRAM);
-  if (!spawn(c, &w, path)) return NULL;
-  s->worker = nw_xcalloc(1, sizeof w);
-  *s->worker = w;
-  return greeted(c, path) ? s->worker : NULL;
+  s->worker = nw_worker_start(c, "NESTWRIGHT_WORKER", PROGRAM);
+  return s->worker && nw_worker_greeted(c, &s->worker, NW_WIRE_READY) ? s->worker : NULL;
 }
 
 // ---- a job
@@ -209,29 +94,10 @@ static nw_str message_of(const nw_job *j) {
   return b;
 }
 
-static bool send_all(int fd, const char *data, size_t n) {
-  while (n) {
-    ssize_t done = send(fd, data, n, MSG_NOSIGNAL);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    data += done;
-    n -= (size_t)done;
-  }
-  return true;
-}
-
-static bool send_job(int fd, const nw_job *j) {
+static bool send_job(const nw_worker *w, const nw_job *j) {
   nw_str b = message_of(j);
   uint32_t length = (uint32_t)b.n;
-  union {
-    struct cmsghdr head;
-    char room[CMSG_SPACE(sizeof(int))];
-  } control = {.room = {0}};
-  struct iovec part = {&length, sizeof length};
-  struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-  memcpy(CMSG_DATA(&control.head), &j->memory->fd, sizeof(int));
-  bool good = sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof length && send_all(fd, b.s, b.n);
+  bool good = nw_worker_send(w, &length, sizeof length, j->memory->fd) && nw_worker_send(w, b.s, b.n, -1);
   nw_str_free(&b);
   return good;
 }
@@ -266,11 +132,11 @@ static bool died(nw_ctx *c, const nw_job *j, int status) {
   return nw_fail(c, NW_ECRASH, NULL, "%s crashed: %s", j->symbol, strsignal(sig));
 }
 
-static bool lost(nw_ctx *c, const nw_job *j, heard h) {
-  bool gone = h == CLOSED && is_gone(nw_session_of(c)->worker, 0.2);
+static bool lost(nw_ctx *c, const nw_job *j, nw_heard h) {
+  bool gone = h == NW_CLOSED && nw_worker_is_gone(nw_session_of(c)->worker, 0.2);
   int status = end_worker(c);
-  if (h == STOPPED) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while %s was running", j->symbol);
-  if (h == LATE)
+  if (h == NW_INTERRUPTED) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while %s was running", j->symbol);
+  if (h == NW_LATE)
     return nw_fail(c, NW_ECRASH, NULL, "%s did not end within %.3g seconds, and was killed", j->symbol, j->timeout);
   if (!gone)
     return nw_fail(c, NW_ECRASH, NULL, "%s closed the worker's connection, so the worker was killed", j->symbol);
@@ -292,11 +158,11 @@ bool nw_worker_run(nw_ctx *c, const nw_job *j) {
   nw_worker *w = worker_of(c);
   nw_wire_reply r = {0};
   if (!w) return false;
-  if (!send_job(w->socket, j)) { // the worker may have died in the meantime: try again with a new one
+  if (!send_job(w, j)) { // the worker may have died in the meantime: try again with a new one
     end_worker(c);
     w = worker_of(c);
-    if (!w || !send_job(w->socket, j)) return nw_fail(c, NW_EIO, NULL, "the worker does not accept a job");
+    if (!w || !send_job(w, j)) return nw_fail(c, NW_EIO, NULL, "the worker does not accept a job");
   }
-  heard h = hear_reply(c, w->socket, &r, nw_now() + j->timeout);
-  return h == HEARD ? outcome(c, j, &r) : lost(c, j, h);
+  nw_heard h = hear_reply(c, w, &r, nw_now() + j->timeout);
+  return h == NW_HEARD ? outcome(c, j, &r) : lost(c, j, h);
 }

@@ -87,5 +87,4 @@ typedef struct nw_wire_reply {
   char text[232]; // the reason of a failure, such as the message of the dynamic loader
 } nw_wire_reply;
 #define NW_WIRE_READY 0x6e770001u // the first word that a worker sends; must be changed whenever the protocol changes
-#define NW_WORKER_FD 3 // the file descriptor of the socket in the worker
 #define NW_WIRE_MOST (1u << 20) // largest number of bytes of a message

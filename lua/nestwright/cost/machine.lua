@@ -8,8 +8,8 @@ local text = later "nestwright.cost.machine_text"
 
 local machine = {}
 
-local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "neoverse_n1", "aarch64", "t4", "a100", "h200", "vta",
-  "eyeriss"}
+local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "neoverse_n1", "aarch64", "titan_x", "t4", "a100",
+  "rtx_a6000", "rtx_4090", "h100", "h200", "mali_t860", "vta", "eyeriss"}
 local KNOWN = {}
 for _, name in ipairs(NAMES) do KNOWN[name] = true end
 
@@ -46,6 +46,7 @@ end
 
 local function named(name)
   if name == "host" then return host() end
+  if name == "cuda" then return require "nestwright.hw.cuda".record() end
   if KNOWN[name] then return require("nestwright.hw." .. name) end
   if name:find "[/\\]" or name:find "%.lua$" then return from_file(name) end
   local near = core.nearest(name, NAMES)
@@ -189,9 +190,10 @@ function machine.install(nw)
     "A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the "
     .. "record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. All other "
     .. "fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), "
-    .. "a table, or the name of a Lua file that returns a table, \"mine.lua\"; the file may use only math. extends = a name, a "
-    .. "file or a record: the record that has the fields that the table omits; a list, such as caches, replaces the whole "
-    .. "list. sources = {[\"\"] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of "
+    .. "\"cuda\" for the NVIDIA GPU of this machine, a table, or the name of a Lua file that returns a table, \"mine.lua\"; the "
+    .. "file may use only math. extends = a name, a file or a record: the record that has the fields that the table omits; a "
+    .. "list, such as caches, replaces the whole list. sources = {[\"\"] = text, ops = text}: where the numbers come "
+    .. "from. Fields that are missing, unknown or out of "
     .. "range are errors; nw.machine_fields() lists the fields with units and defaults.",
     function(what) return machine.of(what) end)
 

@@ -6,6 +6,7 @@ return {
   clock = 1.41,
   memory = {bytes = 80 << 30, bandwidth = 2039},
   gpu = {
+    capability = 8.0,
     sms = 108, lanes = 64, lanes64 = 32, warps = 64, blocks = 32,
     shared = 164 << 10, shared_block = 163 << 10, l1_bytes = 192 << 10,
     l2_bytes = 40 << 20,

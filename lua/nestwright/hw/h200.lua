@@ -6,6 +6,7 @@ return {
   clock = 1.98,
   memory = {bytes = 141 * 10 ^ 9 // 1, bandwidth = 4800},
   gpu = {
+    capability = 9.0,
     sms = 132, lanes = 128, lanes64 = 64, warps = 64, blocks = 32,
     shared = 228 << 10, shared_block = 227 << 10, l1_bytes = 256 << 10,
     l2_bytes = 50 << 20,

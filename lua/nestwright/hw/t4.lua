@@ -6,6 +6,7 @@ return {
   clock = 1.59,
   memory = {bytes = 16 << 30, bandwidth = 320},
   gpu = {
+    capability = 7.5,
     sms = 40, lanes = 64, lanes64 = 2, warps = 32, blocks = 16,
     shared = 64 << 10, shared_block = 64 << 10, shared_reserved = 0, l1_bytes = 96 << 10,
     l2_bytes = 4 << 20,

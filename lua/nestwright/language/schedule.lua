@@ -139,7 +139,7 @@ end
 
 -- ---- views
 
-local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "c", "cuda", "opencl", "log", "trace"}
+local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "ptx", "c", "cuda", "opencl", "log", "trace"}
 
 local show = {}
 function show.full(s) return core.schedule_print(s) end
@@ -150,6 +150,17 @@ function show.lowered(s, options)
 end
 function show.llvm(s) return core.kernel_text(s:build(), "llvm") end
 function show.asm(s) return assembly.shown(core.kernel_text(s:build(), "asm")) end
+function show.ptx(s, machine)
+  if machine ~= nil then
+    local other = target.of(machine, "show: machine")
+    if other ~= s.target then s = s:retarget(other) end
+  end
+  if s.target.machine.kind ~= "gpu" then
+    errors.fail("invalid", 's:show("ptx", "a100") makes it for an A100; s:retarget "a100" makes a schedule for it',
+      "show: PTX is the code of an NVIDIA GPU, and the schedule is for %s", s.target.name)
+  end
+  return core.kernel_text(s:build(), "ptx")
+end
 function show.c(s) return core.schedule_c(s) end
 function show.cuda(s) return core.schedule_grid_text(s, "cuda") end
 function show.opencl(s) return core.schedule_grid_text(s, "opencl") end
@@ -253,7 +264,8 @@ return function(nw)
     .. "of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; "
     .. "machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has "
     .. "measured this version. "
-    .. "measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown.",
+    .. "measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown. "
+    .. "s:show(\"ptx\", \"a100\") is the PTX of a schedule for another machine, after s:retarget to this GPU.",
     show_view)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text of the program, which can be read back.",
     function(s, version) return core.schedule_print(s, version) end)

@@ -51,7 +51,8 @@ function target.install(nw)
     "A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in "
     .. "nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) "
     .. "repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show \"asm\") "
-    .. "and linked (f:export), but not run here: nw.target \"aarch64\".", target.of)
+    .. "and linked (f:export), but not run here: nw.target \"aarch64\". nw.target \"cuda\" is the NVIDIA GPU of this machine, "
+    .. "which its driver runs; nw.target \"a100\" is an A100, for which PTX can be made anywhere (s:show \"ptx\").", target.of)
 
   rows.define(rows.methods "schedule", "schedule", "hardware", "retarget",
     "(self: nw.schedule, machine: string|table|nw.machine|nw.target): nw.schedule",

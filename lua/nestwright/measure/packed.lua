@@ -110,6 +110,12 @@ typedef struct launch {
     ("#define NLAUNCHES %d"):format(#launches), "static const launch launches[] = {", table.concat(launches, "\n"), "};", ""}, "\n")
 end
 
+-- Returns the PTX. PTX for an A100 runs on all later GPUs, too.
+local function ptx(s)
+  if s.target.machine.kind ~= "gpu" then s = s:retarget "a100" end
+  return core.kernel_text(s:build(), "ptx")
+end
+
 local function random_inputs(s, options)
   if options.arguments then return options.arguments end
   sizes.of("pack", s, options.sizes)
@@ -125,8 +131,7 @@ function packed.write(s, dir, options)
   core.make_directory("pack", dir)
   local function write(name, text) core.write_file("pack", dir .. "/" .. name, text) end
   write("kernel.cu", cuda)
-  local ptx = packed.ptx and packed.ptx(s)
-  if ptx then write("kernel.ptx", ptx) end
+  write("kernel.ptx", ptx(s))
   write("plan.h", plan(s, o, inputs, outputs, exact, core.schedule_trace(s, "json")))
   write("run.c", require "nestwright.measure.packed_run")
   write("run.sh", SCRIPT)

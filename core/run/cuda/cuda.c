@@ -1,0 +1,153 @@
+// The back end for NVIDIA GPUs: LLVM makes PTX, which the GPU's driver compiles and runs.
+#include "run/cuda/cuda.h"
+#include "run/cuda/gpu.h"
+#include "run/kernel.h"
+#include <stdlib.h>
+
+static char *text_of(nw_kernel *k, const char *view) {
+  char error[1024] = "";
+  nw_jit *j = nw_session_jit(k->ctx, k->exec->instructions);
+  char *text = j ? nw_session_of(k->ctx)->api->device(j, k->exec, k->launches, k->opt, view, error, sizeof error) : NULL;
+  if (j && !text && *error) nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
+  return text;
+}
+
+static bool compile(nw_kernel *k, const nw_build_opts *o) {
+  const nw_machine *m = &k->exec->p->target->machine;
+  k->opt = o->opt;
+  if (m->gpu.capability <= 0)
+    return nw_fail(k->ctx, NW_ECODEGEN, "give its record the field gpu.capability if it is an NVIDIA GPU",
+                   "no PTX is made for %s, whose record has no compute capability", m->name);
+  k->launches = nw_launches_of(k->exec);
+  k->ptx = k->launches ? text_of(k, "ptx") : NULL;
+  return k->ptx != NULL;
+}
+
+static char *text(nw_kernel *k, const char *view) {
+  return strcmp(view, "ptx") ? text_of(k, view) : nw_xstrdup(k->ptx);
+}
+
+static bool object(nw_kernel *k, const char *entry, char **data, size_t *bytes) {
+  (void)entry;
+  *data = NULL;
+  *bytes = 0;
+  return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.ptx\"", "there are no libraries for a GPU");
+}
+
+static nw_linker linker(const nw_target *t) {
+  static const char *const none[] = {NULL};
+  (void)t;
+  return (nw_linker){NULL, NULL, none};
+}
+
+// ---- running
+
+typedef struct nw_held {
+  nw_gpu_module module;
+  nw_plan *plan; // of the call in progress
+  uint64_t *address; // of each buffer of the plan
+} nw_held;
+
+// The memory of a call is freed also after a failure.
+static void end(nw_kernel *k) {
+  nw_held *h = k->held;
+  if (!h || !h->plan) return;
+  for (int i = 0; i < h->plan->nbuffers; i++) nw_gpu_free(k->ctx, h->address[i]);
+  free(h->address);
+  nw_plan_free(h->plan);
+  h->address = NULL;
+  h->plan = NULL;
+}
+
+// True if the GPU runs code of the kernel's target.
+static bool fits_gpu(nw_kernel *k) {
+  const nw_cuda_gpu *g = nw_gpu_open(k->ctx);
+  const nw_machine *m = &k->exec->p->target->machine;
+  if (!g) return false;
+  double here = g->major + g->minor / 10.0;
+  return here + 0.01 >= m->gpu.capability ||
+         nw_fail(k->ctx, NW_EINVAL, "s:retarget \"cuda\" makes a schedule for the GPU of this machine",
+                 "%s is code for %s, of compute capability %.1f; %s has %.1f", k->formals.callee, m->name,
+                 m->gpu.capability, g->name, here);
+}
+
+static bool begin(nw_kernel *k) {
+  if (!k->held) k->held = nw_xcalloc(1, sizeof *k->held);
+  nw_held *h = k->held;
+  if (!fits_gpu(k) || !nw_gpu_load(k->ctx, &h->module, k->launches, k->ptx)) return false;
+  h->plan = nw_plan_of(k->exec, k->launches, k->sizes);
+  if (!h->plan) return false;
+  h->address = nw_xcalloc((size_t)h->plan->nbuffers + 1, sizeof *h->address);
+  for (int i = 0; i < h->plan->nbuffers; i++) {
+    const nw_plan_buffer *b = &h->plan->buffer[i];
+    if (!b->read && !b->written) continue;
+    if (!nw_gpu_alloc(k->ctx, b->name, b->bytes, &h->address[i])) return false;
+    if (b->role != NW_TEMP && b->read && b->bytes && !nw_gpu_put(k->ctx, h->address[i], k->params[i], b->bytes))
+      return false;
+  }
+  return true;
+}
+
+static double seconds(nw_kernel *k, int64_t times) {
+  enum { AT_ONCE = 1000 };
+  float ms[AT_ONCE];
+  double sum = 0;
+  for (int64_t done = 0, n; done < times; done += n) {
+    n = times - done < AT_ONCE ? times - done : AT_ONCE;
+    if (!nw_gpu_run(k->ctx, &k->held->module, k->held->plan, k->held->address, (int)n, ms)) return -1;
+    for (int64_t i = 0; i < n; i++) sum += ms[i];
+  }
+  return sum / 1e3 / (double)times;
+}
+
+static bool call(nw_kernel *k) {
+  const nw_held *h = k->held;
+  if (seconds(k, 1) < 0) return false;
+  for (int i = 0; i < h->plan->nbuffers; i++) {
+    const nw_plan_buffer *b = &h->plan->buffer[i];
+    if (b->role == NW_TEMP || !b->written || !b->bytes) continue;
+    if (!nw_gpu_get(k->ctx, k->params[i], h->address[i], b->bytes)) return false;
+  }
+  return true;
+}
+
+static void unload(nw_kernel *k) {
+  if (k->held) {
+    end(k);
+    nw_gpu_unload(k->ctx, &k->held->module);
+    free(k->held);
+  }
+  nw_launches_free(k->launches);
+  free(k->ptx);
+}
+
+static int64_t code_bytes(const nw_kernel *k) { return k->ptx ? (int64_t)strlen(k->ptx) : 0; }
+
+// ---- what others ask
+
+bool nw_gpu_here(nw_ctx *c, nw_gpu_info *out) {
+  const nw_cuda_gpu *g = nw_gpu_open(c);
+  if (!g) return false;
+  *out = (nw_gpu_info){.name = g->name,
+                       .capability = g->major + g->minor / 10.0,
+                       .memory = g->memory,
+                       .shared = g->shared,
+                       .shared_block = g->shared_block,
+                       .driver = g->driver,
+                       .multiprocessors = g->multiprocessors,
+                       .clock_khz = g->clock_khz,
+                       .memory_khz = g->memory_khz,
+                       .memory_bits = g->memory_bits,
+                       .l2_bytes = g->l2_bytes,
+                       .threads = g->threads,
+                       .blocks = g->blocks,
+                       .worker = nw_gpu_pid(c)};
+  return true;
+}
+
+const nw_backend nw_cuda = {"cuda",     "PTX by LLVM for NVIDIA GPUs, run by their driver",
+                            compile,    text,
+                            object,     linker,
+                            call,       unload,
+                            code_bytes, begin,
+                            end,        seconds};

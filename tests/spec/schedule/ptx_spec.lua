@@ -1,0 +1,106 @@
+--- Tests the view "ptx": the kernels of schedules for NVIDIA GPUs. Where ptxas is installed, it must accept each of them.
+local nw = require "nestwright"
+local kernels = require "gpu_kernels"
+local programs = require "golden_programs"
+local ptxas = require "ptxas"
+local support = require "support"
+
+local A100 = nw.target "a100"
+
+-- Returns the PTX of a schedule without remarks.
+local function ptx(s) return tostring(s:show "ptx") end
+
+-- Declares a test that needs ptxas.
+local function with_ptxas(what, f)
+  if ptxas.path() then it(what, f) else pending(what .. ": ptxas is not installed") end
+end
+
+local function has(text, ...)
+  for _, part in ipairs {...} do assert.truthy(text:find(part, 1, true), ("'%s' is not in:\n%s"):format(part, text)) end
+end
+
+describe("the view \"ptx\"", function()
+  it("has a kernel for each launch, with the number of threads of a block", function()
+    local text = ptx(kernels.gemm(A100))
+    has(text, ".target sm_80", ".visible .entry C_kernel(", ".maxntid 16, 16, 1", "bar.sync", "fma.rn.f32",
+      ".shared .align 16 .b8 C_kernel_A_shared[1024]")
+    assert.equal(2, select(2, text:gsub("bar%.sync", "")))
+    local A = nw.placeholder({64}, "f32", "A")
+    local B = nw.compute({64}, function(i) return A(i) + 1 end, "B")
+    local C = nw.compute({64}, function(i) return B(63 - i) * 2 end, "C")
+    local s = nw.schedule(C, {target = A100})
+    for _, stage in ipairs {B, C} do s:bind(s:loops(stage)[1], "threadIdx.x") end
+    has(ptx(s), ".visible .entry C_kernel_1(", ".visible .entry C_kernel_2(")
+  end)
+
+  it("keeps the sums of a tile in registers", function()
+    local text = ptx(kernels.register_tile(A100))
+    assert.falsy(text:find("ld.local", 1, true))
+    assert.falsy(text:find("__local_depot", 1, true))
+  end)
+
+  it("loads and stores vectors whose address is a multiple of their size", function()
+    has(ptx(kernels.vectors(A100)), "ld.global.nc.v4.f32", "st.global.v4.f32")
+  end)
+
+  it("copies asynchronously from compute capability 8.0 on", function()
+    has(ptx(kernels.async(A100)), "cp.async.ca.shared.global", "cp.async.commit_group", "cp.async.wait_group")
+    local text = ptx(kernels.async(nw.target "t4"))
+    assert.falsy(text:find("cp.async", 1, true))
+    has(text, ".target sm_75", "st.shared")
+  end)
+
+  it("requests shared memory at the launch if a block has more than 48 KiB", function()
+    local text = ptx(kernels.large_shared(A100))
+    has(text, ".extern .shared .align 16 .b8 shared_memory[]")
+    assert.falsy(text:find("%.shared [^\n]*%[65536%]"))
+  end)
+
+  it("is made for another machine if it is named", function()
+    local s = kernels.add(nw.target "t4")
+    has(tostring(s:show("ptx", "h100")), ".target sm_90")
+    has(tostring(s:show("ptx", "rtx_4090")), ".target sm_89")
+    has(tostring(s:show("ptx", "titan_x")), ".target sm_52")
+    assert.equal("t4", s.target.name)
+  end)
+
+  it("is refused for machines that do not run it", function()
+    local A = nw.placeholder({8}, "f32", "A")
+    local B = nw.compute({8}, function(i) return A(i) + 1 end, "B")
+    support.fails("PTX is the code of an NVIDIA GPU, and the schedule is for host", "invalid", function()
+      nw.schedule(B):show "ptx"
+    end)
+    support.fails("no PTX is made for mali_t860, whose record has no compute capability", "codegen", function()
+      nw.schedule(B, {target = "mali_t860"}):show "ptx"
+    end)
+  end)
+
+  it("is written to a file", function()
+    local path = support.temporary ".ptx"
+    local f = kernels.add(A100):build()
+    f:export(path)
+    assert.equal(tostring(f:show "ptx"), support.read(path))
+    os.remove(path)
+    support.fails("there are no libraries for a GPU", "invalid", function() f:export(support.temporary ".so") end)
+  end)
+
+  with_ptxas("is accepted by ptxas for every kernel of the tests", function()
+    for name, make in pairs(kernels) do
+      if name ~= "elementwise" then ptxas.accepts(ptx(make(A100)), {"sm_80", "sm_90"}) end
+    end
+  end)
+
+  with_ptxas("is accepted by ptxas for every golden program on a grid", function()
+    local n = 0
+    for _, program in pairs(programs) do
+      local made = table.pack(program.make())
+      for _, step in ipairs(program.steps) do step(table.unpack(made, 1, made.n)) end
+      if tostring(made[1]):find("blockIdx", 1, true) or tostring(made[1]):find("threadIdx", 1, true) then
+        n = n + 1
+        ptxas.accepts(tostring(made[1]:show("ptx", "a100")), {"sm_80", "sm_90"})
+        ptxas.accepts(tostring(made[1]:show("ptx", "t4")), {"sm_75"})
+      end
+    end
+    assert.truthy(n >= 5)
+  end)
+end)
