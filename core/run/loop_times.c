@@ -370,8 +370,7 @@ bool nw_measure_loops(nw_ctx *c, const nw_program *p, const nw_build_opts *o, in
                       nw_loop_times *out) {
   *out = (nw_loop_times){0};
   nw_kernel *k = nw_compile(c, p, o);
-  if (!k || !nw_kernel_in_process(k, "loop_times") || !nw_kernel_begin(k, n, args))
-    return nw_kernel_release(k), false;
+  if (!k || !nw_kernel_in_process(k, "loop_times") || !nw_kernel_begin(k, n, args)) return nw_kernel_release(k), false;
   job j = {.c = c, .p = p, .o = o, .nargs = n, .args = args, .l = {.plain = k}, .plain = {.k = k, .times = 1}};
   bool good = measure_begun(&j, reps, out);
   nw_kernel_end(k);

@@ -27,6 +27,7 @@ static int f_gpu(lua_State *L) {
 
 const nwl_row nwl_gpu_rows[] = {
     {"gpu", f_gpu, "(): table",
-     "Returns what the driver reports about the NVIDIA GPU of this machine. Raises an error if there is no GPU or no driver."},
+     "Returns what the driver reports about the NVIDIA GPU of this machine. Raises an error if there is no GPU or no "
+     "driver."},
     {NULL, NULL, NULL, NULL},
 };

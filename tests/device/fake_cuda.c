@@ -29,11 +29,15 @@ static result now(void) { return broken ? ILLEGAL_ADDRESS : 0; }
 result cuInit(unsigned flags) { return flags ? 1 : 0; }
 result cuDriverGetVersion(int *v) { return *v = 12040, 0; }
 result cuGetErrorName(result e, const char **name) {
-  *name = e == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : e == INVALID_PTX ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_ILLEGAL_ADDRESS";
+  *name = e == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : e == INVALID_PTX ? "CUDA_ERROR_INVALID_PTX"
+                             : "CUDA_ERROR_ILLEGAL_ADDRESS";
   return 0;
 }
 result cuGetErrorString(result e, const char **text) {
-  *text = e == OUT_OF_MEMORY ? "out of memory" : e == INVALID_PTX ? "a PTX JIT compilation failed" : "an illegal memory access was encountered";
+  *text = e == OUT_OF_MEMORY ? "out of memory"
+          : e == INVALID_PTX ? "a PTX JIT compilation failed"
+                             : "an illegal memory access was encountered";
   return 0;
 }
 result cuDeviceGetCount(int *n) { return *n = fails("none") ? 0 : 1, 0; }
@@ -45,8 +49,9 @@ result cuDeviceGetName(char *name, int room, int d) {
 }
 result cuDeviceTotalMem_v2(size_t *n, int d) { return (void)d, *n = (size_t)80 << 30, 0; }
 result cuDeviceGetAttribute(int *v, int what, int d) {
-  static const int known[][2] = {{16, 108}, {13, 1410000}, {75, 8}, {76, 0}, {36, 1593000}, {37, 5120}, {38, 40 << 20},
-                                 {39, 2048}, {81, 164 << 10}, {97, 163 << 10}, {106, 32}};
+  static const int known[][2] = {{16, 108},       {13, 1410000},   {75, 8},        {76, 0},
+                                 {36, 1593000},   {37, 5120},      {38, 40 << 20}, {39, 2048},
+                                 {81, 164 << 10}, {97, 163 << 10}, {106, 32}};
   (void)d;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (known[i][0] == what) return *v = known[i][1], 0;

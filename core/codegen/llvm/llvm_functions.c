@@ -88,7 +88,8 @@ static value exp32(const math *m, value x) {
 static value exp64(const math *m, value x) {
   x = clamped(m, x, -746, 710);
   value n = nearest(m, mul(m, x, num(m, 1.44269504088896338700)));
-  value high = fma_of(m, n, num(m, -6.93147180369123816490e-01), x), low = mul(m, n, num(m, 1.90821492927058770002e-10));
+  value high = fma_of(m, n, num(m, -6.93147180369123816490e-01), x),
+        low = mul(m, n, num(m, 1.90821492927058770002e-10));
   value r = sub(m, high, low), t = mul(m, r, r);
   value p = POLYNOMIAL(m, t, 4.13813679705723846039e-08, -1.65339022054652515390e-06, 6.61375632143793436117e-05,
                        -2.77777777770155933842e-03, 1.66666666666666019037e-01);
@@ -153,8 +154,8 @@ static value tanh_of(const math *m, value x) {
     value q = POLYNOMIAL(m, z, 1, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3);
     small = fma_of(m, mul(m, z, divide(m, p, q)), x, x);
   } else {
-    value p = POLYNOMIAL(m, z, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
-                         -3.33332819422e-1);
+    value p =
+        POLYNOMIAL(m, z, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1);
     small = fma_of(m, mul(m, z, p), x, x);
   }
   value power = (m->wide ? exp64 : exp32)(m, add(m, a, a));
@@ -172,7 +173,8 @@ static value erf32(const math *m, value x) {
   r = fma_of(m, r, a, num(m, -1.28717512e-1));
   r = fma_of(m, r, a, negative(m, a));
   value large = with_sign(m, sub(m, num(m, 1), exp32(m, r)), x);
-  value p = POLYNOMIAL(m, s, -5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1);
+  value p =
+      POLYNOMIAL(m, s, -5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1);
   return choose(m, less(m, num(m, 0.927734375), a), large, fma_of(m, p, x, x));
 }
 

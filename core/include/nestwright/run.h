@@ -142,7 +142,8 @@ typedef struct nw_gpu_info { // what NVIDIA's driver reports about the GPU of th
   // process that uses the driver
   int driver, multiprocessors, clock_khz, memory_khz, memory_bits, l2_bytes, threads, blocks, worker;
 } nw_gpu_info;
-NW_API bool nw_gpu_here(nw_ctx *c, nw_gpu_info *out); // returns false, with a diagnostic, if there is no GPU or no driver
+NW_API bool nw_gpu_here(nw_ctx *c,
+                        nw_gpu_info *out); // returns false, with a diagnostic, if there is no GPU or no driver
 // If the path ends in .so, writes a shared library for the target of the kernel, and a header next to it. The library
 // has the kernel as a plain C function. Needs a C compiler that links for the target. If the path ends in .c, writes
 // the kernel as a C file. `symbol` is the name of the function; NULL: a name made from that of the program.

@@ -7,7 +7,8 @@
 static char *text_of(nw_kernel *k, const char *view) {
   char error[1024] = "";
   nw_jit *j = nw_session_jit(k->ctx, k->exec->instructions);
-  char *text = j ? nw_session_of(k->ctx)->api->device(j, k->exec, k->launches, k->opt, view, error, sizeof error) : NULL;
+  char *text =
+      j ? nw_session_of(k->ctx)->api->device(j, k->exec, k->launches, k->opt, view, error, sizeof error) : NULL;
   if (j && !text && *error) nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
   return text;
 }

@@ -22,8 +22,7 @@ typedef void *nw_cu_handle; // a context, module, function, stream or event
   X(retain, "cuDevicePrimaryCtxRetain", (nw_cu_handle * context, nw_cu_device device))                                 \
   X(use, "cuCtxSetCurrent", (nw_cu_handle context))                                                                    \
   X(synchronize, "cuCtxSynchronize", (void))                                                                           \
-  X(load, "cuModuleLoadDataEx",                                                                                        \
-    (nw_cu_handle * module, const void *text, unsigned n, int *option, void **value))                                  \
+  X(load, "cuModuleLoadDataEx", (nw_cu_handle * module, const void *text, unsigned n, int *option, void **value))      \
   X(unload, "cuModuleUnload", (nw_cu_handle module))                                                                   \
   X(function, "cuModuleGetFunction", (nw_cu_handle * function, nw_cu_handle module, const char *name))                 \
   X(function_set, "cuFuncSetAttribute", (nw_cu_handle function, int attribute, int value))                             \

@@ -81,8 +81,10 @@ static bool ask(nw_ctx *c, nw_gpu *g, nw_cuda_request q, const nw_str *data, int
                 size_t room, const char *doing) {
   double until = nw_now() + SECONDS;
   q.bytes = data ? (uint32_t)data->n : 0;
-  if (data && data->n > NW_CUDA_MOST) return nw_fail(c, NW_ELIMIT, NULL, "a call has too many launches for one request");
-  if (!nw_worker_send(g->worker, &q, sizeof q, fd) || (data && data->n && !nw_worker_send(g->worker, data->s, data->n, -1)))
+  if (data && data->n > NW_CUDA_MOST)
+    return nw_fail(c, NW_ELIMIT, NULL, "a call has too many launches for one request");
+  if (!nw_worker_send(g->worker, &q, sizeof q, fd) ||
+      (data && data->n && !nw_worker_send(g->worker, data->s, data->n, -1)))
     return lost(c, g, NW_CLOSED, doing);
   nw_heard h = nw_worker_hear(c, g->worker, r, sizeof *r, until);
   if (h == NW_HEARD && r->word == NW_CUDA_READY && r->bytes <= room)

@@ -203,8 +203,8 @@ static bool launch_one(nw_cuda_reply *r, const module *m, const nw_cuda_launch *
   static void *at[MOST_ARGUMENTS];
   nw_cu_handle f = m->function[l->kernel];
   for (uint32_t i = 0; i < l->narguments; i++) at[i] = &argument[i];
-  if (l->shared && !done(r, cu.function_set(f, NW_CU_FUNCTION_DYNAMIC_SHARED, (int)l->shared), NW_CUDA_BROKEN,
-                         "cuFuncSetAttribute"))
+  if (l->shared &&
+      !done(r, cu.function_set(f, NW_CU_FUNCTION_DYNAMIC_SHARED, (int)l->shared), NW_CUDA_BROKEN, "cuFuncSetAttribute"))
     return false;
   return done(r,
               cu.launch(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared, NULL,

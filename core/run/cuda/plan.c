@@ -50,7 +50,7 @@ static bool add_buffers(planning *x) {
 
 // ---- launches
 
-static const char *const units[6] = {"blocks in x", "blocks in y", "blocks in z",
+static const char *const units[6] = {"blocks in x",  "blocks in y",  "blocks in z",
                                      "threads in x", "threads in y", "threads in z"};
 
 // True if a GPU can launch that many blocks and threads.
@@ -62,10 +62,9 @@ static bool is_within(const nw_program *p, const nw_launch *k, const int64_t ext
                      "%s has %lld %s; the limit of %s is %lld", k->name, (long long)extent[i], units[i],
                      p->target->machine.name, (long long)limit->extent[i]);
   int64_t threads = extent[3] * extent[4] * extent[5];
-  return threads <= limit->threads ||
-         nw_fail(p->ctx, NW_ELIMIT, "bind loops with fewer iterations to the threads",
-                 "%s has %lld threads in a block; the limit of %s is %lld", k->name, (long long)threads,
-                 p->target->machine.name, (long long)limit->threads);
+  return threads <= limit->threads || nw_fail(p->ctx, NW_ELIMIT, "bind loops with fewer iterations to the threads",
+                                              "%s has %lld threads in a block; the limit of %s is %lld", k->name,
+                                              (long long)threads, p->target->machine.name, (long long)limit->threads);
 }
 
 static bool add_launch(void *env, const nw_launch *l, const int64_t extent[6], const int64_t *var) {
@@ -74,15 +73,14 @@ static bool add_launch(void *env, const nw_launch *l, const int64_t extent[6], c
   const nw_program *of = p->exec->p;
   if (!is_within(of, l, extent)) return false;
   if (p->n == MOST_LAUNCHES)
-    return nw_fail(of->ctx, NW_ELIMIT, "bind more loops to blocks", "a call has more than %d launches",
-                   MOST_LAUNCHES);
+    return nw_fail(of->ctx, NW_ELIMIT, "bind more loops to blocks", "a call has more than %d launches", MOST_LAUNCHES);
   if (p->n == p->cap) {
     p->cap = p->cap ? 2 * p->cap : 8;
     p->launch = nw_xrealloc(p->launch, (size_t)p->cap * sizeof *p->launch);
   }
   nw_plan_launch *out = &p->launch[p->n++];
-  *out = (nw_plan_launch){
-      .kernel = (int)(l - p->launches->launch), .shared = nw_launch_asks(l), .nbuffers = l->nbuffers};
+  *out =
+      (nw_plan_launch){.kernel = (int)(l - p->launches->launch), .shared = nw_launch_asks(l), .nbuffers = l->nbuffers};
   memcpy(out->extent, extent, sizeof out->extent);
   out->buffer = nw_xcalloc((size_t)l->nbuffers + 1, sizeof *out->buffer);
   for (int i = 0; i < l->nbuffers; i++) out->buffer[i] = find_buffer(p, l->buffer[i].name);

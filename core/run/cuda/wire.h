@@ -11,7 +11,7 @@ typedef enum nw_cuda_what {
   NW_CUDA_OPEN, // opens the driver and the first GPU; the answer is followed by a nw_cuda_gpu
   NW_CUDA_MAP, // a is the number of bytes of the shared memory
   NW_CUDA_LOAD, // followed by a's worth of PTX with its NUL, then by the names of the kernels, each with its NUL; the value of
-                // the answer is the number of the module, and the answer is followed by a nw_cuda_function for each kernel
+  // the answer is the number of the module, and the answer is followed by a nw_cuda_function for each kernel
   NW_CUDA_UNLOAD, // a is a module
   NW_CUDA_ALLOC, // a is a number of bytes; the value of the answer is the address
   NW_CUDA_FREE, // a is an address

@@ -88,7 +88,8 @@ typedef struct nwo_finish { // a module to optimise, and the code that is genera
 bool nwo_finished(const nw_exec *e, nwo_finish *x);
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what);
 char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
-char *nwo_device_text(nw_jit *j, const nw_exec *e, const nw_launches *l, int opt, const char *what, char *error, size_t n);
+char *nwo_device_text(nw_jit *j, const nw_exec *e, const nw_launches *l, int opt, const char *what, char *error,
+                      size_t n);
 bool nwo_verified(LLVMModuleRef m, char *error, size_t n); // true if LLVM accepts the module
 // Writes the message to `error` if `error` is empty.
 void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4);

@@ -38,7 +38,8 @@ static char *text_of(nwo_finish *x, const nw_exec *e, const char *what) {
   return nw_str_take(&s);
 }
 
-char *nwo_device_text(nw_jit *j, const nw_exec *e, const nw_launches *l, int opt, const char *what, char *error, size_t n) {
+char *nwo_device_text(nw_jit *j, const nw_exec *e, const nw_launches *l, int opt, const char *what, char *error,
+                      size_t n) {
   if (strcmp(what, "ptx") && strcmp(what, "llvm") && strcmp(what, "llvm-plain")) return NULL;
   opt = opt < 0 ? 0 : opt >= NWO_LEVELS ? NWO_LEVELS - 1 : opt;
   nwo_maker *maker = nwo_maker_of(j, e->p->target);

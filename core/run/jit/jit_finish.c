@@ -30,7 +30,8 @@ static bool optimise(nwo_finish *x) {
   LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopVectorization(o, x->opt >= 2);
   LLVMPassBuilderOptionsSetSLPVectorization(o, x->opt >= 2);
-  LLVMErrorRef e = LLVMRunPasses(x->module, x->pipeline ? x->pipeline : pipelines[x->opt], nwo_machine(x->maker, x->opt), o);
+  LLVMErrorRef e =
+      LLVMRunPasses(x->module, x->pipeline ? x->pipeline : pipelines[x->opt], nwo_machine(x->maker, x->opt), o);
   LLVMDisposePassBuilderOptions(o);
   return nwo_ok(e, "optimiser", x->error, x->n);
 }
