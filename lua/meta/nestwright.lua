@@ -377,8 +377,8 @@ function schedule:set_scope(tensor, scope) end
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
 
----The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, cuda, opencl, log, trace. For 'lowered', `pass` names the pass to stop after. In a long program, statements that an unrolled loop has repeated are folded; s:show("lowered", {fold = false}) shows them all. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown.
----@param what? 'loops'|'full'|'lowered'|'llvm'|'asm'|'c'|'cuda'|'opencl'|'log'|'trace'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
+---The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, ptx, c, cuda, opencl, log, trace. For 'lowered', `pass` names the pass to stop after. In a long program, statements that an unrolled loop has repeated are folded; s:show("lowered", {fold = false}) shows them all. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown. s:show("ptx", "a100") is the PTX of a schedule for another machine, after s:retarget to this GPU.
+---@param what? 'loops'|'full'|'lowered'|'llvm'|'asm'|'ptx'|'c'|'cuda'|'opencl'|'log'|'trace'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
 ---@param pass? string|{pass?: string, fold?: boolean}
 ---@return nw.view
 function schedule:show(what, pass) end
@@ -708,7 +708,7 @@ function kernel:asm(options) end
 ---@return nw.report
 function kernel:busy(...) end
 
----Writes all versions of the kernel as one C function. A path such as "gemm.so" makes a shared library of the machine code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc). A path such as "gemm.c" writes the text of f:show "c". Its first lines say how to compile it so that it is as quick as the library: vectors have the vector types of GNU C, for gcc and clang; other compilers get plain loops. symbol: the name of the function; by default it is made from the name of the output. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success.
+---Writes all versions of the kernel as one C function. A path such as "gemm.so" makes a shared library of the machine code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc). A path such as "gemm.ptx" writes the PTX of a kernel for an NVIDIA GPU. A path such as "gemm.c" writes the text of f:show "c". Its first lines say how to compile it so that it is as quick as the library: vectors have the vector types of GNU C, for gcc and clang; other compilers get plain loops. symbol: the name of the function; by default it is made from the name of the output. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success.
 ---@param path string
 ---@param options? {symbol?: string}
 ---@return nw.kernel
@@ -718,8 +718,8 @@ function kernel:export(path, options) end
 ---@return {name: string, output: boolean}[]
 function kernel:params() end
 
----The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': the decision tree over the sizes that determines which of its versions a call runs.
----@param what? 'lowered'|'llvm'|'asm'|'c'|'versions'
+---The code of the kernel: 'lowered', 'llvm', 'asm' (of a CPU), 'ptx' (of an NVIDIA GPU) or 'c'; or 'versions': the decision tree over the sizes that determines which of its versions a call runs.
+---@param what? 'lowered'|'llvm'|'asm'|'ptx'|'c'|'versions'
 ---@return nw.view
 function kernel:show(what) end
 
@@ -1396,7 +1396,7 @@ function nw.log(x) end
 ---@return nw.expr
 function nw.lt(a, b) end
 
----A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. All other fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), a table, or the name of a Lua file that returns a table, "mine.lua"; the file may use only math. extends = a name, a file or a record: the record that has the fields that the table omits; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
+---A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. All other fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), "cuda" for the NVIDIA GPU of this machine, a table, or the name of a Lua file that returns a table, "mine.lua"; the file may use only math. extends = a name, a file or a record: the record that has the fields that the table omits; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
 ---@param machine? string|table|nw.machine
 ---@return nw.machine
 function nw.machine(machine) end
@@ -1651,7 +1651,7 @@ function nw.sweep(options) end
 ---@return nw.expr
 function nw.tanh(x) end
 
----A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show "asm") and linked (f:export), but not run here: nw.target "aarch64".
+---A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show "asm") and linked (f:export), but not run here: nw.target "aarch64". nw.target "cuda" is the NVIDIA GPU of this machine, which its driver runs; nw.target "a100" is an A100, for which PTX can be made anywhere (s:show "ptx").
 ---@param machine? string|table|nw.machine|nw.target
 ---@return nw.target
 function nw.target(machine) end
