@@ -110,8 +110,10 @@ static nw_answer check_access(const nw_model *m, nw_use *a) {
   if (answer != NW_FAILS) return answer;
   int fact = fact_of_box(m, a);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
-  isl_set *bad = is_within(m, a) ? NULL : outside(m, a, false);
-  answer = nw_answer_of(m->f->s, bad ? isl_set_is_empty(bad) : isl_bool_true);
+  bool within = is_within(m, a);
+  isl_set *bad = within ? NULL : outside(m, a, false);
+  if (NW_MUTATED(limit_holds)) within |= !bad;
+  answer = within ? NW_HOLDS : nw_answer_of(m->f->s, isl_set_is_empty(bad));
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
   if (answer == NW_FAILS && check_lower_digits(m, a) != NW_HOLDS) {
     isl_set_free(bad);

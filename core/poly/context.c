@@ -219,6 +219,8 @@ isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set) {
   return isl_map_range(nw_with_quotients(s, isl_map_from_range(set)));
 }
 
+bool nw_proofs_gave_up(nw_proofs *s) { return operations(s) >= s->limit; }
+
 nw_answer nw_proofs_lost(nw_proofs *s) {
   if (nw_stopped(s->ctx)) return NW_ABORTED;
   if (isl_ctx_last_error(s->isl) == isl_error_alloc) {
@@ -228,7 +230,7 @@ nw_answer nw_proofs_lost(nw_proofs *s) {
     isl_ctx_reset_error(s->isl);
     return NW_ABORTED;
   }
-  bool quota = isl_ctx_last_error(s->isl) == isl_error_quota;
+  bool quota = isl_ctx_last_error(s->isl) == isl_error_quota || s->done >= s->limit;
   const char *why = quota ? "proving this step exceeds the limit on proof work for one step"
                           : "the polyhedral library could not represent this step";
   nw_refuse(s->ctx, &(nw_refusal){.kind = NW_REFUSE_UNDECIDED, .why = why});

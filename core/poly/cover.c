@@ -28,7 +28,8 @@ static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part p
 static isl_set *outside(const nw_model *m, const nw_site *s) {
   const nw_space *v = &s->view;
   const nw_expr *when = s->block->block.when;
-  isl_set *domain = isl_set_add_dims(isl_set_copy(s->domain), isl_dim_set, (unsigned)v->opaque.n), *bad = NULL;
+  isl_set *domain = isl_set_add_dims(isl_set_copy(s->domain), isl_dim_set, (unsigned)v->opaque.n);
+  isl_set *bad = isl_set_empty(isl_set_get_space(domain));
   for (int i = 0; i < s->block->block.nvars; i++) {
     const nw_block_var *b = &s->block->block.var[i];
     if (s->init && b->kind == NW_REDUCE) continue;
@@ -36,9 +37,8 @@ static isl_set *outside(const nw_model *m, const nw_site *s) {
     isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_space_aff(v, b->extent));
     isl_set *below = isl_pw_aff_lt_set(isl_pw_aff_copy(bind), lo);
     isl_set *out = isl_set_intersect(isl_set_union(below, isl_pw_aff_ge_set(bind, end)), isl_set_copy(domain));
-    bad = bad ? isl_set_union(bad, out) : out;
+    bad = isl_set_union(bad, out);
   }
-  if (!bad) bad = isl_set_empty(isl_set_get_space(domain));
   if (when) {
     isl_set *not = nw_space_cond(v, nw_block_bound(m->p, s->block, when), false);
     bad = isl_set_union(bad, isl_set_intersect(not, isl_set_copy(domain)));
@@ -70,8 +70,9 @@ nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad) {
   int fact = nw_fact_of(m->f, 'd', s->number, 0, 0, 0);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
   isl_bool inside = s->exact ? parts_are_inside(m, s) : isl_bool_false;
-  isl_set *out = inside == isl_bool_false ? outside(m, s) : NULL;
-  nw_answer answer = nw_answer_of(m->f->s, out ? isl_set_is_empty(out) : inside);
+  bool unknown = inside == isl_bool_false;
+  isl_set *out = unknown ? outside(m, s) : NULL;
+  nw_answer answer = nw_answer_of(m->f->s, unknown ? isl_set_is_empty(out) : inside);
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
   if (answer == NW_FAILS)
     *bad = out;

@@ -302,7 +302,9 @@ static bool is_known(nw_family *f, int number, char as) {
   return false;
 }
 
+// Nothing is learned after isl has failed, since a check may take a result that isl could not compute for an empty one.
 static void learn(nw_family *f, int number, char as) {
+  if (isl_ctx_last_error(f->s->isl) != isl_error_none && !NW_MUTATED(limit_holds)) return;
   f->verdicts.verdict[number] = as;
   nw_price_end(f->s, &f->verdicts.price[number]);
 }

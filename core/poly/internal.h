@@ -70,6 +70,8 @@ bool nw_proofs_begin(nw_proofs *s, const nw_program *p);
 // They consume the map or set.
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map);
 isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set);
+// True if isl has failed in this question, or if the limit is reached.
+bool nw_proofs_gave_up(nw_proofs *s);
 nw_answer nw_proofs_lost(nw_proofs *s); // reports a failure of isl: leaves a diagnostic and returns NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 

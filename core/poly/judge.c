@@ -142,6 +142,13 @@ void nw_judge_forget(const nw_program *p) {
 
 typedef bool (*question)(const nw_program *before, const nw_program *after);
 
+// Refuses what holds only because isl gave up. A check may take a result that isl could not compute for an empty one.
+static bool confirmed(nw_proofs *s, bool holds) {
+  if (!holds || !nw_proofs_gave_up(s) || NW_MUTATED(limit_holds)) return holds;
+  nw_proofs_lost(s);
+  return false;
+}
+
 // Answers a question about two programs by calling `once`. For a question about one program, `before` is NULL. If
 // stored results may have affected the answer, frees these results and calls `once` again.
 static bool asked(const nw_program *before, const nw_program *after, question once) {
@@ -149,12 +156,12 @@ static bool asked(const nw_program *before, const nw_program *after, question on
   before = nw_without_units(before);
   after = nw_without_units(after);
   if (!s || !nw_proofs_begin(s, after)) return false;
-  bool holds = once(before, after);
+  bool holds = confirmed(s, once(before, after));
   if (nw_stopped(after->ctx) || !nw_proofs_from_nothing(s)) return holds;
   nw_clear(after->ctx);
   if (before) forget(before);
   forget(after);
-  return nw_proofs_begin(s, after) && once(before, after);
+  return nw_proofs_begin(s, after) && confirmed(s, once(before, after));
 }
 
 // Lets the first refusal stand after another attempt. Other errors of the attempt, such as an interrupt, remain.
@@ -323,11 +330,11 @@ bool nw_judge_rewrite(const nw_program *before, const nw_program *after, const n
   before = nw_without_units(before);
   after = nw_without_units(after);
   if (!s || !nw_proofs_begin(s, after)) return false;
-  bool holds = rewrite_once(before, after, w);
+  bool holds = confirmed(s, rewrite_once(before, after, w));
   if (nw_stopped(after->ctx) || !nw_proofs_from_nothing(s)) return holds;
   nw_clear(after->ctx);
   forget(after);
-  return nw_proofs_begin(s, after) && rewrite_once(before, after, w);
+  return nw_proofs_begin(s, after) && confirmed(s, rewrite_once(before, after, w));
 }
 
 static bool keeps_sums_once(const nw_program *before, const nw_program *after) {

@@ -107,28 +107,31 @@ nw_use *nw_same_access(const nw_site *in, const nw_use *a) {
   return NULL;
 }
 
-// Returns the pairs of instances of a and b that access the same element in the old program, where a is first.
-static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b) {
-  isl_map *all = NULL;
+// Sets *all to the pairs of instances of a and b that access the same element in the old program, where a is first.
+// Returns false if there are certainly none.
+static bool depends(const nw_model *before, const nw_use *a, const nw_use *b, isl_map **all) {
+  bool any = false;
   nw_sites like_a = nw_sites_like(before, a->site), like_b = nw_sites_like(before, b->site);
   for (int i = 0; i < like_a.n; i++)
     for (int j = 0; j < like_b.n; j++) {
       nw_use *x = nw_same_access(like_a.at[i], a), *y = nw_same_access(like_b.at[j], b);
       if (!x || !y || !nw_may_meet(x, y)) continue;
       isl_map *some = in_instances(nw_before(nw_meet(before, x, y), x, y), x, y);
-      all = all ? isl_map_union(all, some) : some;
+      *all = any ? isl_map_union(*all, some) : some;
+      any = true;
     }
-  return all;
+  return any;
 }
 
-// Returns the pairs that access the same element, where a is first in the old program but not in the new one; NULL if
-// no pair accesses the same element.
-static isl_map *turned(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
-  isl_map *must = depends(before, a, b);
-  if (!must) return NULL;
+// Sets *bad to the pairs that access the same element, where a is first in the old program but not in the new one.
+// Returns false if no pair accesses the same element.
+static bool turned(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b, isl_map **bad) {
+  isl_map *must = NULL;
+  if (!depends(before, a, b, &must)) return false;
   must = isl_map_apply_range(must, isl_map_reverse(isl_map_copy(b->site->instance)));
   must = isl_map_apply_domain(must, isl_map_reverse(isl_map_copy(a->site->instance)));
-  return nw_not_before(isl_map_intersect(nw_meet(after, a, b), must), a, b);
+  *bad = nw_not_before(isl_map_intersect(nw_meet(after, a, b), must), a, b);
+  return true;
 }
 
 static bool free_order(const nw_use *a, const nw_use *b) {
@@ -154,8 +157,8 @@ static nw_answer tell(const nw_model *m, const nw_use *a, const nw_use *b, isl_m
 static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   if (!nw_may_meet(a, b) || free_order(a, b)) return NW_HOLDS;
   if (!NW_RULE(after->p->ctx, order_self)) return NW_HOLDS;
-  isl_map *bad = turned(before, after, a, b);
-  if (!bad) return NW_HOLDS;
+  isl_map *bad = NULL;
+  if (!turned(before, after, a, b, &bad)) return NW_HOLDS;
   nw_answer answer = nw_answer_of(after->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) return tell(after, a, b, bad);
   isl_map_free(bad);
@@ -222,8 +225,8 @@ static bool sums_floats(const nw_use *a) {
 
 static nw_answer same_order(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   if (!sums_floats(a) || !sums_floats(b) || !free_order(a, b) || !nw_may_meet(a, b)) return NW_HOLDS;
-  isl_map *bad = turned(before, after, a, b);
-  if (!bad) return NW_HOLDS;
+  isl_map *bad = NULL;
+  if (!turned(before, after, a, b, &bad)) return NW_HOLDS;
   nw_answer answer = nw_answer_of(after->f->s, isl_map_is_empty(bad));
   isl_map_free(bad);
   return answer;

@@ -50,8 +50,8 @@ static isl_bool apart(const nw_model *m, nw_use *const *w, int n) {
     isl_map *map = elements(m, w[i]);
     if (!plainly_injective(w[i])) fine = isl_map_is_injective(map);
     isl_set *range = isl_map_range(map);
-    if (seen && fine == isl_bool_true) fine = isl_set_is_disjoint(seen, range);
-    seen = seen ? isl_set_union(seen, range) : range;
+    if (i && fine == isl_bool_true) fine = isl_set_is_disjoint(seen, range);
+    seen = i ? isl_set_union(seen, range) : range;
   }
   isl_set_free(seen);
   return fine;
