@@ -79,6 +79,31 @@ describe("a stage of calls", function()
     support.refuses(s, "k", "refused", function() s:parallel "k" end)
   end)
 
+  it("is marked if a step changes the order in which its calls add floats", function()
+    local function schedule(n)
+      local A, B, k = nw.placeholder({4, 4 * n}, "f32", "A"), nw.placeholder({4 * n, 8}, "f32", "B"), nw.reduce_axis(n, "k")
+      return nw.schedule(nw.compute({4, 8}, function()
+        return more(A({0, 4}, {4 * k, 4 * k + 4}), B({4 * k, 4 * k + 4}, {0, 8}), {reduce_axis = k})
+      end, "C"))
+    end
+    local function marked(s) return s:notes():find("floats are summed in another order", 1, true) ~= nil end
+    for _, n in ipairs {8, nw.size "N"} do
+      local s = schedule(n)
+      local outer, inner = s:split("k", 4)
+      assert.is_false(marked(s))
+      s:reorder(inner, outer)
+      assert.is_true(marked(s))
+      s = schedule(n)
+      s:reverse "k"
+      assert.is_true(marked(s))
+      s = schedule(n)
+      local head, rest = s:cut("k", 1)
+      assert.is_false(marked(s))
+      s:reorder_stmts(head, rest)
+      assert.is_true(marked(s))
+    end
+  end)
+
   it("may have a single tile", function()
     local A, B, k = nw.placeholder({4, 12}, "f32", "A"), nw.placeholder({12, 8}, "f32", "B"), nw.reduce_axis(3, "k")
     local C = nw.compute({4, 8}, function()
