@@ -1870,8 +1870,8 @@ function nw.te.min(term, axis) end
 
 ---nw.placeholder with TVM's names of dtypes: te.placeholder({64, 64}, {name = "A", dtype = "float32"}).
 ---@param shape integer|nw.expr|(integer|nw.expr)[]
----@param dtype? string|{dtype?: string, name?: string}
----@param name? string
+---@param dtype? string|{dtype?: string, name?: string, strides?: (integer|nw.expr)[]}
+---@param name? string|{name?: string, strides?: (integer|nw.expr)[]}
 ---@return nw.tensor
 function nw.te.placeholder(shape, dtype, name) end
 

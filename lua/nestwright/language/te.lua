@@ -24,12 +24,14 @@ return function(nw)
   nw.te = te
   local define = rows.definer(te, "te", "definitions")
 
-  define("placeholder", "(shape: integer|nw.expr|(integer|nw.expr)[], dtype?: string|{dtype?: string, name?: string}, " .. TAG
-    .. "): nw.tensor",
+  define("placeholder",
+    "(shape: integer|nw.expr|(integer|nw.expr)[], dtype?: string|{dtype?: string, name?: string, "
+    .. "strides?: (integer|nw.expr)[]}, name?: string|{name?: string, strides?: (integer|nw.expr)[]}): nw.tensor",
     "nw.placeholder with TVM's names of dtypes: te.placeholder({64, 64}, {name = \"A\", dtype = \"float32\"}).",
-    function(shape, dtype, name)
-      if type(dtype) ~= "table" then return nw.placeholder(shape, dtype_of(dtype), name) end
-      return nw.placeholder(shape, {dtype = dtype_of(dtype.dtype), name = dtype.name})
+    function(shape, dtype, last)
+      if type(dtype) ~= "table" then return nw.placeholder(shape, dtype_of(dtype), last) end
+      local o = errors.options("placeholder", dtype, {"dtype", "name", "strides"})
+      return nw.placeholder(shape, {dtype = dtype_of(o.dtype), name = o.name, strides = o.strides})
     end)
   define("var", "(" .. TAG .. ", dtype?: string): nw.expr", "nw.size: a symbolic size, which is at least 1.",
     function(name) return nw.size(name or "n") end)

@@ -23,6 +23,21 @@ describe("nw.te", function()
     assert.equal("f32", te.const(3, "float32").dtype)
   end)
 
+  it("gives a placeholder the strides of the caller's array", function()
+    local ld = te.var "ld"
+    for _, A in ipairs {te.placeholder({4, 6}, {dtype = "float64", name = "A", strides = {ld, 1}}),
+      te.placeholder({4, 6}, "float64", {name = "A", strides = {ld, 1}})} do
+      local C = te.compute({4, 6}, function(i, j) return A(i, j) * 2 end, "C")
+      local s = te.create_schedule(C)
+      assert.truthy(s:text():find("input A: f64[4, 6] strides [ld, 1]", 1, true))
+      local all = nw.random({4, 10}, "f64")
+      local c = s:build {threads = 1}(all:slice({}, {2, 8}))
+      assert.equal(2 * all:get(3, 7), c:get(3, 5))
+    end
+    fails("2 dimensions, but 1 strides", "invalid", te.placeholder, {4, 6}, {strides = {6}})
+    fails("did you mean 'strides'", "invalid", te.placeholder, {4, 6}, {stride = {6, 1}})
+  end)
+
   it("takes the axes of a reduction as an option", function()
     local A = te.placeholder({8, 4}, "float32", "A")
     for _, axis in ipairs {"one", "option", "list"} do
