@@ -58,14 +58,16 @@ local function random_array(n, input)
   return inside.array(input):fill_random(n, 0, narrow and 1 or 9)
 end
 
+local WAY_OUT = {time = "pass the inputs, or sizes, as in f:time{sizes = {M = 64}}",
+  compare = "pass the inputs, or sizes, as in nw.compare{f, g, sizes = {M = 64}}"}
+
 -- Returns random inputs for a computation with constant shapes. Raises an error if a size is symbolic.
 local function make_inputs(what, inputs)
   local arrays = {}
   for n, input in ipairs(inputs) do
     for _, dim in ipairs(table.move(input.strides or {}, 1, #input.dims, #input.dims + 1, {table.unpack(input.dims)})) do
       if math.type(dim) ~= "integer" then
-        errors.fail("invalid", what == "time" and "pass the inputs, or sizes, as in f:time{sizes = {M = 64}}" or "pass the inputs",
-          "%s: the size %s has no value", what, dim)
+        errors.fail("invalid", WAY_OUT[what] or "pass the inputs", "%s: the size %s has no value", what, dim)
       end
     end
     arrays[n] = random_array(n, input)
@@ -100,15 +102,20 @@ local function sized_arrays(s, values)
   return arrays
 end
 
--- Returns random inputs of a kernel for these values of its sizes.
-local function inputs_of_sizes(what, kernel, values)
+-- Returns random inputs of a kernel for the values of its sizes that `read` returns. `read` takes the schedule of the kernel.
+local function inputs_of_sizes(what, kernel, read)
   local s, version = (built[kernel] or {}).schedule, (built[kernel] or {}).version
   if not s then errors.fail("invalid", "pass the inputs", "%s: sizes: the kernel was not made by s:build()", what) end
   return returning.always(s, function()
     s:checkout(version)
-    sizes.of(what, s, values)
-    return table.move(sized_arrays(s, values), 1, #built[kernel].inputs, 1, {})
+    return table.move(sized_arrays(s, read(s)), 1, #built[kernel].inputs, 1, {})
   end)
+end
+
+-- Raises an error if both the tensors and the values of sizes are given.
+local function refuse_both(what, values, given)
+  if values == nil or #given == 0 then return end
+  errors.fail("invalid", "leave out one of them", "%s: the shapes of the tensors give the sizes, but sizes are given too", what)
 end
 
 local function kernel_arrays(what, kernel, given)
@@ -143,96 +150,16 @@ local function time_kernel(kernel, ...)
     errors.fail("range", nil, "time: warmup: expected a number of runs, got %s", tostring(warmup))
   end
   local how = conditions.of("time", o)
-  if o.sizes ~= nil and #given > 0 then
-    errors.fail("invalid", "leave out one of them", "time: the shapes of the tensors give the sizes, but sizes are given too")
+  refuse_both("time", o.sizes, given)
+  if o.sizes ~= nil then
+    given = inputs_of_sizes("time", kernel, function(s)
+      sizes.of("time", s, o.sizes)
+      return o.sizes
+    end)
   end
-  if o.sizes ~= nil then given = inputs_of_sizes("time", kernel, o.sizes) end
   local args = conditions.placed(how, kernel_arrays("time", kernel, given))
   for _ = 1, warmup do kernel(table.unpack(args)) end
   return times.record(core.kernel_time(kernel, args, o.reps, o.min_seconds, how), kernel, how, args)
-end
-
-local function is_kernel(value) return debug.getmetatable(value) == core.classes.kernel end
-
--- Returns the values of a table that are conditions. A kernel or a time with the name of a condition, as in {cold = f, warm = g},
--- is not a condition.
-local function conditions_in(list)
-  local out = {}
-  for _, name in ipairs(conditions.OPTIONS) do
-    local value = list[name]
-    local entry = is_kernel(value) or type(value) == "table" and (name ~= "pin" or #value == 0)
-    if not entry then out[name] = value end
-  end
-  return out
-end
-
--- Returns the entries of nw.compare{f, g, name = h}: kernels, and tables of numbers that were measured elsewhere.
-local function entries_of(list, taken)
-  local options = {args = true, rounds = true, base = type(list.base) == "string"}
-  for name in pairs(taken) do options[name] = true end
-  local found = times.entries("compare: kernels", list, options)
-  for _, entry in ipairs(found) do
-    if type(entry.value) == "table" then
-      entry.time = times.labelled("compare", entry)
-    elseif not is_kernel(entry.value) then
-      errors.fail("invalid", "make one with s:build()", "compare: %s: expected a kernel, got %s", entry.label,
-        core.type_name(entry.value))
-    end
-  end
-  return found
-end
-
-local function form(array) return ("%s[%s]"):format(array.dtype, table.concat(array:shape(), ",")) end
-
--- True if two lists of arrays have the same types and shapes.
-local function are_alike(a, b)
-  for n = 1, math.max(#a, #b) do
-    if not a[n] or not b[n] or form(a[n]) ~= form(b[n]) then return false end
-  end
-  return true
-end
-
--- Returns the arrays of a run that have the same types and shapes as the given arrays. If there is no such run, returns the given
--- arrays.
-local function shared(runs, arrays)
-  for _, run in ipairs(runs) do
-    if are_alike(run[2], arrays) then return run[2] end
-  end
-  return arrays
-end
-
--- Runs each kernel once. Returns a list of the kernels with their arguments, and a list of their entries. Kernels whose arrays have
--- the same types and shapes get the same arrays, because the places of arrays in memory affect times.
-local function runs_of(found, given, how)
-  local runs, of = {}, {}
-  for _, entry in ipairs(found) do
-    if not entry.time then
-      local own = kernel_arrays("compare", entry.value, given)
-      local arrays = shared(runs, own)
-      runs[#runs + 1] = {entry.value, arrays == own and conditions.placed(how, own) or arrays}
-      of[#runs] = entry
-      entry.value(table.unpack(runs[#runs][2]))
-    end
-  end
-  return runs, of
-end
-
-local function compare(list, ...)
-  times.plain("compare: kernels", list)
-  local taken, out = conditions_in(list), {}
-  local found, how = entries_of(list, taken), conditions.of("compare", taken)
-  local runs, of = runs_of(found, list.args or {...}, how)
-  if #found < 2 or #runs == 0 then
-    errors.fail("invalid", nil,
-      "compare: expected at least two kernels, as in nw.compare{f, g}, or one kernel and times measured elsewhere")
-  end
-  local rounds, turns = list.rounds or 40, {}
-  for n, t in ipairs(core.kernel_compare(runs, rounds, how)) do
-    of[n].time = times.record(t, of[n].value, how, runs[n][2])
-    t.label, t.turns = of[n].label, turns
-  end
-  for n, entry in ipairs(found) do out[n] = entry.time end
-  return times.comparison(out, {rounds = rounds, base = type(list.base) == "string" and list.base or nil})
 end
 
 local function outputs_list(what, outputs)
@@ -341,15 +268,6 @@ return function(nw)
       times.tested(", %s", kernel.tested))
   end
 
-  rows.define(nw, "nw", "timing", "compare", "(kernels: table, ...: nw.array): nw.comparison",
-    "Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
-    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. Lua does not keep the order of such names; "
-    .. "nw.compare{{\"naive\", f}, {\"tiled\", g}} keeps the order in which they are written. base: the kernel that the others are "
-    .. "compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples "
-    .. "= {...}}. Two kernels are distinguishable if one was faster in more rounds than is likely by chance (sign test, "
-    .. "0.1 %), and by 3 % in the median round, in each half of the rounds too. With less than ten rounds, and for times measured "
-    .. "elsewhere, the middle halves of the times must not overlap. rounds: 40 by default. " .. conditions.SEE, compare)
-
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
     "Evaluates the definition element by element, without a schedule. This is slow, but the result is the reference for all other "
     .. "results.",
@@ -374,4 +292,5 @@ return function(nw)
 
   inside.complete, inside.kernel_arrays, inside.split_options = complete, kernel_arrays, split_options
   inside.bind_sizes, inside.sized_arrays = bind_sizes, sized_arrays
+  inside.inputs_of_sizes, inside.refuse_both = inputs_of_sizes, refuse_both
 end

@@ -225,6 +225,31 @@ describe("nw.compare", function()
       or same[2].disturbed)
   end)
 
+  it("runs kernels on random inputs if their sizes are given", function()
+    local M, N = nw.size "M", nw.size "N"
+    local A = nw.placeholder({M}, "f32", "A")
+    local B = nw.placeholder({M, N}, "f32", "B")
+    local f = nw.schedule(nw.compute({M}, function(i) return A(i) + 1 end, "T")):build {threads = 1}
+    local packed = nw.schedule(nw.compute({M, N}, function(i, j) return B(i, j) + 1 end, "T"))
+    packed:transform_layout("B", function(i, j) return j, i end)
+    local g = packed:build {threads = 1}
+    local h = nw.schedule(nw.compute({N, M}, function(i, j) return B(j, i) + 1 end, "U")):build {threads = 1}
+    packed:undo()
+    local c = nw.compare {f, g, wide = h, constant = double(4):build {threads = 1}, sizes = {M = 5, N = 3}, rounds = 2}
+    assert.same({"#1", "#2", "constant", "wide"}, {c[1].label, c[2].label, c[3].label, c[4].label})
+    for _, t in ipairs(c) do assert.is_true(t.median > 0) end
+    assert.equal(0, packed:version())
+    local err = fails("the size M has no value", "invalid", nw.compare, {f, g})
+    assert.truthy(err.hint:find("nw.compare{f, g, sizes = {M = 64}}", 1, true))
+    fails("the size N has no value", "invalid", nw.compare, {f, h, sizes = {M = 5}})
+    fails("compare: sizes: no kernel has a size K", "invalid", nw.compare, {f, g, sizes = {M = 5, N = 3, K = 1}})
+    fails("M: expected a whole number, got a boolean", "invalid", nw.compare, {f, g, sizes = {M = true, N = 3}})
+    fails("compare: sizes: expected a table, got a number", "invalid", nw.compare, {f, g, sizes = 5})
+    fails("the shapes of the tensors give the sizes", "invalid", nw.compare, {f, g, sizes = {M = 5}}, nw.zeros {5})
+    local named = nw.compare({f, sizes = double(8):build {threads = 1}, rounds = 2}, nw.zeros {8}) -- a kernel with this name
+    assert.equal("sizes", named[2].label)
+  end)
+
   it("says which arguments are valid", function()
     local f = double(3):build()
     fails("at least two", "invalid", nw.compare, {f})
