@@ -81,7 +81,7 @@ class Connection(unittest.TestCase):
     def tearDown(self):
         if self.process:
             self.process.kill()
-            self.process.wait()
+            self.process.wait(timeout=20)
 
     def write(self, **fields):
         _, info = write_connection_file(self.path, ip="127.0.0.1", key=b"secret")
@@ -127,6 +127,7 @@ class Connection(unittest.TestCase):
     def answers(self, address):
         s = zmq.Context.instance().socket(zmq.DEALER)
         s.linger = 0
+        s.sndtimeo = 20000
         s.connect(address)
         session = Session(key=self.info["key"].encode())
         session.send(s, "kernel_info_request", {})

@@ -207,6 +207,7 @@ class Malformed(KernelTest):
             s.send_multipart(self.message(self.parts()))  # execution requests do not belong on this socket
         heart = self.socket("hb")
         heart.send(b"x" * (1 << 20))
+        self.assertTrue(heart.poll(5000), "no heartbeat within 5 s")
         self.assertEqual(len(heart.recv()), 1 << 20)
         s = self.socket("iopub", zmq.SUB)
         for topic in (b"", b"stream", b"\xff\x00"):
