@@ -48,7 +48,7 @@ extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_data_ro
     nwl_check_rows[], nwl_teach_rows[], nwl_hw_rows[], nwl_intrinsic_rows[], nwl_memory_rows[], nwl_trace_rows[],
     nwl_raster_rows[], nwl_predict_rows[], nwl_visits_rows[], nwl_program_rows[], nwl_terminal_rows[], nwl_log_rows[],
     nwl_loop_times_rows[], nwl_hold_rows[], nwl_machine_rows[], nwl_target_rows[], nwl_gpu_rows[], nwl_nest_rows[],
-    nwl_learn_rows[], nwl_file_rows[], nwl_record_rows[], nwl_lowered_rows[], nwl_outline_rows[];
+    nwl_learn_rows[], nwl_file_rows[], nwl_record_rows[], nwl_lowered_rows[], nwl_outline_rows[], nwl_simulate_rows[];
 
 // ---- session, objects, identity (box.c)
 nw_ctx *nwl_ctx(lua_State *L);

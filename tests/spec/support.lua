@@ -35,6 +35,26 @@ function support.agree(s, outputs, data, close)
   end
 end
 
+-- Why a legal schedule may have no kernels: nothing is bound to a grid, or a block has an array in global memory.
+local NO_KERNELS = {"has no loop that is bound to a GPU's grid", "has scope global, and is allocated inside a kernel"}
+
+--- Checks that the simulated GPU finds no fault in a schedule, and that it computes the bits of the interpreter. Returns the
+--- report; nil if the schedule has no kernels.
+function support.simulates(s, data)
+  local nw = require "nestwright"
+  local ok, r = pcall(nw.simulate, s, data)
+  if not ok and (tostring(r):find(NO_KERNELS[1], 1, true) or tostring(r):find(NO_KERNELS[2], 1, true)) then return nil end
+  assert(ok, tostring(r))
+  assert(#r.findings == 0, tostring(r))
+  for n, want in ipairs(nw.interpret(s, data, {lowered = true})) do
+    for i = 1, want:count() do
+      local a, b = want:getflat(i), r.outputs[n]:getflat(i)
+      assert(not differ(a, b), ("output %d at %d: the simulated GPU gives %s, not %s"):format(n, i, b, a))
+    end
+  end
+  return r
+end
+
 --- Splits the loop over columns by four. The loop over groups of four columns becomes the outermost loop.
 function support.columns_outside(s)
   s:split("j", 4)

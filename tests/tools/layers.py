@@ -5,7 +5,7 @@ only the rooms that ROOMS lists before it. Only the folders that LIBRARIES names
 usage: layers.py [BUILD]     with BUILD, checks the symbols of its object files as well as the includes"""
 import pathlib, re, subprocess, sys
 
-ROOMS = "base hw target ir poly te sched lower interp codegen run check access nest cache cost learn tune graph".split()
+ROOMS = "base hw target ir poly te sched lower interp codegen run check access nest cache device cost learn tune graph".split()
 FRONTS = ("lua", "repl", "jupyter")
 # For each library: its name, patterns of its headers and of its symbols, and the folders that may use it.
 LIBRARIES = [

@@ -25,6 +25,7 @@
 #include "nestwright/lowered.h"
 #include "nestwright/launches.h"
 #include "nestwright/cache.h"
+#include "nestwright/device.h"
 #include "nestwright/cost.h"
 #include "nestwright/learn.h"
 #include "nestwright/nest.h"

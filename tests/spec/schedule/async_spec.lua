@@ -12,6 +12,7 @@ local function holds(s, outputs)
     local got = nw.interpret(s, data, {lowered = lowered})
     for o, array in ipairs(want) do assert(nw.allclose(array, got[o])) end
   end
+  support.simulates(s, data)
   assert(s:reparses())
   local other = nw.schedule(outputs)
   other:replay(s:trace "json")

@@ -29,6 +29,7 @@ local function same_bits(s)
   local data = data_for(s)
   local scheduled, lowered = nw.interpret(s, data), nw.interpret(s, data, {lowered = true})
   for o = 1, #scheduled do assert.same(list(scheduled[o]), list(lowered[o])) end
+  support.simulates(s, data)
   assert(s:check())
   assert(s:reparses())
   return list(scheduled[1]), data

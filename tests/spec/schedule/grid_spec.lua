@@ -23,6 +23,7 @@ local function holds(s, outputs)
       for i = 1, array:count() do assert.equal(array:getflat(i), got[o]:getflat(i)) end
     end
   end
+  support.simulates(s, data)
   assert(s:reparses())
 end
 

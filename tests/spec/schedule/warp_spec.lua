@@ -25,6 +25,7 @@ local function holds(s, Y)
   local a = nw.random(input:shape(), "i32", {seed = 1})
   local want = nw.evaluate(Y, {a})[1]
   for _, lowered in ipairs {false, true} do assert(nw.allclose(want, nw.interpret(s, {a}, {lowered = lowered})[1])) end
+  support.simulates(s, {a})
   assert(s:check())
   assert(s:reparses())
   local other = nw.schedule(Y)

@@ -1,0 +1,34 @@
+// Declares the state of compiling a kernel. This header is private to compile.c, expr.c and operation.c.
+#pragma once
+#include "device/gpu/gpu.h"
+
+typedef struct nwg_made { // an expression of the current statement that is in a register
+  const nw_expr *expr;
+  uint32_t reg;
+} nwg_made;
+
+typedef struct nwg_compiling {
+  nw_ctx *ctx;
+  nw_arena *arena;
+  nw_features features;
+  nwg_kernel *k;
+  int capinstrs, capsites;
+  nw_vec name; // const char *, innermost last
+  nw_vec reg; // registers of the names
+  uint32_t top; // begin of the free registers
+  nwg_made *made;
+  int nmade, capmade;
+  int selects; // number of selects around
+  const nw_stmt *stmt;
+} nwg_compiling;
+
+nwg_instr *nwg_emit(nwg_compiling *c, nwg_op op, int n, uint32_t dst, uint32_t a, uint32_t b);
+uint32_t nwg_register(nwg_compiling *c, nw_dtype t, int n);
+// Emits the code of an expression, and returns the register with its value. Returns 0, with a diagnostic, on failure.
+uint32_t nwg_expr(nwg_compiling *c, const nw_expr *e);
+int nwg_new_site(nwg_compiling *c, nwg_site s);
+int nwg_buffer_named(const nwg_compiling *c, const char *name); // -1 if there is none
+// Emits the code of an operation on operands that are in registers.
+uint32_t nwg_operation(nwg_compiling *c, const nw_expr *e, const uint32_t *arg);
+// Notes that an index of a local array is not constant.
+void nwg_note_index(nwg_compiling *c, int buffer, const nw_expr *index);

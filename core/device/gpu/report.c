@@ -1,0 +1,115 @@
+// The report of a simulation.
+#include "device/gpu/run.h"
+#include <stdlib.h>
+
+struct nw_gpu_report {
+  nw_arena *arena; // holds the names
+  double seconds;
+  const char *machine;
+  int nfindings, naccesses, nkernels;
+  nw_gpu_finding *finding;
+  nw_gpu_access *access;
+  nw_gpu_kernel *kernel;
+};
+
+_Static_assert(NW_CLASS_COUNT <= NW_GPU_CLASSES, "a row of a kernel has a number for each class");
+
+nw_gpu_report *nwg_report_new(const nwg_run *r) {
+  nw_gpu_report *out = nw_xcalloc(1, sizeof *out);
+  out->arena = nw_arena_new();
+  out->machine = nw_arena_strdup(out->arena, r->machine);
+  return out;
+}
+
+void nw_gpu_report_free(nw_gpu_report *r) {
+  if (!r) return;
+  free(r->finding);
+  free(r->access);
+  free(r->kernel);
+  nw_arena_free(r->arena);
+  free(r);
+}
+
+static nw_gpu_finding *known(nw_gpu_report *r, const nw_gpu_finding *f) {
+  for (int i = 0; i < r->nfindings; i++) {
+    nw_gpu_finding *old = &r->finding[i];
+    bool same = old->buffer == f->buffer || (old->buffer && f->buffer && !strcmp(old->buffer, f->buffer));
+    if (same && old->fault == f->fault && old->kernel == f->kernel && old->second.id == f->second.id) return old;
+  }
+  return NULL;
+}
+
+bool nwg_report_findings(nw_gpu_report *r, const nwg_worker *w) {
+  for (int i = 0; i < w->nfindings; i++) {
+    nw_gpu_finding f = w->finding[i], *old = known(r, &f);
+    if (old) {
+      old->times += f.times;
+      continue;
+    }
+    if (f.buffer) f.buffer = nw_arena_strdup(r->arena, f.buffer);
+    r->finding = nw_xrealloc(r->finding, sizeof f * (size_t)(r->nfindings + 1));
+    r->finding[r->nfindings++] = f;
+  }
+  return true;
+}
+
+// ---- rows
+
+static const char *scope_name(nwg_space s) {
+  static const char *const name[] = {"global", "shared", "warp", "local"};
+  return name[s];
+}
+
+static void add_access(nw_gpu_report *r, int kernel, const nwg_kernel *k, const nwg_site *s, const nwg_counts *c) {
+  const nwg_buffer *b = &k->buffer[s->buffer];
+  nw_gpu_access *a = &r->access[r->naccesses++];
+  *a = (nw_gpu_access){.kernel = kernel, .id = s->stmt->id, .step = s->stmt->step};
+  a->buffer = nw_arena_strdup(r->arena, b->name);
+  a->scope = b->device ? "global" : scope_name(b->space);
+  a->bytes = b->bytes * s->n;
+  a->write = s->write, a->atomic = s->atomic || s->own, a->async = s->async;
+  a->requests = c->requests, a->lanes = c->lanes, a->sectors = c->sectors, a->lines = c->lines;
+  a->wavefronts = c->wavefronts, a->l1_hits = c->l1_hits, a->l2_hits = c->l2_hits;
+  memcpy(a->degree, c->degree, sizeof a->degree);
+}
+
+static void add_kernel(nw_gpu_report *r, nwg_entry *e) {
+  nw_gpu_kernel *row = &e->row;
+  for (int i = 0; i < e->k->ninstrs; i++) {
+    int class = e->k->instr[i].class;
+    if (class != NW_CLASS_NONE && class != NW_CLASS_LOAD) row->instructions[class] += e->times[i];
+  }
+  for (int i = 0; i < e->k->nsites; i++)
+    row->instructions[e->k->site[i].write ? NW_CLASS_STORE : NW_CLASS_LOAD] += e->count[i].requests;
+  r->kernel[r->nkernels++] = *row;
+}
+
+void nwg_report_fill(nw_gpu_report *r, const nwg_run *run) {
+  int sites = 0;
+  for (int i = 0; i < run->launches->n; i++) sites += run->entry[i].k ? run->entry[i].k->nsites : 0;
+  r->access = nw_xcalloc((size_t)sites + 1, sizeof *r->access);
+  r->kernel = nw_xcalloc((size_t)run->launches->n + 1, sizeof *r->kernel);
+  for (int i = 0; i < run->launches->n; i++) {
+    nwg_entry *e = &run->entry[i];
+    for (int s = 0; e->k && s < e->k->nsites; s++) add_access(r, r->nkernels, e->k, &e->k->site[s], &e->count[s]);
+    if (!e->k) {
+      r->kernel[r->nkernels++] = e->row;
+      continue;
+    }
+    add_kernel(r, e);
+  }
+}
+
+void nwg_report_seconds(nw_gpu_report *r, double seconds) { r->seconds = seconds; }
+
+// ---- reading
+
+int nw_gpu_findings(const nw_gpu_report *r) { return r->nfindings; }
+const nw_gpu_finding *nw_gpu_finding_at(const nw_gpu_report *r, int i) { return &r->finding[i]; }
+int nw_gpu_accesses(const nw_gpu_report *r) { return r->naccesses; }
+const nw_gpu_access *nw_gpu_access_at(const nw_gpu_report *r, int i) { return &r->access[i]; }
+int nw_gpu_kernels(const nw_gpu_report *r) { return r->nkernels; }
+const nw_gpu_kernel *nw_gpu_kernel_at(const nw_gpu_report *r, int i) { return &r->kernel[i]; }
+const char *nw_gpu_class(int i) { return i < NW_CLASS_COUNT ? nw_class_name((nw_class)i) : NULL; }
+double nw_gpu_seconds(const nw_gpu_report *r) { return r->seconds; }
+const char *nw_gpu_machine(const nw_gpu_report *r) { return r->machine; }

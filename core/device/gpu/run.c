@@ -1,0 +1,204 @@
+// Runs a program on the simulated GPU.
+#include "device/gpu/run.h"
+#include "run/formals.h"
+#include <stdlib.h>
+
+// ---- the machine
+
+// The limits of a GPU that no record describes. The numbers of multiprocessors, warps and blocks are not known.
+static nw_machine_gpu usual(const nw_target *t) {
+  return (nw_machine_gpu){.limit = t->limit.launch, .sector = 32, .line = 128, .banks = 32};
+}
+
+static bool choose_machine(nwg_run *r) {
+  const nw_target *t = r->exec->p->target;
+  const nw_machine *m = r->opts.machine ? r->opts.machine : &t->machine;
+  if (r->opts.machine && m->kind != NW_MACHINE_GPU)
+    return nw_fail(r->ctx, NW_EINVAL, "nw.machines() lists them", "machine: %s is not a GPU", m->name);
+  bool known = m->kind == NW_MACHINE_GPU;
+  r->gpu = known ? m->gpu : usual(t);
+  r->machine = known ? m->name : "a GPU with the usual limits";
+  if (r->gpu.limit.warp > NWG_LANES)
+    return nw_fail(r->ctx, NW_ELIMIT, NULL, "machine: warps of %lld threads are not simulated: at most %d",
+                   (long long)r->gpu.limit.warp, NWG_LANES);
+  if (r->gpu.banks > NWG_MOST_BANKS)
+    return nw_fail(r->ctx, NW_ELIMIT, NULL, "machine: %lld banks are not simulated: at most %d",
+                   (long long)r->gpu.banks, NWG_MOST_BANKS);
+  return true;
+}
+
+// ---- buffers
+
+// True if the buffer is allocated inside a loop that is bound to threads, so that each thread has its own.
+static bool is_of_thread(const nw_stmt *s, const char *buffer, bool inside) {
+  inside |= nw_is_thread_loop(s);
+  if (s->kind == NW_ALLOC && inside && !strcmp(s->alloc.buffer, buffer)) return true;
+  for (int i = 0; i < s->nkids; i++)
+    if (is_of_thread(s->kid[i], buffer, inside)) return true;
+  return false;
+}
+
+static nwg_space space_of(const nwg_run *r, const nw_buffer *b, const nw_storage *s) {
+  if (s->kind != NW_STORE_GRID && s->kind != NW_STORE_STACK) return NWG_GLOBAL;
+  if (b->scope == NW_LOCAL || is_of_thread(r->exec->p->root, b->name, false)) return NWG_LOCAL;
+  return b->scope == NW_WARP ? NWG_WARP : NWG_SHARED;
+}
+
+static bool count_elements(nwg_run *r, int i, int64_t *out) {
+  const nw_program *p = r->exec->p;
+  const char **name = NW_NEW_N(r->arena, const char *, p->nsizes + 1);
+  for (int k = 0; k < p->nsizes; k++) name[k] = p->size[k].name;
+  if (nw_eval_size(r->exec->storage[i].elements, p->nsizes, name, r->sizes, out)) return true;
+  return nw_fail(r->ctx, NW_ERANGE, NULL, "%s is too large", p->buffer[i]->name);
+}
+
+static bool attach(nwg_run *r, nwg_buffer *b, const nw_buffer *from, const nw_view *v) {
+  if (v->dtype != from->dtype)
+    return nw_fail(r->ctx, NW_ETYPE, NULL, "%s is %s, not %s", b->name, nw_dtype_name(from->dtype),
+                   nw_dtype_name(v->dtype));
+  if (v->count < b->count)
+    return nw_fail(r->ctx, NW_ERANGE, NULL, "%s has %lld elements, %lld are needed", b->name, (long long)v->count,
+                   (long long)b->count);
+  b->data = v->data;
+  if (from->role != NW_OUTPUT) return true;
+  return (b->written = nw_ask(r->ctx, b->name, (uint64_t)b->count + 1, 1)) != NULL;
+}
+
+static bool make_buffer(nwg_run *r, int i, const nw_view *v) {
+  const nw_buffer *from = r->exec->p->buffer[i];
+  nwg_buffer *b = &r->buffer[i];
+  *b = (nwg_buffer){.name = from->name, .dtype = from->dtype, .bytes = nw_dtype_bytes(from->dtype)};
+  b->room = nwg_size_of(b->dtype);
+  b->space = space_of(r, from, &r->exec->storage[i]);
+  b->device = b->space == NWG_SHARED && from->scope == NW_GLOBAL;
+  if (!count_elements(r, i, &b->count)) return false;
+  if (r->blank) return true;
+  if (from->role != NW_TEMP) return attach(r, b, from, v);
+  if (b->space != NWG_GLOBAL) return true;
+  r->own[i] = true;
+  b->data = nw_ask(r->ctx, b->name, (uint64_t)b->count + 1, (uint64_t)b->bytes);
+  b->written = b->data ? nw_ask(r->ctx, b->name, (uint64_t)b->count + 1, 1) : NULL;
+  return b->written != NULL;
+}
+
+static bool make_buffers(nwg_run *r, const nw_view *params) {
+  const nw_program *p = r->exec->p;
+  int param = 0;
+  r->buffer = NW_NEW_N(r->arena, nwg_buffer, p->nbuffers + 1);
+  r->own = NW_NEW_N(r->arena, bool, p->nbuffers + 1);
+  for (int i = 0; i < p->nbuffers; i++) {
+    const nw_view *v = p->buffer[i]->role == NW_TEMP || !params ? NULL : &params[param++];
+    if (!make_buffer(r, i, v)) return false;
+  }
+  return true;
+}
+
+// ---- the run
+
+static void make_workers(nwg_run *r) {
+  int n = r->opts.threads > 0 ? r->opts.threads : nw_host()->cores, buffers = r->exec->p->nbuffers;
+  if (r->opts.caches) n = 1;
+  r->nworkers = n < 1 ? 1 : n > 64 ? 64 : n;
+  r->worker = NW_NEW_N(r->arena, nwg_worker, r->nworkers);
+  r->room = NW_NEW_N(r->arena, int64_t, r->nworkers * buffers + 1);
+  for (int i = 0; i < r->nworkers; i++) {
+    nwg_worker *w = &r->worker[i];
+    *w = (nwg_worker){.ctx = r->ctx, .id = i, .blank = r->blank, .f = nwg_functions_here()};
+    w->mem = NW_NEW_N(r->arena, nwg_mem, buffers + 1);
+    w->finding = NW_NEW_N(r->arena, nw_gpu_finding, NWG_FINDINGS);
+  }
+  for (int i = 0; i < r->nworkers * buffers; i++) r->room[i] = -1;
+}
+
+static bool launch(void *env, const nw_launch *l, const int64_t extent[6], const int64_t *var) {
+  nwg_run *r = env;
+  return nwg_launch(r, (int)(l - r->launches->launch), l, extent, var);
+}
+
+static bool prepare(nwg_run *r, const nw_view *params) {
+  if (!nw_find_bound(r->exec->p->root))
+    return nw_fail(r->ctx, NW_EINVAL, "bind loops to blockIdx and threadIdx: s:bind(\"i\", \"blockIdx.x\")",
+                   "the schedule has no loop that is bound to a GPU's grid");
+  if (!choose_machine(r) || !make_buffers(r, params)) return false;
+  r->launches = nw_launches_of(r->exec);
+  if (!r->launches) return false;
+  r->entry = NW_NEW_N(r->arena, nwg_entry, r->launches->n + 1);
+  make_workers(r);
+  if (r->opts.caches && !(r->worker->caches = r->caches = nwg_caches_open(r))) return false;
+  r->report = nwg_report_new(r);
+  return true;
+}
+
+static void release(nwg_run *r) {
+  if (r->worker) nwg_workers_free(r);
+  nwg_caches_free(r->caches);
+  for (int i = 0; r->entry && i < r->launches->n; i++) {
+    nwg_kernel_free(r->entry[i].k);
+    nw_arena_free(r->entry[i].arena);
+    nw_let_go(r->entry[i].times);
+    nw_let_go(r->entry[i].count);
+  }
+  for (int i = 0; r->buffer && i < r->exec->p->nbuffers; i++) {
+    if (r->own[i]) nw_let_go(r->buffer[i].data);
+    nw_let_go(r->buffer[i].written);
+  }
+  nw_launches_free(r->launches);
+  nw_arena_free(r->arena);
+}
+
+nw_gpu_report *nw_gpu_run(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params,
+                          const nw_gpu_opts *o) {
+  if (!e) return NULL;
+  nwg_run r = {.ctx = c, .exec = e, .sizes = sizes, .blank = !params, .arena = nw_arena_scratch()};
+  if (o) r.opts = *o;
+  double begin = nw_now();
+  bool good = prepare(&r, params) && nw_launches_run(e, r.launches, sizes, launch, &r);
+  if (good) {
+    nwg_report_fill(r.report, &r);
+    nwg_report_seconds(r.report, nw_now() - begin);
+  } else {
+    nw_gpu_report_free(r.report);
+    r.report = NULL;
+  }
+  release(&r);
+  return r.report;
+}
+
+// ---- arrays
+
+static nw_view *views_of(int n, nw_array *const *args) {
+  nw_view *v = nw_xcalloc((size_t)n + 1, sizeof *v);
+  for (int i = 0; i < n; i++) v[i] = nw_view_of(args[i]);
+  return v;
+}
+
+static nw_gpu_report *simulate(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o, const int64_t *sizes, int n,
+                               nw_array *const *args) {
+  nw_view *views = views_of(n, args);
+  nw_exec *e = nw_lower(p, NULL);
+  nw_gpu_report *r = nw_gpu_run(c, e, sizes, views, o);
+  nw_exec_release(e);
+  free(views);
+  return r;
+}
+
+nw_gpu_report *nw_gpu_simulate(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o, int n, nw_array *const *args) {
+  if (!p) return NULL;
+  nw_formals f = nw_formals_of_program(p);
+  int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);
+  bool good = nw_formals_count(c, &f, n) && nw_formals_check(c, &f, n, args, sizes);
+  nw_gpu_report *r = good ? simulate(c, p, o, sizes, n, args) : NULL;
+  free(sizes);
+  nw_formals_free(&f);
+  return r;
+}
+
+nw_gpu_report *nw_gpu_count(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o, const int64_t *sizes) {
+  if (!p) return NULL;
+  if (o && o->classes && o->caches)
+    return nw_fail(c, NW_EINVAL, "leave out one of them", "caches: the hits of a block depend on all blocks before it");
+  nw_exec *e = nw_lower(p, NULL);
+  nw_gpu_report *r = nw_gpu_run(c, e, sizes, NULL, o);
+  nw_exec_release(e);
+  return r;
+}

@@ -1,0 +1,64 @@
+// Declares a run of a program on the simulated GPU. This header is private to device/gpu and to its tests.
+#pragma once
+#include "device/gpu/gpu.h"
+
+typedef struct nwg_entry { // what is known of a kernel after its launches
+  nwg_kernel *k; // the kernel of the last launch; NULL if there was none
+  nw_arena *arena; // of k
+  nw_gpu_kernel row;
+  int64_t *times; // number of executions of each instruction
+  nwg_counts *count; // for each site
+} nwg_entry;
+
+typedef struct nwg_classes { // of the indices of a dimension of the grid
+  int64_t n;
+  int64_t *first, *members; // for each class, its first index and the number of its indices
+} nwg_classes;
+
+typedef struct nwg_run {
+  nw_ctx *ctx;
+  const nw_exec *exec;
+  nw_launches *launches;
+  const int64_t *sizes;
+  nw_gpu_opts opts;
+  bool blank; // there are no arrays: only counts are made
+  nw_machine_gpu gpu; // the machine
+  const char *machine;
+  nw_arena *arena;
+  nwg_buffer *buffer; // in the order of the program
+  bool *own; // buffers whose data belongs to the run
+  int nworkers; // most threads of the host
+  nwg_worker *worker;
+  int64_t *room; // for each worker and buffer, the number of elements of its memory
+  struct nwg_caches *caches; // NULL if no caches are simulated
+  nwg_entry *entry; // for each launch of the program
+  nw_gpu_report *report;
+} nwg_run;
+
+// Runs a lowered program, as nw_interp_exec does, and returns a report. If `params` is NULL, only counts are made.
+nw_gpu_report *nw_gpu_run(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params,
+                          const nw_gpu_opts *o);
+
+// ---- launch.c
+bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent[6], const int64_t *var);
+// ---- classes.c
+// Returns the classes of indices along dimension d: blocks whose indices are in the same class have equal counts. Returns
+// NULL, with a diagnostic, if the accesses depend on data. The caller frees the result.
+nwg_classes *nwg_classes_of(const nwg_run *r, const nwg_kernel *k, int d, const int64_t *var);
+void nwg_classes_free(nwg_classes *all);
+// ---- workers.c
+// Gives the first n workers what the kernel needs to run that many blocks. Returns false, with a diagnostic, if there is not enough memory.
+bool nwg_workers_open(nwg_run *r, int n, const nwg_kernel *k, const int64_t *var, int64_t blocks);
+void nwg_workers_close(nwg_run *r, int n); // frees what only this kernel needs
+void nwg_workers_free(nwg_run *r);
+// ---- occupancy.c
+void nwg_occupancy(const nwg_run *r, const nwg_kernel *k, nw_gpu_kernel *row);
+// ---- report.c
+nw_gpu_report *nwg_report_new(const nwg_run *r);
+bool nwg_report_findings(nw_gpu_report *r, const nwg_worker *w);
+void nwg_report_fill(nw_gpu_report *r, const nwg_run *run);
+void nwg_report_seconds(nw_gpu_report *r, double seconds);
+// ---- caches.c
+struct nwg_caches *nwg_caches_open(nwg_run *r); // NULL, with a diagnostic, on failure
+bool nwg_caches_launch(nwg_run *r, struct nwg_caches *c, const nw_gpu_kernel *row);
+void nwg_caches_free(struct nwg_caches *c);

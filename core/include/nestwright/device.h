@@ -1,0 +1,102 @@
+// Runs programs on machines that are not here. The simulated GPU runs the grid of a program in warps, whose threads
+// execute each statement together. It counts what the accesses to memory cost, and finds threads that race.
+#pragma once
+#include "nestwright/array.h"
+#include "nestwright/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nw_gpu_opts {
+  int threads; // number of threads of this host that simulate; 0: all cores
+  const nw_machine *machine; // the GPU to count for; NULL: the program's target, or else a GPU with usual limits
+  bool caches; // also counts hits in the L1 and L2 caches; then one thread of this host simulates
+  // For nw_gpu_count: simulates only one of the blocks whose conditions and addresses are alike, and multiplies its counts.
+  // The counts are those of all blocks.
+  bool classes;
+} nw_gpu_opts;
+
+// What was found. A race is two accesses to an element whose order is undefined, of which at least one is a write.
+typedef enum nw_gpu_fault {
+  NW_GPU_RACE, // two threads of a block, with no barrier between the accesses
+  NW_GPU_RACE_BLOCKS, // two blocks
+  NW_GPU_RACE_COPY, // an access while an asynchronous copy into the element is in flight
+  NW_GPU_UNWRITTEN, // a read of an element that was not written
+  NW_GPU_OUTSIDE, // an access outside the buffer
+  NW_GPU_DIVERGED, // a barrier that some threads of the block do not reach
+  NW_GPU_DIVIDED, // an integer division by zero
+  NW_GPU_FAULTS
+} nw_gpu_fault;
+NW_API const char *nw_gpu_fault_name(nw_gpu_fault f); // "race", "race between blocks", ...
+
+typedef struct nw_gpu_place { // an access by a thread
+  int64_t block[3], thread[3]; // x, y, z
+  int id, step; // id and step of the statement; 0 if it is unknown
+  bool write;
+} nw_gpu_place;
+
+typedef struct nw_gpu_finding {
+  nw_gpu_fault fault;
+  int kernel; // number of the kernel
+  const char *buffer; // NULL for a barrier
+  int64_t element; // linear index
+  // second: the access that was found; first: the earlier access for a race, or a thread that does not reach the barrier
+  nw_gpu_place first, second;
+  bool has_first;
+  int64_t times; // number of accesses with this fault at this statement
+} nw_gpu_finding;
+
+#define NW_GPU_DEGREES 33
+typedef struct nw_gpu_access { // the counts of one load or store of a kernel
+  int kernel, id, step; // id and step of the statement that makes the access
+  const char *buffer, *scope;
+  int bytes; // of the access of one thread
+  bool write, atomic, async;
+  int64_t requests; // number of accesses by warps
+  int64_t lanes; // number of accesses by threads
+  int64_t sectors; // of global memory; a sector counts once for each request
+  int64_t lines; // like `sectors`, for cache lines
+  int64_t wavefronts; // of shared memory: cycles of the banks
+  int64_t degree[NW_GPU_DEGREES]; // number of requests to shared memory with each number of wavefronts; the last: more
+  int64_t l1_hits, l2_hits; // sectors that hit; 0 if no caches were simulated
+} nw_gpu_access;
+
+#define NW_GPU_CLASSES 32
+typedef struct nw_gpu_kernel {
+  int64_t extent[6]; // numbers of blocks in x, y and z, and of threads of a block; those of the last launch
+  int64_t launches, blocks, warps; // numbers of executions
+  int64_t simulated; // number of blocks that were simulated; less than `blocks` if classes of blocks were counted
+  int64_t barriers; // executed by a block
+  int64_t instructions[NW_GPU_CLASSES]; // executed by a warp, in each class of operations (nw_gpu_class)
+  int64_t issued, active; // statements executed by a warp, and the sum of their active threads
+  int64_t shared_bytes; // of a block
+  int64_t registers; // of a thread, estimated from the values that are alive at the same time
+  int64_t local_bytes; // of a thread, in arrays that cannot be in registers
+  int64_t resident; // blocks that a multiprocessor runs at the same time; 0 if no machine is known
+  double occupancy; // warps that run at the same time, divided by the largest number
+  const char *limiter; // what limits `resident`: "warps", "blocks", "registers" or "shared memory"; NULL if unknown
+} nw_gpu_kernel;
+
+typedef struct nw_gpu_report nw_gpu_report;
+// Runs the program on arrays, as nw_interpret does. Returns NULL, with a diagnostic, on failure. What the simulation
+// finds is not a failure. After a fault, the values of outputs may be wrong. The caller frees the report.
+NW_API nw_gpu_report *nw_gpu_simulate(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o, int n,
+                                      nw_array *const *args);
+// Makes the counts without arrays, for these values of the sizes of the program. Fails if the accesses depend on data. Finds
+// races in shared memory, but not in global memory.
+NW_API nw_gpu_report *nw_gpu_count(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o, const int64_t *sizes);
+NW_API void nw_gpu_report_free(nw_gpu_report *r);
+NW_API int nw_gpu_findings(const nw_gpu_report *r);
+NW_API const nw_gpu_finding *nw_gpu_finding_at(const nw_gpu_report *r, int i);
+NW_API int nw_gpu_accesses(const nw_gpu_report *r);
+NW_API const nw_gpu_access *nw_gpu_access_at(const nw_gpu_report *r, int i);
+NW_API int nw_gpu_kernels(const nw_gpu_report *r);
+NW_API const nw_gpu_kernel *nw_gpu_kernel_at(const nw_gpu_report *r, int i);
+NW_API const char *nw_gpu_class(int i); // name of a class of instructions: "fma", "int", ...; NULL after the last one
+NW_API double nw_gpu_seconds(const nw_gpu_report *r); // time that the simulation took
+NW_API const char *nw_gpu_machine(const nw_gpu_report *r); // name of the machine whose limits were used
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,168 @@
+// Runs schedules on the simulated GPU.
+#include "bind.h"
+
+#define MAX_ARGS 64
+
+static void set_three(lua_State *L, const char *name, const int64_t *v) {
+  lua_createtable(L, 3, 0);
+  for (int i = 0; i < 3; i++) {
+    lua_pushinteger(L, v[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, name);
+}
+
+// Sets a field to an access: {block, thread, step, statement, write}.
+static void set_place(lua_State *L, const char *name, const nw_gpu_place *p) {
+  lua_createtable(L, 0, 5);
+  set_three(L, "block", p->block);
+  set_three(L, "thread", p->thread);
+  if (p->id) {
+    nwl_set_integer(L, "statement", p->id);
+    nwl_set_integer(L, "step", p->step);
+  }
+  nwl_set_flag(L, "write", p->write);
+  lua_setfield(L, -2, name);
+}
+
+static void push_finding(lua_State *L, const nw_gpu_finding *f) {
+  lua_createtable(L, 0, 8);
+  nwl_set_text(L, "fault", nw_gpu_fault_name(f->fault));
+  nwl_set_integer(L, "kernel", f->kernel + 1);
+  nwl_set_text(L, "buffer", f->buffer);
+  if (f->buffer) nwl_set_integer(L, "element", f->element);
+  if (f->has_first) set_place(L, "first", &f->first);
+  set_place(L, "second", &f->second);
+  nwl_set_integer(L, "times", f->times);
+}
+
+static void push_access(lua_State *L, const nw_gpu_access *a) {
+  lua_createtable(L, 0, 18);
+  nwl_set_integer(L, "kernel", a->kernel + 1);
+  nwl_set_integer(L, "statement", a->id);
+  nwl_set_integer(L, "step", a->step);
+  nwl_set_text(L, "buffer", a->buffer);
+  nwl_set_text(L, "scope", a->scope);
+  nwl_set_integer(L, "bytes", a->bytes);
+  nwl_set_flag(L, "write", a->write);
+  nwl_set_flag(L, "atomic", a->atomic);
+  nwl_set_flag(L, "async", a->async);
+  nwl_set_integer(L, "requests", a->requests);
+  nwl_set_integer(L, "lanes", a->lanes);
+  nwl_set_integer(L, "sectors", a->sectors);
+  nwl_set_integer(L, "lines", a->lines);
+  nwl_set_integer(L, "wavefronts", a->wavefronts);
+  nwl_set_integer(L, "l1_hits", a->l1_hits);
+  nwl_set_integer(L, "l2_hits", a->l2_hits);
+  lua_newtable(L);
+  for (int i = 1; i < NW_GPU_DEGREES; i++) {
+    if (!a->degree[i]) continue;
+    lua_pushinteger(L, a->degree[i]);
+    lua_rawseti(L, -2, i);
+  }
+  lua_setfield(L, -2, "degrees");
+}
+
+static void push_kernel(lua_State *L, const nw_gpu_kernel *k) {
+  lua_createtable(L, 0, 18);
+  set_three(L, "grid", k->extent);
+  set_three(L, "block", k->extent + 3);
+  nwl_set_integer(L, "launches", k->launches);
+  nwl_set_integer(L, "blocks", k->blocks);
+  nwl_set_integer(L, "simulated", k->simulated);
+  nwl_set_integer(L, "warps", k->warps);
+  nwl_set_integer(L, "barriers", k->barriers);
+  nwl_set_integer(L, "statements", k->issued);
+  nwl_set_integer(L, "active", k->active);
+  nwl_set_integer(L, "shared_bytes", k->shared_bytes);
+  nwl_set_integer(L, "registers", k->registers);
+  nwl_set_integer(L, "local_bytes", k->local_bytes);
+  if (k->limiter) {
+    nwl_set_integer(L, "resident", k->resident);
+    nwl_set_number(L, "occupancy", k->occupancy);
+    nwl_set_text(L, "limiter", k->limiter);
+  }
+  lua_newtable(L);
+  for (int i = 0; nw_gpu_class(i); i++)
+    if (k->instructions[i]) nwl_set_integer(L, nw_gpu_class(i), k->instructions[i]);
+  lua_setfield(L, -2, "instructions");
+}
+
+static void push_report(lua_State *L, const nw_gpu_report *r) {
+  lua_createtable(L, 0, 8);
+  lua_createtable(L, nw_gpu_findings(r), 0);
+  for (int i = 0; i < nw_gpu_findings(r); i++) {
+    push_finding(L, nw_gpu_finding_at(r, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "findings");
+  lua_createtable(L, nw_gpu_accesses(r), 0);
+  for (int i = 0; i < nw_gpu_accesses(r); i++) {
+    push_access(L, nw_gpu_access_at(r, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "accesses");
+  lua_createtable(L, nw_gpu_kernels(r), 0);
+  for (int i = 0; i < nw_gpu_kernels(r); i++) {
+    push_kernel(L, nw_gpu_kernel_at(r, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "kernels");
+  nwl_set_number(L, "seconds", nw_gpu_seconds(r));
+  nwl_set_text(L, "machine", nw_gpu_machine(r));
+}
+
+static nw_gpu_opts read_options(lua_State *L, int at) {
+  nwl_table(L, at, "options");
+  nw_gpu_opts o = {.caches = nwl_flag_in(L, at, "caches"), .classes = nwl_flag_in(L, at, "classes")};
+  lua_getfield(L, at, "threads");
+  o.threads = nwl_count_or(L, lua_gettop(L), "threads", 1, 64, 0);
+  lua_getfield(L, at, "machine");
+  if (!lua_isnil(L, -1)) o.machine = nwl_check(L, lua_gettop(L), &nwl_machine_class, "machine");
+  lua_pop(L, 2);
+  return o;
+}
+
+static int f_simulate(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
+  nw_array *args[MAX_ARGS];
+  int n = nwl_list_length(L, 2, MAX_ARGS, "arguments");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, 2, i + 1);
+    args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
+  }
+  nw_gpu_opts o = read_options(L, 3);
+  nw_clear(nwl_ctx(L));
+  nw_gpu_report *r = nw_gpu_simulate(nwl_ctx(L), nw_sched_program(s), &o, n, args);
+  if (!r) return nwl_raise(L);
+  push_report(L, r);
+  nw_gpu_report_free(r);
+  return 1;
+}
+
+static int f_counts(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
+  int64_t sizes[NWL_MAX_DIMS];
+  int n = nwl_list_length(L, 2, NWL_MAX_DIMS, "sizes"), wanted = nw_program_sizes(nw_sched_program(s));
+  if (n != wanted) return nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", wanted, n);
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, 2, i + 1);
+    sizes[i] = nwl_integer(L, lua_gettop(L), "size");
+  }
+  nw_gpu_opts o = read_options(L, 3);
+  nw_clear(nwl_ctx(L));
+  nw_gpu_report *r = nw_gpu_count(nwl_ctx(L), nw_sched_program(s), &o, sizes);
+  if (!r) return nwl_raise(L);
+  push_report(L, r);
+  nw_gpu_report_free(r);
+  return 1;
+}
+
+const nwl_row nwl_simulate_rows[] = {
+    {"simulate", f_simulate, "(s: nw.schedule, arguments: nw.array[], options: table): table",
+     "Runs the lowered schedule on a simulated GPU. Returns the faults that were found, and counts for each load and "
+     "store and for each kernel. options: {threads, machine, caches}."},
+    {"gpu_counts", f_counts, "(s: nw.schedule, sizes: integer[], options: table): table",
+     "Makes the counts without arrays. options: {threads, machine, caches, classes}."},
+    {NULL, NULL, NULL, NULL},
+};

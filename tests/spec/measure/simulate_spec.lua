@@ -1,0 +1,334 @@
+--- Tests nw.simulate, which runs a schedule on a simulated GPU: counts against closed forms, races, and errors.
+local nw = require "nestwright"
+local support = require "support"
+
+local fails = support.fails
+
+-- Returns the row of counts for the loads or stores of a buffer. They must be in one statement.
+local function access(r, buffer, write, nth)
+  local found = {}
+  for _, a in ipairs(r.accesses) do
+    if a.buffer == buffer and a.write == write then found[#found + 1] = a end
+  end
+  if not nth then assert.equal(1, #found, buffer) end
+  return found[nth or 1]
+end
+
+local function product(n, k)
+  local A, B = nw.placeholder({n, k or n}, "f32", "A"), nw.placeholder({k or n, n}, "f32", "B")
+  local r = nw.reduce_axis(k or n, "k")
+  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, r) * B(r, j), r) end, "C")
+  return nw.schedule(C), C, A, B
+end
+
+-- Returns a product in which each thread computes one element, in blocks of `height` x `width` threads.
+local function naive(n, height, width, k)
+  local s, C = product(n, k)
+  s:tile("i", "j", height, width)
+  s:bind("i_o", "blockIdx.y")
+  s:bind("j_o", "blockIdx.x")
+  s:bind("i_i", "threadIdx.y")
+  s:bind("j_i", "threadIdx.x")
+  return s, C
+end
+
+-- Returns a product in tiles of t x t, which are copied to shared storage.
+local function tiled(n, t)
+  local s, C, A, B = product(n)
+  s:tile("i", "j", t, t)
+  s:split("k", t)
+  s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")
+  s:bind("i_o", "blockIdx.y")
+  s:bind("j_o", "blockIdx.x")
+  for _, operand in ipairs {A, B} do
+    local copy = s:cache_read(operand, "shared", {C}, {at = "k_o"})
+    local loops = s:loops(copy)
+    s:bind(loops[#loops - 1], "threadIdx.y")
+    s:bind(loops[#loops], "threadIdx.x")
+  end
+  s:bind("i_i", "threadIdx.y")
+  s:bind("j_i", "threadIdx.x")
+  return s, C
+end
+
+local function inputs(s)
+  local out = {}
+  for n, t in ipairs(s:inputs()) do out[n] = nw.random(t:shape(), t.dtype, {seed = n}) end
+  return out
+end
+
+-- Simulates the schedule, and checks that there is no fault and that the outputs have the bits of the interpreter.
+local function simulated(s, options)
+  local data = inputs(s)
+  local r = nw.simulate(s, data, options)
+  assert.equal(0, #r.findings, tostring(r))
+  for n, want in ipairs(nw.interpret(s, data, {lowered = true})) do
+    for i = 1, want:count() do assert.equal(want:getflat(i), r.outputs[n]:getflat(i)) end
+  end
+  return r
+end
+
+describe("a simulated product without tiles", function()
+  it("reads a sector of A and four of B for each term, in each warp", function()
+    local n, k = 64, 24
+    local s = naive(n, 4, 32, k)
+    local r, warps = simulated(s), n * n // 32
+    local a, b = access(r, "A", false), access(r, "B", false)
+    assert.equal(warps * k, a.requests)
+    assert.equal(32 * warps * k, a.lanes)
+    assert.equal(warps * k, a.sectors)
+    assert.equal(warps * k, b.requests)
+    assert.equal(4 * warps * k, b.sectors)
+    assert.equal(warps * k, b.lines)
+    assert.equal(warps * k, r.kernels[1].instructions.fma)
+    assert.same({n // 32, n // 4, 1}, r.kernels[1].grid)
+    assert.same({32, 4, 1}, r.kernels[1].block)
+    assert.equal(warps, r.kernels[1].warps)
+    assert.equal(0, r.kernels[1].barriers)
+  end)
+
+  it("reads more sectors if the threads of a warp are along i", function()
+    local s, _ = product(64)
+    s:tile("i", "j", 32, 4)
+    s:bind("i_o", "blockIdx.y")
+    s:bind("j_o", "blockIdx.x")
+    s:bind("i_i", "threadIdx.x")
+    s:bind("j_i", "threadIdx.y")
+    local r = simulated(s)
+    local a, b = access(r, "A", false), access(r, "B", false)
+    assert.equal(32 * a.requests, a.sectors)
+    assert.equal(b.requests, b.sectors)
+  end)
+
+  it("has guards where blocks stick out", function()
+    local s = naive(37, 4, 32)
+    local r = simulated(s)
+    local b = access(r, "B", false)
+    assert.equal(37 * 37 * 37, b.lanes)
+    assert.equal(37 * 37 * 2, b.requests) -- warps of 32 and of 5 threads
+  end)
+
+  it("gives the same counts with any number of threads", function()
+    local s = naive(48, 4, 32)
+    local one, two = simulated(s, {threads = 1}), simulated(s, {threads = 3})
+    for n, a in ipairs(one.accesses) do
+      for _, field in ipairs {"requests", "lanes", "sectors", "lines"} do assert.equal(a[field], two.accesses[n][field]) end
+    end
+    assert.same(one.kernels, two.kernels)
+  end)
+end)
+
+describe("a simulated product in tiles", function()
+  it("has closed forms for all counts", function()
+    local n, t = 64, 16
+    local r = simulated((tiled(n, t)))
+    local blocks, steps, warps = (n // t) ^ 2 // 1 | 0, n // t, t * t // 32
+    local inner = blocks * steps * warps * t
+    local k = r.kernels[1]
+    assert.equal(blocks, k.blocks)
+    assert.equal(2 * t * t * 4, k.shared_bytes)
+    assert.equal(2 * steps * blocks, k.barriers)
+    assert.equal(inner, k.instructions.fma)
+    for _, name in ipairs {"A", "B"} do
+      local load, store = access(r, name, false), access(r, name .. "_shared", true)
+      assert.equal(blocks * steps * warps, load.requests)
+      assert.equal(4 * load.requests, load.sectors) -- two rows of 64 bytes
+      assert.equal(load.requests, store.requests)
+      assert.equal(store.requests, store.wavefronts)
+      local read = access(r, name .. "_shared", false)
+      assert.equal(inner, read.requests)
+      assert.equal(32 * inner, read.lanes)
+      assert.equal(inner, read.wavefronts)
+      assert.same({inner}, read.degrees)
+      assert.equal("shared", read.scope)
+    end
+  end)
+
+  it("knows what limits an A100", function()
+    local r = simulated((tiled(64, 16)), {machine = "a100"})
+    local k = r.kernels[1]
+    assert.equal("a100", r.machine)
+    assert.equal("warps", k.limiter)
+    assert.equal(8, k.resident) -- of 8 warps each
+    assert.equal(1, k.occupancy)
+    assert.truthy(tostring(r):find("occupancy 100 %: 8 blocks at a time, limited by warps", 1, true), tostring(r))
+  end)
+
+  it("hits the L2 cache if several blocks read a tile", function()
+    local r = simulated((tiled(64, 16)), {machine = "a100", caches = true})
+    local a = access(r, "A", false)
+    assert.equal(a.sectors - 64 * 64 * 4 // 32, a.l1_hits + a.l2_hits) -- every sector is fetched once from memory
+  end)
+end)
+
+-- Returns the transpose of an n x n matrix, through tiles of 32 x 32 in shared storage. `pad`: elements added to each row.
+local function transpose(n, pad)
+  local A = nw.placeholder({n, n}, "f32", "A")
+  local T = nw.compute({n, n}, function(i, j) return A(j, i) end, "T")
+  local s = nw.schedule(T)
+  s:tile("i", "j", 32, 32)
+  s:bind("i_o", "blockIdx.y")
+  s:bind("j_o", "blockIdx.x")
+  local copy = s:cache_read(A, "shared", {T}, {at = "j_o"})
+  local loops = s:loops(copy)
+  s:bind(loops[#loops - 1], "threadIdx.y")
+  s:bind(loops[#loops], "threadIdx.x")
+  s:bind("i_i", "threadIdx.y")
+  s:bind("j_i", "threadIdx.x")
+  if pad then s:storage_align(copy, 0, 32, pad) end
+  return s
+end
+
+describe("banks of shared memory", function()
+  it("conflict 32 times in a column of a tile", function()
+    local r = simulated(transpose(64))
+    local read, write = access(r, "A_shared", false), access(r, "A_shared", true)
+    assert.equal(4 * 32, read.requests)
+    assert.equal(32 * read.requests, read.wavefronts)
+    assert.equal(read.requests, read.degrees[32])
+    assert.equal(write.requests, write.wavefronts)
+  end)
+
+  it("do not conflict if rows are padded by a word", function()
+    local read = access(simulated(transpose(64, 1)), "A_shared", false)
+    assert.equal(read.requests, read.wavefronts)
+  end)
+
+  it("conflict twice if rows are padded by two words", function()
+    local read = access(simulated(transpose(64, 2)), "A_shared", false)
+    assert.equal(2 * read.requests, read.wavefronts)
+  end)
+end)
+
+describe("counts by classes of blocks", function()
+  local FIELDS = {"requests", "lanes", "sectors", "lines", "wavefronts"}
+
+  -- Checks that the counts are those of a simulation of every block, and returns the report.
+  local function equal_counts(s)
+    local by, all = s:gpu_counts(), s:gpu_counts {classes = false}
+    local values = nw.simulate(s, inputs(s))
+    for n, a in ipairs(by.accesses) do
+      for _, other in ipairs {all, values} do
+        for _, field in ipairs(FIELDS) do assert.equal(other.accesses[n][field], a[field], a.buffer .. " " .. field) end
+        assert.same(other.accesses[n].degrees, a.degrees)
+      end
+    end
+    for n, k in ipairs(by.kernels) do
+      for _, field in ipairs {"blocks", "warps", "barriers", "statements", "active", "instructions", "registers"} do
+        assert.same(all.kernels[n][field], k[field], field)
+      end
+      assert.equal(all.kernels[n].simulated, k.blocks)
+    end
+    return by
+  end
+
+  it("are exact for products with and without tails", function()
+    for _, n in ipairs {64, 70, 33} do
+      equal_counts((naive(n, 4, 32)))
+      equal_counts((naive(n, 16, 16)))
+      equal_counts((tiled(n, 16)))
+    end
+  end)
+
+  it("are exact for transposes and for a grid of one dimension", function()
+    for _, n in ipairs {64, 80} do equal_counts(transpose(n)) end
+    local s = product(40)
+    local f = s:fuse("i", "j")
+    local o, i = s:split(f, 64)
+    s:bind(o, "blockIdx.x")
+    s:bind(i, "threadIdx.x")
+    equal_counts(s)
+  end)
+
+  it("simulate few blocks", function()
+    local r = equal_counts((naive(128, 8, 32)))
+    assert.equal(64, r.kernels[1].blocks)
+    assert.equal(1, r.kernels[1].simulated)
+    assert.truthy(tostring(r):find("1 of 64 blocks were simulated", 1, true), tostring(r))
+    r = equal_counts((naive(130, 8, 32)))
+    assert.equal(r.kernels[1].simulated < r.kernels[1].blocks // 2, true)
+  end)
+
+  it("take sizes, and refuse accesses that depend on data", function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M}, "f32", "A")
+    local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "X"))
+    local o, i = s:split("i", 64)
+    s:bind(o, "blockIdx.x")
+    s:bind(i, "threadIdx.x")
+    local r = s:gpu_counts {sizes = {M = 1000003}}
+    assert.equal(1000003, access(r, "A", false).lanes)
+    assert.equal((1000003 + 7) // 8, access(r, "A", false).sectors)
+    fails("the size M has no value", "invalid", s.gpu_counts, s)
+    local I = nw.placeholder({64}, "i32", "I")
+    local B = nw.placeholder({64}, "f32", "B")
+    s = nw.schedule(nw.compute({64}, function(j) return B(nw.minimum(nw.maximum(I(j), 0), 63)) end, "Y"))
+    s:bind("j", "threadIdx.x")
+    fails("which elements are accessed depends on data", "invalid", s.gpu_counts, s)
+    fails("leave out one of them", "invalid", s.gpu_counts, s, {caches = true, classes = true})
+  end)
+end)
+
+describe("faults", function()
+  local function raced(s)
+    local r = nw.simulate(s, inputs(s))
+    assert.is_true(#r.findings > 0, "no fault was found")
+    return r.findings[1], r
+  end
+
+  it("are races of threads that share a sum", function()
+    local A, k = nw.placeholder({4, 16}, "f32", "A"), nw.reduce_axis(16, "k")
+    local S = nw.compute({4}, function(i) return nw.sum(A(i, k), k) end, "S")
+    local s = nw.schedule(S)
+    s:cut("k", 5)
+    s:unsafe(function() s:bind("k.rest", "threadIdx.x") end)
+    local f, r = raced(s)
+    assert.equal("race", f.fault)
+    assert.equal("S", f.buffer)
+    assert.not_same(f.first.thread, f.second.thread)
+    assert.truthy(tostring(r):find("race: element 0 of S is", 1, true), tostring(r))
+    assert.truthy(tostring(r):find("(step ", 1, true), tostring(r))
+  end)
+
+  it("are races of blocks", function()
+    local s = product(8)
+    s:unsafe(function() s:bind("k", "blockIdx.x") end)
+    local f = raced(s)
+    assert.equal("race between blocks", f.fault)
+    assert.equal("C", f.buffer)
+    assert.not_same(f.first.block, f.second.block)
+    for threads = 1, 3 do assert.equal("race between blocks", nw.simulate(s, inputs(s), {threads = threads}).findings[1].fault) end
+  end)
+end)
+
+describe("a simulation", function()
+  it("needs loops that are bound to a grid", function()
+    local s = product(8)
+    fails("no loop that is bound to a GPU's grid", "invalid", nw.simulate, s, inputs(s))
+  end)
+
+  it("needs a GPU and known options", function()
+    local s = naive(8, 4, 4)
+    fails("is not a GPU", "invalid", nw.simulate, s, inputs(s), {machine = "zen5"})
+    fails("simulate: .*thread", nil, nw.simulate, s, inputs(s), {thread = 1})
+    fails("threads", nil, nw.simulate, s, inputs(s), {threads = 0})
+    fails("the sizes of the caches are not known", "invalid", nw.simulate, s, inputs(s), {caches = true})
+  end)
+
+  it("needs all inputs", function()
+    local s = naive(8, 4, 4)
+    fails("expected 2 inputs", "invalid", nw.simulate, s, {inputs(s)[1]})
+  end)
+
+  it("refuses grids that are too large for the machine", function()
+    local small = nw.machine {name = "small", extends = "t4", gpu = {threads = 64, grid_y = 3, shared_block = 1024}}
+    local s = naive(8, 4, 32)
+    fails("a block of 128 threads is too large for small: at most 64", "limit", nw.simulate, s, inputs(s), {machine = small})
+    s = naive(16, 4, 4)
+    fails("4 blocks in y are too many for small: at most 3", "limit", nw.simulate, s, inputs(s), {machine = small})
+    small = nw.machine {name = "small", extends = "t4", gpu = {shared_block = 1024}}
+    s = tiled(16, 16)
+    fails("a block uses 2048 bytes of shared memory, and a block of small can have 1024", "limit", nw.simulate, s, inputs(s),
+      {machine = small})
+  end)
+end)
