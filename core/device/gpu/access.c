@@ -49,15 +49,31 @@ static bool is_adjacent(const nwg_buffer *b, const nwg_pattern *p) {
   return p->nparts <= NWG_PARTS;
 }
 
+// Copies n elements. The most frequent sizes are constants, so that no function is called.
+static inline void copy(char *to, const char *from, int n, int bytes) {
+  int all = n * bytes;
+  if (all == 128)
+    memcpy(to, from, 128);
+  else if (all == 64)
+    memcpy(to, from, 64);
+  else
+    memcpy(to, from, (size_t)all);
+}
+
+static inline void repeat(char *to, const char *from, int n, int bytes) {
+  for (int l = 0; bytes == 4 && l < n; l++) memcpy(to + 4 * l, from, 4);
+  for (int l = 0; bytes == 8 && l < n; l++) memcpy(to + 8 * l, from, 8);
+}
+
 static void fetch_parts(const nwg_buffer *b, const nwg_pattern *p, const char *data, int64_t first, char *to) {
   int bytes = b->bytes;
   for (int i = 0; i < p->nparts; i++) {
     const nwg_part *q = &p->part[i];
     const char *at = data + slot(b, first + q->off, q->lane) * bytes;
     if (q->step || b->space == NWG_LOCAL)
-      memcpy(to + q->lane * bytes, at, (size_t)(q->n * bytes));
+      copy(to + q->lane * bytes, at, q->n, bytes);
     else
-      for (int l = 0; l < q->n; l++) memcpy(to + (q->lane + l) * bytes, at, (size_t)bytes);
+      repeat(to + q->lane * bytes, at, q->n, bytes);
   }
 }
 
@@ -90,7 +106,7 @@ static void put(const nwg_buffer *b, const nwg_pattern *p, char *data, const int
   if (is_plain(t) && is_adjacent(b, p)) {
     for (int i = 0; i < p->nparts; i++) {
       const nwg_part *q = &p->part[i];
-      memcpy(data + slot(b, first + q->off, q->lane) * b->bytes, from + q->lane * b->bytes, (size_t)(q->n * b->bytes));
+      copy(data + slot(b, first + q->off, q->lane) * b->bytes, from + q->lane * b->bytes, q->n, b->bytes);
     }
     return;
   }

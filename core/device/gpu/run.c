@@ -146,8 +146,8 @@ static void release(nwg_run *r) {
   nw_arena_free(r->arena);
 }
 
-nw_gpu_report *nw_gpu_run(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params,
-                          const nw_gpu_opts *o) {
+nw_gpu_report *nwg_simulate(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params,
+                            const nw_gpu_opts *o) {
   if (!e) return NULL;
   nwg_run r = {.ctx = c, .exec = e, .sizes = sizes, .blank = !params, .arena = nw_arena_scratch()};
   if (o) r.opts = *o;
@@ -176,7 +176,7 @@ static nw_gpu_report *simulate(nw_ctx *c, const nw_program *p, const nw_gpu_opts
                                nw_array *const *args) {
   nw_view *views = views_of(n, args);
   nw_exec *e = nw_lower(p, NULL);
-  nw_gpu_report *r = nw_gpu_run(c, e, sizes, views, o);
+  nw_gpu_report *r = nwg_simulate(c, e, sizes, views, o);
   nw_exec_release(e);
   free(views);
   return r;
@@ -198,7 +198,7 @@ nw_gpu_report *nw_gpu_count(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o
   if (o && o->classes && o->caches)
     return nw_fail(c, NW_EINVAL, "leave out one of them", "caches: the hits of a block depend on all blocks before it");
   nw_exec *e = nw_lower(p, NULL);
-  nw_gpu_report *r = nw_gpu_run(c, e, sizes, NULL, o);
+  nw_gpu_report *r = nwg_simulate(c, e, sizes, NULL, o);
   nw_exec_release(e);
   return r;
 }

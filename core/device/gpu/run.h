@@ -36,8 +36,8 @@ typedef struct nwg_run {
 } nwg_run;
 
 // Runs a lowered program, as nw_interp_exec does, and returns a report. If `params` is NULL, only counts are made.
-nw_gpu_report *nw_gpu_run(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params,
-                          const nw_gpu_opts *o);
+nw_gpu_report *nwg_simulate(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params,
+                            const nw_gpu_opts *o);
 
 // ---- launch.c
 bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent[6], const int64_t *var);
