@@ -1,5 +1,6 @@
 // Implements tensors in memory. They are row-major, aligned and reference-counted. view.c makes views of them.
 #include "base/half.h"
+#include "run/cuda/resident.h"
 #include "run/session.h"
 #include <math.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ nw_array *nw_array_retain(nw_array *a) {
 
 void nw_array_release(nw_array *a) {
   if (!a || --a->refs) return;
+  nw_resident_free(a);
   nw_mem_put(&nw_session_of(a->ctx)->mem, a->block);
   nw_array_release(a->owner);
   free(a->shape);

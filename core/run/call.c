@@ -1,4 +1,5 @@
 // Calls a kernel.
+#include "run/cuda/resident.h"
 #include "run/kernel.h"
 #include <stdlib.h>
 
@@ -65,10 +66,19 @@ static bool is_aligned(nw_ctx *c, const nw_storage *s, const nw_array *a) {
                  "%s is written by streaming stores: it must be aligned to %d bytes", s->buffer, NW_STREAM_ALIGN);
 }
 
+// Makes the elements of an argument available to code of this host, which then may write them.
+static bool here(nw_array *a, nw_role role) {
+  if (!nw_array_fetch(a)) return false;
+  if (role == NW_OUTPUT) nw_array_touch(a);
+  return true;
+}
+
 static bool set_up(nw_kernel *k, nw_array *const *args) {
   for (int i = 0, at = 0; i < k->exec->p->nbuffers; i++) {
     bool given = k->exec->p->buffer[i]->role != NW_TEMP;
     k->params[i] = given ? args[at]->data : NULL;
+    k->arg[i] = given ? args[at] : NULL;
+    if (given && !k->launches && !here(args[at], k->exec->p->buffer[i]->role)) return false;
     if (given && !is_aligned(k->ctx, &k->exec->storage[i], args[at++])) return false;
   }
   if (!sizes_fit(k)) return false;
@@ -138,15 +148,18 @@ static nw_array *make_output(nw_kernel *k, const nw_formal *p) {
   return a;
 }
 
-// Makes the outputs of a call. `inputs` are the parameters before the first output. `outputs` must have an entry for
+// Makes the outputs of a call. If an input of a kernel for a GPU stays there, so do the outputs. `inputs` are the parameters before the first output. `outputs` must have an entry for
 // each of the other parameters. The caller must release each output. Returns false, with a diagnostic, on failure.
 bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs) {
   if (!k) return false;
   int n = 0, made = 0;
   while (n < k->formals.n && !k->formals.at[n].output) n++;
+  bool resident = false, on_gpu = k->launches || (k->ncases && k->one[0]->launches);
+  for (int i = 0; i < n && on_gpu; i++) resident |= inputs[i]->resident != NULL;
   if (!nw_formals_check(k->ctx, &k->formals, n, inputs, k->sizes)) return false;
   for (int i = n; i < k->formals.n; i++) {
     outputs[made] = make_output(k, &k->formals.at[i]);
+    if (outputs[made] && resident) nw_resident_make(outputs[made]);
     if (outputs[made++]) continue;
     while (made > 0) nw_array_release(outputs[--made]);
     return false;

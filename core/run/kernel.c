@@ -35,6 +35,7 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   k->sizes = nw_xcalloc((size_t)e->p->nsizes + 1, sizeof *k->sizes);
   k->params = nw_xcalloc(n, sizeof *k->params);
   k->work = nw_xcalloc(n, sizeof *k->work);
+  k->arg = nw_xcalloc(n, sizeof *k->arg);
   k->stride = nw_xcalloc(n, sizeof *k->stride);
   k->frame = (nw_frame){k->params, k->sizes, k->work, k->stride, threads, NULL, k->formals.callee, NULL, NULL};
   return k;
@@ -113,6 +114,7 @@ void nw_kernel_release(nw_kernel *k) {
   free(k->sizes);
   free(k->params);
   free(k->work);
+  free(k->arg);
   free(k->stride);
   free(k);
 }

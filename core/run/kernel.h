@@ -24,6 +24,7 @@ struct nw_kernel {
   int64_t *sizes; // the fields from here to `stride` are for the call in progress
   nw_frame frame;
   void **params, **work; // for each buffer of the lowered program
+  nw_array **arg; // for each buffer; NULL for a temporary
   int64_t *stride;
   // For a kernel of several versions (dispatch.c): the sizes of the call select a version, and the fields `frame` and
   // `entry` are those of this version.

@@ -3,6 +3,7 @@
 #include "codegen/codegen.h"
 #include "lower/launch.h"
 
+typedef struct nw_resident nw_resident; // run/cuda/resident.h
 struct nw_array {
   int refs;
   nw_ctx *ctx;
@@ -16,6 +17,7 @@ struct nw_array {
   size_t bytes; // from there to the end of the element with the highest address
   void *block; // the block of memory that holds the data; NULL for a view
   nw_array *owner; // for a view: the array that has the memory; holds a reference
+  nw_resident *resident; // its place on the GPU; NULL if it has none, and for a view
 };
 
 // ---- view.c

@@ -4,8 +4,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-static nw_array *array_arg(lua_State *L, int arg, const char *name) {
+// Returns an array whose elements are not needed.
+static nw_array *header_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
+}
+
+nw_array *nwl_array(lua_State *L, int arg, const char *name) {
+  nw_array *a = nwl_check(L, arg, &nwl_array_class, name);
+  if (nw_array_on_gpu(a)) nw_clear(nwl_ctx(L));
+  if (!nw_array_fetch(a)) nwl_raise(L);
+  return a;
+}
+
+nw_array *nwl_array_to_write(lua_State *L, int arg, const char *name) {
+  nw_array *a = nwl_array(L, arg, name);
+  nw_array_touch(a);
+  return a;
 }
 
 // Raises an error if the user has interrupted. A loop over elements calls this function with the index i of each
@@ -98,13 +112,13 @@ static int64_t position_in_table(lua_State *L, const nw_array *a, int arg) {
 }
 
 static int array_get(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array(L, 1, "self");
   push_element(L, a, position(L, a, 2, lua_gettop(L) - 1));
   return 1;
 }
 
 static int array_set(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array_to_write(L, 1, "self");
   int n = lua_gettop(L) - 2;
   if (n < 0) return nwl_fail(L, NW_EINVAL, NULL, "set needs the indices and a value");
   store(L, lua_gettop(L), "value", a, position(L, a, 2, n));
@@ -121,13 +135,13 @@ static int array_index(lua_State *L) {
         "elements of a tensor are read with a list of indices");
   }
   if (lua_type(L, 2) != LUA_TTABLE) return 0;
-  nw_array *a = array_arg(L, 1, "tensor");
+  nw_array *a = nwl_array(L, 1, "tensor");
   push_element(L, a, position_in_table(L, a, 2));
   return 1;
 }
 
 static int array_newindex(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "tensor");
+  nw_array *a = nwl_array_to_write(L, 1, "tensor");
   if (lua_type(L, 2) != LUA_TTABLE)
     return nwl_fail(L, NW_EINVAL, "use t[{i, j}] = value; indices count from 0", "cannot set field %s of a tensor",
                     luaL_tolstring(L, 2, NULL));
@@ -152,14 +166,14 @@ static void no_more(lua_State *L, int n, const char *takes) {
 }
 
 static int array_getflat(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array(L, 1, "self");
   no_more(L, 2, "(position)");
   push_element(L, a, flat_arg(L, a, 2));
   return 1;
 }
 
 static int array_setflat(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array_to_write(L, 1, "self");
   no_more(L, 3, "(position, value)");
   store(L, 3, "value", a, flat_arg(L, a, 2));
   return 0;
@@ -167,7 +181,7 @@ static int array_setflat(lua_State *L) {
 
 // fill(self, {values in row-major order})
 static int array_fill_list(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array_to_write(L, 1, "self");
   no_more(L, 2, "(values)");
   nwl_table(L, 2, "values");
   int64_t n = nw_array_count(a);
@@ -185,7 +199,7 @@ static int array_fill_list(lua_State *L) {
 }
 
 static int array_fill(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array_to_write(L, 1, "self");
   for (int64_t i = 0, n = nw_array_count(a); i < n; i++) {
     heed_interrupt(L, i);
     store(L, 2, "value", a, i);
@@ -210,7 +224,7 @@ static void check_end(lua_State *L, nw_dtype t, const char *name, double v) {
 }
 
 static int array_random(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array_to_write(L, 1, "self");
   uint64_t seed = (uint64_t)nwl_integer_or(L, 2, "seed", 0);
   nw_dtype t = nw_array_dtype(a);
   double lo = nwl_number_or(L, 3, "lo", 0), hi = nwl_number_or(L, 4, "hi", 1);
@@ -225,7 +239,7 @@ static int array_random(lua_State *L) {
 }
 
 static int array_shape(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = header_arg(L, 1, "self");
   int n = nw_array_ndim(a);
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {
@@ -236,29 +250,29 @@ static int array_shape(lua_State *L) {
 }
 
 static int array_count(lua_State *L) {
-  lua_pushinteger(L, nw_array_count(array_arg(L, 1, "self")));
+  lua_pushinteger(L, nw_array_count(header_arg(L, 1, "self")));
   return 1;
 }
 
 static int array_pointer(lua_State *L) {
-  lua_pushlightuserdata(L, nw_array_data(array_arg(L, 1, "self")));
+  lua_pushlightuserdata(L, nw_array_data(nwl_array_to_write(L, 1, "self")));
   return 1;
 }
 
 static int array_save(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array(L, 1, "self");
   if (!nw_array_save(nwl_ctx(L), a, nwl_path(L, 2, "save: path"))) return nwl_raise(L);
   lua_settop(L, 1);
   return 1;
 }
 
 static int array_dtype(lua_State *L) {
-  lua_pushstring(L, nw_dtype_name(nw_array_dtype(array_arg(L, 1, "tensor"))));
+  lua_pushstring(L, nw_dtype_name(nw_array_dtype(header_arg(L, 1, "tensor"))));
   return 1;
 }
 
 static int array_ndim(lua_State *L) {
-  lua_pushinteger(L, nw_array_ndim(array_arg(L, 1, "tensor")));
+  lua_pushinteger(L, nw_array_ndim(header_arg(L, 1, "tensor")));
   return 1;
 }
 
@@ -278,7 +292,7 @@ static void push_nested(lua_State *L, const nw_array *a, int dim, int64_t *at) {
 }
 
 static int array_totable(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "self");
+  nw_array *a = nwl_array(L, 1, "self");
   int64_t at = 0;
   if (!nw_memory_for(nwl_ctx(L), "the table of totable", (uint64_t)nw_array_count(a), 16)) return nwl_raise(L);
   if (nw_array_ndim(a) == 0) {
@@ -315,7 +329,7 @@ static bool close_enough(double x, double y, double rtol, double atol, double *d
 // allclose(a, b, rtol, atol) returns three values: whether a and b are close, the largest difference, and the position
 // of the first element that is not close (counted from 1; nil if all are close).
 static int f_allclose(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "first tensor"), *b = array_arg(L, 2, "second tensor");
+  nw_array *a = nwl_array(L, 1, "first tensor"), *b = nwl_array(L, 2, "second tensor");
   double rtol = nwl_number_or(L, 3, "rtol", 1e-5), atol = nwl_number_or(L, 4, "atol", 1e-8), worst = 0;
   if (!same_shape(a, b)) return nwl_fail(L, NW_EINVAL, NULL, "allclose: the shapes of a and b differ");
   bool whole = nw_dtype_is_int(nw_array_dtype(a)) && nw_dtype_is_int(nw_array_dtype(b));
@@ -412,9 +426,9 @@ static int f_refuse_memory(lua_State *L) {
 }
 
 static int f_bytes(lua_State *L) {
-  nw_array *a = array_arg(L, 1, "a");
+  nw_array *a = nwl_array(L, 1, "a");
   nwl_push_array(L, nw_array_is_dense(a) ? nw_array_retain(a) : nw_array_copy(a));
-  a = array_arg(L, -1, "a");
+  a = nwl_array(L, -1, "a");
   size_t n = (size_t)nw_array_count(a) * (size_t)nw_dtype_bytes(nw_array_dtype(a));
   lua_pushlstring(L, n ? nw_array_data(a) : "", n);
   return 1;

@@ -65,6 +65,9 @@ void nwl_push_expr(lua_State *L, const nw_expr *e);
 void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes over the reference
 void nwl_push_array(lua_State *L, nw_array *a); // takes over the reference
 void nwl_push_text(lua_State *L, char *s); // frees the heap string
+// Returns an array, whose elements are in the memory of this host. nwl_array_to_write is for a function that may write them.
+nw_array *nwl_array(lua_State *L, int arg, const char *name);
+nw_array *nwl_array_to_write(lua_State *L, int arg, const char *name);
 
 // ---- calls into the core (call.c), and fields of results (box.c)
 

@@ -25,7 +25,21 @@ static int f_gpu(lua_State *L) {
   return 1;
 }
 
+static int f_array_to_gpu(lua_State *L) {
+  nw_array *a = nwl_check(L, 1, &nwl_array_class, "array");
+  nw_clear(nwl_ctx(L));
+  nwl_push_array(L, nw_array_to_gpu(nwl_ctx(L), a));
+  return 1;
+}
+
+static int f_array_on_gpu(lua_State *L) {
+  lua_pushboolean(L, nw_array_on_gpu(nwl_check(L, 1, &nwl_array_class, "array")));
+  return 1;
+}
+
 const nwl_row nwl_gpu_rows[] = {
+    {"array_to_gpu", f_array_to_gpu, "(a: nw.array): nw.array", "Returns a copy of an array that stays on the GPU."},
+    {"array_on_gpu", f_array_on_gpu, "(a: nw.array): boolean", "True if the GPU has the elements of the array."},
     {"gpu", f_gpu, "(): table",
      "Returns what the driver reports about the NVIDIA GPU of this machine. Raises an error if there is no GPU or no "
      "driver."},

@@ -56,7 +56,7 @@ static int f_loop_times(lua_State *L) {
   int n = nwl_list_length(L, 2, MAX_ARGS, "arguments");
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, 2, i + 1);
-    args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
+    args[i] = nwl_array_to_write(L, lua_gettop(L), "argument");
   }
   nw_build_opts o = {.threads = nwl_count_or(L, 3, "threads", 0, 1024, 0), .opt = nwl_count_or(L, 4, "opt", 0, 3, 1)};
   int reps = nwl_count_or(L, 5, "reps", 1, MAX_REPS, 0);

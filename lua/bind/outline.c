@@ -103,7 +103,7 @@ static int f_pack(lua_State *L) {
   nw_arg arg = {0};
   lua_settop(L, 5);
   nwl_read_stage(L, 2, lua_toboolean(L, 4) ? "pack: tensor" : "unpack: tensor", &arg);
-  nw_array *a = nwl_check(L, 3, &nwl_array_class, "data");
+  nw_array *a = nwl_array(L, 3, "data");
   sizes x;
   read_sizes(L, 5, &x);
   nw_clear(nwl_ctx(L));

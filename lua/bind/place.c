@@ -3,7 +3,7 @@
 
 #define MAX_ARRAYS 64
 
-static nw_array *array_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_array_class, "array"); }
+static nw_array *array_arg(lua_State *L, int arg) { return nwl_array(L, arg, "array"); }
 
 // array_placed(a, align, offset, huge): returns a copy at a chosen place.
 static int f_placed(lua_State *L) {

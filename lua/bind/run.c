@@ -7,6 +7,7 @@
 #define MAX_REPS 100000
 #define MAX_CASES 1023
 
+// Returns an argument of a kernel, which may be on the GPU.
 static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
 }
@@ -89,7 +90,7 @@ static void read_arrays(lua_State *L, int list, int n, nw_kernel *k, nw_array **
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, list, i + 1);
     const char *name = k && i < nw_kernel_params(k) ? nw_kernel_param(k, i, NULL) : "argument";
-    args[i] = array_arg(L, lua_gettop(L), name);
+    args[i] = k ? array_arg(L, lua_gettop(L), name) : nwl_array_to_write(L, lua_gettop(L), name);
   }
 }
 

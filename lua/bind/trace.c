@@ -31,7 +31,7 @@ static int f_run(lua_State *L) {
   int n = nwl_list_length(L, 2, NWL_MAX_DIMS * 2, "arguments");
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, 2, i + 1);
-    args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
+    args[i] = nwl_array_to_write(L, lua_gettop(L), "argument");
   }
   int64_t most = nwl_integer(L, 3, "most");
   nwl_box *b = nwl_new_trace(L);

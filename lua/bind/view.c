@@ -2,7 +2,7 @@
 #include "bind.h"
 #include <string.h>
 
-static nw_array *self(lua_State *L) { return nwl_check(L, 1, &nwl_array_class, "self"); }
+static nw_array *self(lua_State *L) { return nwl_array(L, 1, "self"); }
 
 // Reads entry `number` of the table at `at`, which may also be given by name. Returns false if there is none.
 static bool bound(lua_State *L, int at, int number, const char *name, int64_t *out) {
@@ -81,9 +81,9 @@ int nwl_array_copy(lua_State *L) {
 }
 
 int nwl_array_assign(lua_State *L) {
-  nw_array *a = self(L);
+  nw_array *a = nwl_array_to_write(L, 1, "self"), *from = nwl_array(L, 2, "assign: from");
   nw_clear(nwl_ctx(L));
-  if (!nw_array_assign(a, nwl_check(L, 2, &nwl_array_class, "assign: from"))) return nwl_raise(L);
+  if (!nw_array_assign(a, from)) return nwl_raise(L);
   lua_settop(L, 1);
   return 1;
 }

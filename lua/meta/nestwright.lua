@@ -1211,6 +1211,11 @@ function nw.compute(shape, body, name) end
 ---@return number
 function nw.core_hz() end
 
+---A copy of an array that stays on the NVIDIA GPU of this machine. Kernels for the GPU (nw.target "cuda") use it there, and their outputs stay there too, if an input does. The elements are copied back when something else reads them, such as a:get, print or a kernel for this host. Arrays that are only there are lost if the GPU fails or if a kernel on it is interrupted.
+---@param array nw.array
+---@return nw.array
+function nw.device_array(array) end
+
 ---Shows a value immediately, while the cell is running; in a notebook it is shown as a picture or a table if possible. The method update(value) of the result replaces the value by another one. id: the display id of the output in the front end.
 ---@param value any
 ---@param options? {id?: nw.label}

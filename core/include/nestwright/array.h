@@ -38,6 +38,15 @@ NW_API int64_t nw_array_count(const nw_array *a);
 NW_API bool nw_array_is_dense(const nw_array *a); // true if the elements are in row-major order, without gaps
 NW_API bool nw_array_is_view(const nw_array *a);
 NW_API void *nw_array_data(nw_array *a); // the address of the first element
+// Arrays on the GPU of this machine. nw_array_to_gpu returns a copy of an array that stays there while kernels for the GPU
+// use it; the outputs of such kernels stay there, too. nw_array_fetch copies the elements of such an array to the memory of
+// this host if they are not there, and must be called before they are read there. nw_array_touch must be called when they
+// have been written there. nw_array_on_gpu is true if the GPU has the elements. All arrays may be given to these functions.
+// Those that can fail return NULL or false, with a diagnostic.
+NW_API nw_array *nw_array_to_gpu(nw_ctx *c, nw_array *a);
+NW_API bool nw_array_fetch(nw_array *a);
+NW_API void nw_array_touch(nw_array *a);
+NW_API bool nw_array_on_gpu(const nw_array *a);
 // A part of a dimension: the element `from`, or the elements from `from` on, before `to`, with a step. A negative bound
 // counts from the end. Without `from`, the part begins at the first element, or at the last one if the step is
 // negative; without `to`, it ends at the other end.

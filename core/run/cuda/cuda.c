@@ -1,6 +1,7 @@
 // The back end for NVIDIA GPUs: LLVM makes PTX, which the GPU's driver compiles and runs.
 #include "run/cuda/cuda.h"
 #include "run/cuda/gpu.h"
+#include "run/cuda/resident.h"
 #include "run/kernel.h"
 #include <stdlib.h>
 
@@ -47,14 +48,17 @@ typedef struct nw_held {
   nw_gpu_module module;
   nw_plan *plan; // of the call in progress
   uint64_t *address; // of each buffer of the plan
+  bool *own; // true if the memory of the buffer is freed after the call
 } nw_held;
 
 // The memory of a call is freed also after a failure.
 static void end(nw_kernel *k) {
   nw_held *h = k->held;
   if (!h || !h->plan) return;
-  for (int i = 0; i < h->plan->nbuffers; i++) nw_gpu_free(k->ctx, h->address[i]);
+  for (int i = 0; i < h->plan->nbuffers; i++)
+    if (h->own[i]) nw_gpu_free(k->ctx, h->address[i]);
   free(h->address);
+  free(h->own);
   nw_plan_free(h->plan);
   h->address = NULL;
   h->plan = NULL;
@@ -72,6 +76,19 @@ static bool fits_gpu(nw_kernel *k) {
                  m->gpu.capability, g->name, here);
 }
 
+// Gives a buffer its memory on the GPU, and copies its elements there if a kernel reads them.
+static bool place(nw_kernel *k, int i) {
+  nw_held *h = k->held;
+  const nw_plan_buffer *b = &h->plan->buffer[i];
+  bool reads = b->role != NW_TEMP && b->read;
+  nw_array *a = k->arg[i];
+  if (!b->read && !b->written) return true;
+  if (a && a->resident) return nw_resident_address(a, b->name, reads, &h->address[i]);
+  if (a && reads && !nw_array_fetch(a)) return false;
+  h->own[i] = nw_gpu_alloc(k->ctx, b->name, b->bytes, &h->address[i]);
+  return h->own[i] && (!reads || !b->bytes || nw_gpu_put(k->ctx, h->address[i], k->params[i], b->bytes));
+}
+
 static bool begin(nw_kernel *k) {
   if (!k->held) k->held = nw_xcalloc(1, sizeof *k->held);
   nw_held *h = k->held;
@@ -79,13 +96,9 @@ static bool begin(nw_kernel *k) {
   h->plan = nw_plan_of(k->exec, k->launches, k->sizes);
   if (!h->plan) return false;
   h->address = nw_xcalloc((size_t)h->plan->nbuffers + 1, sizeof *h->address);
-  for (int i = 0; i < h->plan->nbuffers; i++) {
-    const nw_plan_buffer *b = &h->plan->buffer[i];
-    if (!b->read && !b->written) continue;
-    if (!nw_gpu_alloc(k->ctx, b->name, b->bytes, &h->address[i])) return false;
-    if (b->role != NW_TEMP && b->read && b->bytes && !nw_gpu_put(k->ctx, h->address[i], k->params[i], b->bytes))
-      return false;
-  }
+  h->own = nw_xcalloc((size_t)h->plan->nbuffers + 1, sizeof *h->own);
+  for (int i = 0; i < h->plan->nbuffers; i++)
+    if (!place(k, i)) return false;
   return true;
 }
 
@@ -98,6 +111,8 @@ static double seconds(nw_kernel *k, int64_t times) {
     if (!nw_gpu_run(k->ctx, &k->held->module, k->held->plan, k->held->address, (int)n, ms)) return -1;
     for (int64_t i = 0; i < n; i++) sum += ms[i];
   }
+  for (int i = 0; i < k->held->plan->nbuffers; i++)
+    if (k->arg[i] && k->arg[i]->resident && k->held->plan->buffer[i].written) nw_resident_written(k->arg[i]);
   return sum / 1e3 / (double)times;
 }
 
@@ -106,7 +121,8 @@ static bool call(nw_kernel *k) {
   if (seconds(k, 1) < 0) return false;
   for (int i = 0; i < h->plan->nbuffers; i++) {
     const nw_plan_buffer *b = &h->plan->buffer[i];
-    if (b->role == NW_TEMP || !b->written || !b->bytes) continue;
+    if (b->role == NW_TEMP || !b->written || !b->bytes || k->arg[i]->resident) continue;
+    nw_array_touch(k->arg[i]);
     if (!nw_gpu_get(k->ctx, k->params[i], h->address[i], b->bytes)) return false;
   }
   return true;

@@ -34,16 +34,17 @@ int nw_gpu_pid(nw_ctx *c) {
   return g && g->worker ? (int)g->worker->pid : 0;
 }
 
-uint64_t nw_gpu_generation(nw_ctx *c) {
-  const nw_gpu *g = nw_session_of(c)->gpu;
-  return g && g->worker ? g->generation : 0;
-}
-
 static void end(nw_gpu *g) {
   nw_worker_end(g->worker);
   g->worker = NULL;
   nw_shared_free(g->stage);
   g->stage = NULL;
+}
+
+uint64_t nw_gpu_generation(nw_ctx *c) {
+  nw_gpu *g = nw_session_of(c)->gpu;
+  if (g && g->worker && nw_worker_is_gone(g->worker, 0)) end(g);
+  return g && g->worker ? g->generation : 0;
 }
 
 // ---- requests

@@ -11,7 +11,8 @@ const nw_cuda_gpu *nw_gpu_open(nw_ctx *c);
 void nw_gpu_close(nw_gpu *g); // g may be NULL
 int nw_gpu_pid(nw_ctx *c); // the process of the worker; 0 if there is none
 
-// A number that grows with each new worker. Addresses and modules are only valid in the worker that made them.
+// A number that grows with each new worker; 0 if there is none. Addresses and modules are only valid in the worker that made
+// them.
 uint64_t nw_gpu_generation(nw_ctx *c);
 
 // A module on the GPU. Each kernel of a program has one, and is loaded again after a new worker has started.

@@ -113,6 +113,38 @@ describe("kernels on an NVIDIA GPU", function()
     prints("interrupted", "vector('sum', sum):build()(a, b)", "hang", "timeout -k 20 -s INT 3")
   end)
 
+  it("use arrays that stay on the GPU", function()
+    prints("true\ttrue\ttrue\n.*false\ttrue\t4.5\ntrue\tfalse\ntrue\ttrue\n", [[
+      local f, C = vector("sum", sum):build(), select(2, vector("sum", sum))
+      local on = core.array_on_gpu
+      local x = nw.device_array(a)
+      local y = f(x, b)
+      local z = f(y, x)
+      print(on(x), on(y), on(z))
+      local want = nw.evaluate(C, {nw.evaluate(C, {a, b})[1], a})[1]
+      print((nw.allclose(want, z)))
+      y:setflat(1, 3)
+      x:setflat(1, 1.5)
+      print(on(x), on(z), f(x, y):getflat(1))
+      local host = nw.schedule(C):build()
+      local w = host(z, x)
+      print((nw.allclose(nw.evaluate(C, {z, x})[1], w)), on(w))
+      local row = z:slice({from = 10, to = 20})
+      f(y, x, z)
+      print((nw.allclose(z:slice({from = 10, to = 20}), row)), row:getflat(1) == z:getflat(11))
+    ]])
+    prints("stale: .*only on the GPU, and were lost when its worker ended | compute it again\n1.25\n", [[
+      local f = vector("sum", sum):build()
+      local x = nw.device_array(a)
+      local y = f(x, b)
+      os.execute("kill -9 " .. core.gpu().worker)
+      said(y.getflat, y, 1)
+      x:setflat(1, 1)
+      b:setflat(1, 0.25)
+      print(f(x, b):getflat(1))
+    ]])
+  end)
+
   it("refuse code for a newer GPU, and what is observed only in this process", function()
     prints("invalid: kernel: sum is code for h100, of compute capability 9.0; NVIDIA A100%-SXM4%-80GB has 8.0",
       "said(vector('sum', sum, 'h100'):build(), a, b)")
