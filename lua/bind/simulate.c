@@ -129,7 +129,7 @@ static int f_simulate(lua_State *L) {
   int n = nwl_list_length(L, 2, MAX_ARGS, "arguments");
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, 2, i + 1);
-    args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
+    args[i] = nwl_array_to_write(L, lua_gettop(L), "argument");
   }
   nw_gpu_opts o = read_options(L, 3);
   nw_clear(nwl_ctx(L));
