@@ -122,7 +122,7 @@ bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {
 bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args) {
   if (!k || !nw_kernel_begin(k, n, args)) return false;
   nw_kernel *one = k->running ? k->running : k;
-  bool good = one->backend->call(k);
+  bool good = one->backend->call(one);
   if (good && !nw_fences_hold(&nw_session_of(k->ctx)->mem))
     good = nw_fail(k->ctx, NW_ECRASH, NULL, "%s wrote outside a tensor or a temporary", k->formals.callee);
   nw_kernel_end(k);

@@ -50,6 +50,47 @@ describe("kernels on an NVIDIA GPU", function()
     ]])
   end)
 
+  it("have symbolic sizes and versions", function()
+    prints("^true\t.-7.0\ntrue\t.-7.0\n0\n", [[
+      local M = nw.size("M", 0)
+      local A, B = nw.placeholder({M}, "f32", "A"), nw.placeholder({M}, "f32", "B")
+      local C = nw.compute({M}, function(i) return A(i) + B(i) end, "sum")
+      local s = nw.schedule(C, {target = "cuda"})
+      s:split("i", 128)
+      s:bind("i_o", "blockIdx.x")
+      s:bind("i_i", "threadIdx.x")
+      local any = s:version()
+      s:assume "M % 128 == 0"
+      local f = s:build {versions = {s:version(), any}}
+      for _, n in ipairs {256, 100} do
+        local x, y = nw.random({n}, "f32"), nw.full({n}, 7, "f32")
+        print(nw.allclose(nw.evaluate(C, {x, y})[1], f(x, y)), y:getflat(n) // 1)
+      end
+      print(f(nw.zeros {0}, nw.zeros {0}):count())
+    ]])
+  end)
+
+  it("are not launched with more blocks than the GPU has", function()
+    prints("limit: kernel: twice_kernel has 70000 blocks in y; the limit of cuda is 65535", [[
+      local M = nw.size "M"
+      local A = nw.placeholder({M, 4}, "f32", "A")
+      local s = nw.schedule(nw.compute({M, 4}, function(i, j) return A(i, j) * 2 end, "twice"), {target = "cuda"})
+      s:bind("i", "blockIdx.y")
+      s:bind("j", "threadIdx.x")
+      said(s:build(), nw.zeros {70000, 4})
+    ]])
+  end)
+
+  it("run in one thread if no loop is bound, and have no parallel loops", function()
+    prints("^6.0\ncodegen: .*a GPU runs no parallel loop of a CPU: bind i to blockIdx.x instead", [[
+      local A = nw.placeholder({8}, "f32", "A")
+      local s = nw.schedule(nw.compute({8}, function(i) return A(i) * 2 end, "twice"), {target = "cuda"})
+      print(s:build()(nw.full({8}, 3, "f32")):getflat(3))
+      s:parallel "i"
+      said(s.build, s)
+    ]])
+  end)
+
   it("are timed by the GPU's clock", function()
     prints("0.00025\t0.00025\t7", [[
       local t = vector("sum", sum):build():time(a, b, {reps = 7})

@@ -56,6 +56,35 @@ describe("the view \"ptx\"", function()
     assert.falsy(text:find("%.shared [^\n]*%[65536%]"))
   end)
 
+  it("gives each warp its part of a buffer of scope warp", function()
+    local A = nw.placeholder({2, 64}, "i32", "A")
+    local X = nw.compute({2, 64}, function(y, x) return A(y, x) * 2 end, "X")
+    local Y = nw.compute({2, 64}, function(y, x) return X(y, x // 32 * 32 + (x + 1) % 32) + A(y, x) end, "Y")
+    local s = nw.schedule(Y, {target = A100})
+    s:set_scope(X, "shared")
+    for _, stage in ipairs {X, Y} do
+      local y, x = table.unpack(s:loops(stage))
+      s:bind(y, "threadIdx.y")
+      s:bind(x, "threadIdx.x")
+    end
+    s:set_scope(X, "warp")
+    local text = ptx(s)
+    has(text, ".shared .align 16 .b8 Y_kernel_X[2048]", "bar.sync")
+    if ptxas.path() then ptxas.accepts(text, {"sm_80"}) end
+  end)
+
+  it("loads vectors of a matrix whose width is a multiple of them by a fact", function()
+    local N = nw.size "N"
+    local A = nw.placeholder({16, N}, "f32", "A")
+    local s = nw.schedule(nw.compute({16, N}, function(i, j) return A(i, j) * 2 end, "Y"), {target = A100})
+    s:split("j", 4)
+    s:vectorize "j_i"
+    s:bind("i", "blockIdx.x")
+    assert.falsy(ptx(s):find("v4.f32", 1, true))
+    s:assume "N % 4 == 0"
+    has(ptx(s), "ld.global.nc.v4.f32", "st.global.v4.f32")
+  end)
+
   it("is made for another machine if it is named", function()
     local s = kernels.add(nw.target "t4")
     has(tostring(s:show("ptx", "h100")), ".target sm_90")
