@@ -83,7 +83,8 @@ describe("the included records", function()
 
   it("agree with the peaks in data sheets", function()
     -- The TFLOP/s of f32 in the data sheets are SMs * lanes * 2 * clock.
-    for name, peak in pairs {t4 = 8.1, a100 = 19.5, h200 = 66.9} do
+    local peaks = {titan_x = 6.6, t4 = 8.1, a100 = 19.5, rtx_a6000 = 38.7, rtx_4090 = 82.6, h100 = 66.9, h200 = 66.9}
+    for name, peak in pairs(peaks) do
       local m = nw.machine(name)
       assert.is_true(math.abs(m.gpu.sms * m.gpu.lanes * 2 * m.clock / 1000 - peak) < 0.06, name)
     end
