@@ -89,7 +89,10 @@ static bool done(nw_cuda_reply *r, nw_cu_result error, nw_cuda_failure what, con
   if (error == NW_CU_NO_DEVICE) what = NW_CUDA_NO_GPU;
   r->failed = what;
   r->error = error;
-  snprintf(r->text, sizeof r->text, "%s: %s (%s)", doing, text ? text : "error", name ? name : "unknown");
+  if (text && name)
+    snprintf(r->text, sizeof r->text, "%s: %s (%s)", doing, text, name);
+  else
+    snprintf(r->text, sizeof r->text, "%s: error %d", doing, error);
   return false;
 }
 
