@@ -211,7 +211,7 @@ static void load_one(nwg_worker *w, int site, const int64_t *index, uint32_t mas
   int64_t room[NWG_LANES];
   mask = present(w, site, &index, mask, &p, room);
   if (!mask) return;
-  if (elements) nwg_count(w, site, b, p, index, elements);
+  if (elements && !s->own) nwg_count(w, site, b, p, index, elements);
   if (!s->own && m->write && b->space != NWG_LOCAL) nwg_read_shadow(w, site, p, index);
   check_written(w, site, p, index);
   if (m->data)
@@ -288,16 +288,24 @@ static uint32_t distinct(const int64_t *index, uint32_t mask) {
   return out;
 }
 
+// Counts an atomic update as one request of all lanes.
+static void count_update(nwg_worker *w, const nwg_stmt *st, uint32_t mask) {
+  const nwg_buffer *b = &w->k->buffer[w->k->site[st->site].buffer];
+  const int64_t *index = NWG_I(w, st->index);
+  nwg_count(w, st->site, b, nwg_pattern_of(w, st->site, index, mask), index, 1);
+}
+
 // Atomic updates of one element by several lanes happen one after another, in the order of the lanes.
 static void update(nwg_worker *w, const nwg_stmt *st, uint32_t mask) {
   const int64_t *index = NWG_I(w, st->index);
   uint32_t on = distinct(index, mask);
   bool counting = w->counting;
+  count_update(w, st, mask);
+  w->counting = false;
   store_all(w, st, on);
   while ((mask &= ~on) && !w->failed) {
     int64_t *times = w->times;
     w->times = w->ignored;
-    w->counting = false;
     w->f.execute(w, st->value, mask);
     w->times = times;
     on = distinct(index, mask);

@@ -67,7 +67,7 @@ static void add_access(nw_gpu_report *r, int kernel, const nwg_kernel *k, const 
   a->buffer = nw_arena_strdup(r->arena, b->name);
   a->scope = b->device ? "global" : scope_name(b->space);
   a->bytes = b->bytes * s->n;
-  a->write = s->write, a->atomic = s->atomic || s->own, a->async = s->async;
+  a->write = s->write, a->atomic = s->atomic, a->async = s->async;
   a->requests = c->requests, a->lanes = c->lanes, a->sectors = c->sectors, a->lines = c->lines;
   a->wavefronts = c->wavefronts, a->l1_hits = c->l1_hits, a->l2_hits = c->l2_hits;
   memcpy(a->degree, c->degree, sizeof a->degree);
@@ -91,7 +91,9 @@ void nwg_report_fill(nw_gpu_report *r, const nwg_run *run) {
   r->kernel = nw_xcalloc((size_t)run->launches->n + 1, sizeof *r->kernel);
   for (int i = 0; i < run->launches->n; i++) {
     nwg_entry *e = &run->entry[i];
-    for (int s = 0; e->k && s < e->k->nsites; s++) add_access(r, r->nkernels, e->k, &e->k->site[s], &e->count[s]);
+    // the read of an atomic update is a part of the store
+    for (int s = 0; e->k && s < e->k->nsites; s++)
+      if (!e->k->site[s].own) add_access(r, r->nkernels, e->k, &e->k->site[s], &e->count[s]);
     if (!e->k) {
       r->kernel[r->nkernels++] = e->row;
       continue;

@@ -1,8 +1,10 @@
 --- Tests nw.simulate, which runs a schedule on a simulated GPU: counts against closed forms, races, and errors.
 local nw = require "nestwright"
 local support = require "support"
+local kernels = require "device_kernels"
 
 local fails = support.fails
+kernels.target = "a100"
 
 -- Returns the row of counts for the loads or stores of a buffer. They must be in one statement.
 local function access(r, buffer, write, nth)
@@ -200,6 +202,100 @@ describe("banks of shared memory", function()
   end)
 end)
 
+-- Returns a schedule of f(a, i) over n elements of a, with 32 threads in each block.
+local function map(n, dtype, f, room)
+  local A = nw.placeholder({room or n}, dtype, "A")
+  local X = nw.compute({n}, function(i) return f(A, i) end, "X")
+  local s = nw.schedule(X)
+  local o, i = s:split("i", 32)
+  s:bind(o, "blockIdx.x")
+  s:bind(i, "threadIdx.x")
+  return s, X, i
+end
+
+describe("simulated operations", function()
+  it("give the bits of the interpreter", function()
+    local floats = {
+      function(a, i) return nw.exp(a(i)) + nw.tanh(a(i)) * nw.sqrt(nw.abs(a(i))) end,
+      function(a, i) return nw.maximum(nw.minimum(a(i), 0.75), 0.25) - nw.floor(a(i) * 5) end,
+      function(a, i) return nw.select(nw.lt(a(i), 0.5), -a(i), a(i) / 3) end,
+      function(a, i) return nw.pow(a(i) + 1, 1.5) + nw.erf(a(i)) + nw.log(a(i) + 1) end,
+      function(a, i) return nw.select(nw.lt(i, 40), a(nw.minimum(i + 3, 69)), nw.cast(i, a.dtype)) end,
+      function(a, i) return nw.cast(nw.cast(a(i) * 100, "i32"), a.dtype) end,
+    }
+    for _, dtype in ipairs {"f32", "f64", "f16", "bf16"} do
+      for _, f in ipairs(floats) do simulated((map(70, dtype, f))) end
+    end
+    local integers = {
+      function(a, i) return a(i) * a(i) + nw.cast(i, a.dtype) end,
+      function(a, i) return nw.floordiv(a(i) - 4, 3) + nw.floormod(a(i) - 4, 3) end,
+      function(a, i) return nw.maximum(a(i), 2) - nw.minimum(a(i), 5) end,
+      function(a, i) return (a(i) << 3) ~ (a(i) >> 1) & 29 end,
+      function(a, i) return nw.popcount(a(i)) + nw.abs(a(i) - 5) end,
+      function(a, i) return nw.select(nw.all(nw.lt(a(i), 6), nw.ne(a(i), 3)), a(i), a(i) - 1) end,
+      function(a, i) return nw.cast(nw.cast(a(i), "f32") * 1.5, a.dtype) end,
+    }
+    for _, dtype in ipairs {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"} do
+      for _, f in ipairs(integers) do simulated((map(70, dtype, f))) end
+    end
+  end)
+
+  it("may be vectors, which are one request of up to 16 bytes for each thread", function()
+    local s, _, i = map(1024, "f32", function(a, j) return a(j) * 2 + 1 end)
+    s:unmark(i)
+    local t, v = s:split(i, 4)
+    s:bind(t, "threadIdx.x")
+    s:vectorize(v)
+    local r = simulated(s)
+    local a = access(r, "A", false)
+    assert.equal(16, a.bytes)
+    assert.equal(1024 // 32, a.requests) -- 8 threads in each block
+    assert.equal(1024 * 4 // 32, a.sectors)
+  end)
+end)
+
+describe("sectors of a request", function()
+  it("have closed forms for strides and offsets", function()
+    for _, stride in ipairs {1, 2, 3, 5, 8, 13} do
+      for _, offset in ipairs {0, 1, 5, 8} do
+        local r = simulated((map(256, "f32", function(a, i) return a(i * stride + offset) end, 256 * stride + offset)))
+        local sectors = 0
+        for block = 0, 7 do
+          local seen = {}
+          for t = 0, 31 do
+            local sector = ((block * 32 + t) * stride + offset) * 4 // 32
+            sectors = sectors + (seen[sector] and 0 or 1)
+            seen[sector] = true
+          end
+        end
+        assert.equal(sectors, access(r, "A", false).sectors)
+      end
+    end
+  end)
+
+  it("of elements of other sizes", function()
+    for dtype, bytes in pairs {u8 = 1, f16 = 2, f64 = 8} do
+      local a = access(simulated((map(256, dtype, function(a, i) return a(i) + a(i) end))), "A", false)
+      assert.equal(256 * bytes // 32, a.sectors)
+      assert.equal(bytes, a.bytes)
+    end
+  end)
+end)
+
+describe("atomic updates", function()
+  it("add up the same, and are no race", function()
+    local s = kernels.histogram(1000, 10)
+    local x = nw.random({1000}, "i32", {seed = 3, lo = 0, hi = 9})
+    local r = nw.simulate(s, {x})
+    local want = nw.interpret(s, {x}, {lowered = true})[1]
+    assert.equal(0, #r.findings, tostring(r))
+    for i = 1, 10 do assert.equal(want:getflat(i), r.outputs[1]:getflat(i)) end
+    local atomics = 0
+    for _, a in ipairs(r.accesses) do atomics = atomics + (a.atomic and a.write and a.lanes or 0) end
+    assert.equal(10000, atomics) -- each thread updates ten elements
+  end)
+end)
+
 describe("counts by classes of blocks", function()
   local FIELDS = {"requests", "lanes", "sectors", "lines", "wavefronts"}
 
@@ -238,6 +334,16 @@ describe("counts by classes of blocks", function()
     s:bind(o, "blockIdx.x")
     s:bind(i, "threadIdx.x")
     equal_counts(s)
+  end)
+
+  it("are exact for kernels as programmers write them", function()
+    local list = {kernels.gemm_registers(128, 64, 4, 16, 4), kernels.gemm_async(128, 64, 4, 16, 4), kernels.gemm_odd(33, 50, 20),
+      kernels.gemm_vthread(64), kernels.conv1d_shared(1000, 31), kernels.depthwise(4, 30, 50), kernels.rows(10, 1000),
+      kernels.transpose(64, 1), kernels.two_stages(200), kernels.heat(20, 1000), kernels.half(1000, "f16")}
+    for _, s in ipairs(list) do
+      simulated(s)
+      equal_counts(s)
+    end
   end)
 
   it("simulate few blocks", function()
