@@ -28,7 +28,10 @@ uint32_t nwg_register(nwg_compiling *c, nw_dtype t, int n);
 uint32_t nwg_expr(nwg_compiling *c, const nw_expr *e);
 int nwg_new_site(nwg_compiling *c, nwg_site s);
 int nwg_buffer_named(const nwg_compiling *c, const char *name); // -1 if there is none
-// Emits the code of an operation on operands that are in registers.
+// Returns the number of the operand that is a constant and becomes a part of the instruction; -1 if there is none.
+int nwg_constant_operand(const nw_expr *e);
+// Emits the code of an operation on operands that are in registers. An operand that becomes a part of the instruction has
+// no register.
 uint32_t nwg_operation(nwg_compiling *c, const nw_expr *e, const uint32_t *arg);
 // Notes that an index of a local array is not constant.
 void nwg_note_index(nwg_compiling *c, int buffer, const nw_expr *index);

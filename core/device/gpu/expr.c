@@ -147,8 +147,9 @@ static uint32_t make(nwg_compiling *c, const nw_expr *e) {
   }
   if (!e->n || e->n > NW_COUNT(arg))
     return nw_fail(c->ctx, NW_EINVAL, NULL, "the simulated GPU cannot run '%s'", nw_op_name((nw_op)e->op)), 0;
+  int constant_at = nwg_constant_operand(e);
   for (int i = 0; i < e->n; i++)
-    if (!(arg[i] = nwg_expr(c, e->arg[i]))) return 0;
+    if (i != constant_at && !(arg[i] = nwg_expr(c, e->arg[i]))) return 0;
   return nwg_operation(c, e, arg);
 }
 

@@ -31,6 +31,7 @@ typedef enum nwg_op {
   NWG_MUL,
   NWG_ADD_BY, // the second operand is the constant i
   NWG_MUL_BY,
+  NWG_SHIFT_BY, // times 2^i
   NWG_DIV,
   NWG_MOD,
   NWG_DIV_BY,
@@ -162,7 +163,7 @@ typedef struct nwg_kernel {
   uint32_t bytes; // of all registers
   uint32_t index[6]; // registers of the thread's indices
   uint32_t *size, *var; // registers of the sizes and of the variables of the host
-  int64_t sector, line, banks; // of the machine
+  int64_t sector, line, banks; // of the machine; sector and line are powers of two
 } nwg_kernel;
 
 // Compiles a kernel for these numbers of blocks and threads. The result is in the arena, and nwg_kernel_free frees the

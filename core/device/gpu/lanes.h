@@ -39,7 +39,7 @@ static void NWG_EXECUTE(nwg_worker *w, nwg_code code, uint32_t mask) {
     int n = NWG_LANES * in->n;
     w->times[at]++;
     switch (in->op) {
-    case NWG_CONST: EACH NWG_I(w, in->dst)[l] = in->i; break;
+      WHOLE(NWG_CONST, (nwg_v8u){0} + (uint64_t)in->i)
     case NWG_CONST_F: EACH NWG_F(w, in->dst)[l] = in->f; break;
     case NWG_CONST_D:
       EACH NWG_D(w, in->dst)[l] = in->d;
@@ -50,6 +50,7 @@ static void NWG_EXECUTE(nwg_worker *w, nwg_code code, uint32_t mask) {
       WHOLE(NWG_MUL, U(in->a)[l] * U(in->b)[l])
       WHOLE(NWG_ADD_BY, U(in->a)[l] + (uint64_t)in->i)
       WHOLE(NWG_MUL_BY, U(in->a)[l] * (uint64_t)in->i)
+      WHOLE(NWG_SHIFT_BY, U(in->a)[l] << (uint64_t)in->i)
       WHOLE(NWG_NEG, -U(in->a)[l])
       WHOLE(NWG_AND, U(in->a)[l] & U(in->b)[l])
       WHOLE(NWG_OR, U(in->a)[l] | U(in->b)[l])

@@ -54,15 +54,23 @@ static nwg_op by_constant(nwg_op op) {
   return op == NWG_ADD ? NWG_ADD_BY : op == NWG_MUL ? NWG_MUL_BY : op == NWG_DIV ? NWG_DIV_BY : NWG_MOD_BY;
 }
 
-static bool takes_constant(nwg_op op) { return op == NWG_ADD || op == NWG_MUL || op == NWG_DIV || op == NWG_MOD; }
+int nwg_constant_operand(const nw_expr *e) {
+  if (e->n != 2 || e->type.lanes != 1 || nw_dtype_is_float((nw_dtype)e->arg[0]->type.dtype)) return -1;
+  bool second = e->arg[1]->op == NW_OP_INT, first = e->arg[0]->op == NW_OP_INT;
+  bool divides = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
+  if (divides) return second && e->arg[1]->i != 0 && e->arg[0]->type.dtype != NW_U64 ? 1 : -1;
+  if (e->op != NW_OP_ADD && e->op != NW_OP_MUL) return -1;
+  return second ? 1 : first ? 0 : -1;
+}
 
 static uint32_t whole(nwg_compiling *c, const nw_expr *e, const uint32_t *arg, nwg_op op) {
-  nw_dtype t = (nw_dtype)e->type.dtype;
-  const nw_expr *by = e->n > 1 ? e->arg[1] : NULL;
-  bool constant = by && by->op == NW_OP_INT && by->i != 0 && takes_constant(op);
-  nwg_instr *in = simple(c, e, constant ? by_constant(op) : op, arg);
-  if (constant) in->i = by->i;
-  return wrapped(c, t, e->type.lanes, in->dst);
+  int at = nwg_constant_operand(e);
+  if (at < 0) return wrapped(c, (nw_dtype)e->type.dtype, e->type.lanes, simple(c, e, op, arg)->dst);
+  int64_t by = e->arg[at]->i;
+  bool shifts = op == NWG_MUL && by > 0 && !(by & (by - 1));
+  nwg_instr *in = simple(c, e, shifts ? NWG_SHIFT_BY : by_constant(op), (uint32_t[]){arg[1 - at], 0});
+  in->i = shifts ? __builtin_ctzll((uint64_t)by) : by;
+  return wrapped(c, (nw_dtype)e->type.dtype, e->type.lanes, in->dst);
 }
 
 // ---- floats

@@ -118,8 +118,8 @@ static void forget(nwg_pattern *p, int each) {
 }
 
 static int known_units(nwg_pattern *p, int16_t *known, int64_t first, int bytes, int each, int64_t unit) {
-  int64_t place = first * bytes % unit / bytes;
-  if (place < 0 || place >= NWG_PLACES) return units(p, first, bytes, each, unit);
+  int64_t place = (first * bytes & (unit - 1)) >> __builtin_ctz((unsigned)bytes); // all three are powers of two
+  if (place >= NWG_PLACES) return units(p, first, bytes, each, unit);
   if (known[place] < 0) known[place] = (int16_t)units(p, first, bytes, each, unit);
   return known[place];
 }
@@ -137,7 +137,7 @@ void nwg_count(nwg_worker *w, int site, const nwg_buffer *b, nwg_pattern *p, con
     c->lines += known_units(p, p->lines, first, b->bytes, each, w->k->line);
     if (w->caches) nwg_touch_caches(w, site, p, index, each);
   } else if (b->space == NWG_SHARED) {
-    int64_t place = first * b->bytes % 4 / b->bytes;
+    int64_t place = (first * b->bytes & 3) >> __builtin_ctz((unsigned)b->bytes);
     if (p->waves[place] < 0) p->waves[place] = (int16_t)waves(w, p, first, b->bytes, each);
     c->wavefronts += p->waves[place];
     c->degree[p->waves[place] < NW_GPU_DEGREES ? p->waves[place] : NW_GPU_DEGREES - 1]++;

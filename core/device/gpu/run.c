@@ -21,6 +21,10 @@ static bool choose_machine(nwg_run *r) {
   if (r->gpu.limit.warp > NWG_LANES)
     return nw_fail(r->ctx, NW_ELIMIT, NULL, "machine: warps of %lld threads are not simulated: at most %d",
                    (long long)r->gpu.limit.warp, NWG_LANES);
+  if (r->gpu.sector & (r->gpu.sector - 1) || r->gpu.line & (r->gpu.line - 1))
+    return nw_fail(r->ctx, NW_ELIMIT, NULL,
+                   "machine: sectors of %lld bytes and lines of %lld bytes are not simulated: give powers of two",
+                   (long long)r->gpu.sector, (long long)r->gpu.line);
   if (r->gpu.banks > NWG_MOST_BANKS)
     return nw_fail(r->ctx, NW_ELIMIT, NULL, "machine: %lld banks are not simulated: at most %d",
                    (long long)r->gpu.banks, NWG_MOST_BANKS);
