@@ -73,6 +73,37 @@ function kernels.gemm_registers(n, block, thread, depth, vector)
   return s
 end
 
+--- The same with four virtual threads for each thread. Their parts of a tile are far apart, so that neighbouring threads read
+--- neighbouring vectors. The tile of A is stored by columns.
+function kernels.gemm_parts(n, depth, ahead)
+  local s = nw.schedule(gemm(n, n, n), {target = kernels.target})
+  local io, jo, ii, ji = s:tile("i", "j", 128, 128)
+  local vi, i = s:split(ii, 64)
+  local vj, j = s:split(ji, 64)
+  local ti, ri = s:split(i, 4)
+  local tj, rj = s:split(j, 4)
+  s:reorder(vi, vj, ti, tj, ri, rj)
+  s:bind(io, "blockIdx.y") s:bind(jo, "blockIdx.x") s:bind(vi, "vthread") s:bind(vj, "vthread")
+  s:bind(ti, "threadIdx.y") s:bind(tj, "threadIdx.x")
+  s:cache_write("C", "local", {at = tj})
+  s:vectorize(rj)
+  local l = s:loops "C_local"
+  local ci, cj, k = l[#l - 2], l[#l - 1], l[#l]
+  local ko, ki = s:split(k, depth)
+  s:reorder(ko, ki, ci, cj)
+  s:unroll(ci) s:unroll(cj) s:unroll(ki)
+  s:cache_read("A", "shared", {"C_local"}, {at = ko})
+  s:cache_read("B", "shared", {"C_local"}, {at = ko})
+  s:transform_layout("A_shared", function(x, y) return y, x end)
+  share(s, "A_shared", 16, 16, 4)
+  share(s, "B_shared", 16, 16, 4)
+  if ahead then
+    s:double_buffer("A_shared", ahead)
+    s:double_buffer("B_shared", ahead)
+  end
+  return s
+end
+
 --- A convolution of one dimension.
 function kernels.conv1d(n, taps)
   local X, W = nw.placeholder({n + taps - 1}, "f32", "X"), nw.placeholder({taps}, "f32", "W")

@@ -109,6 +109,28 @@ static bool is_async(const nwt *g, const nw_stmt *s, int64_t bytes) {
          (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
+// Writes a loop that reads a vector, whose lanes it stores at places that are apart.
+static void scatter(nwt *g, const nw_stmt *loop, const char *type, int lanes, const nw_expr *from) {
+  const nw_stmt *s = loop->kid[0];
+  line_start(g);
+  nw_str_add(&g->out, "{\n");
+  g->depth++;
+  line_start(g);
+  nw_str_fmt(&g->out, "const %s nw_lanes = ", type);
+  place(g, type, s->store.value->name, from, "const ");
+  nw_str_add(&g->out, ";\n");
+  for (int l = 0; l < lanes; l++) {
+    const nw_expr *at = nw_add(g->p->pool, loop->loop.begin, nw_index(g->p->pool, l));
+    line_start(g);
+    nw_str_fmt(&g->out, "%s[", nwt_name(g, s->store.buffer));
+    nwt_expr(g, nw_simplify(&g->ranges, nw_subst(g->p->pool, s->store.index, loop->loop.var->name, at)));
+    nw_str_fmt(&g->out, "] = nw_lanes.%c;\n", "xyzw"[l]);
+  }
+  g->depth--;
+  line_start(g);
+  nw_str_add(&g->out, "}\n");
+}
+
 bool nwk_wide_copy(nwt *g, const nw_stmt *loop) {
   int64_t lanes;
   const nw_stmt *s = loop->nkids == 1 ? loop->kid[0] : NULL;
@@ -119,8 +141,9 @@ bool nwk_wide_copy(nwt *g, const nw_stmt *loop) {
   const char *type = vector_of(t, lanes);
   if (!type || value->op != NW_OP_LOAD || value->n != 1 || s->store.mask || s->store.atomic) return false;
   if (nw_find_buffer(g->p, s->store.buffer)->dtype != t) return false;
-  if (!consecutive(g, loop, s->store.index, &to) || !consecutive(g, loop, value->arg[0], &from)) return false;
-  if (!is_aligned(g, s->store.buffer, to, lanes) || !is_aligned(g, value->name, from, lanes)) return false;
+  if (!consecutive(g, loop, value->arg[0], &from) || !is_aligned(g, value->name, from, lanes)) return false;
+  bool whole = consecutive(g, loop, s->store.index, &to) && is_aligned(g, s->store.buffer, to, lanes);
+  if (!whole) return !s->store.async && (scatter(g, loop, type, (int)lanes, from), true);
   line_start(g);
   if (is_async(g, s, lanes * nw_dtype_bytes(t))) {
     copy_async(g, s->store.buffer, to, value->name, from, lanes * nw_dtype_bytes(t));
