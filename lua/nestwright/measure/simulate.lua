@@ -55,7 +55,7 @@ end
 
 -- ---- the table
 
-local HEADER = ("%-22s %-6s %13s %8s %9s %11s"):format("", "scope", "requests", "lanes", "sectors", "wavefronts")
+local HEADER = ("%-30s %-6s %13s %8s %9s %11s"):format("", "scope", "requests", "lanes", "sectors", "wavefronts")
 
 local function each(n, requests) return requests > 0 and n > 0 and ("%.2f"):format(n / requests) or "-" end
 
@@ -63,8 +63,30 @@ local function name_of(a)
   return (a.atomic and "atomic " or a.async and "async " or "") .. (a.write and "store " or "load ") .. a.buffer
 end
 
+-- Returns the rows of accesses to show. Copies of an access that an unrolled loop has made, and that have the same counts for each
+-- request, are one row.
+local function folded(accesses)
+  local out, known = {}, {}
+  for _, a in ipairs(accesses) do
+    local key = table.concat({a.kernel, name_of(a), a.scope, a.requests, each(a.lanes, a.requests), each(a.sectors, a.requests),
+      each(a.wavefronts, a.requests)}, "|")
+    local row = known[key]
+    if row then
+      row.copies, row.requests = row.copies + 1, row.requests + a.requests
+      for _, name in ipairs {"lanes", "sectors", "wavefronts"} do row[name] = row[name] + a[name] end
+    else
+      row = {copies = 1, kernel = a.kernel, buffer = a.buffer, write = a.write, atomic = a.atomic, async = a.async, scope = a.scope,
+        requests = a.requests, lanes = a.lanes, sectors = a.sectors, wavefronts = a.wavefronts}
+      known[key], out[#out + 1] = row, row
+    end
+  end
+  return out
+end
+
+local function label_of(a) return name_of(a) .. (a.copies > 1 and (" (%d copies)"):format(a.copies) or "") end
+
 local function access_line(a)
-  return ("%-22s %-6s %13d %8s %9s %11s"):format("  " .. name_of(a), a.scope, a.requests, each(a.lanes, a.requests),
+  return ("%-30s %-6s %13d %8s %9s %11s"):format("  " .. label_of(a), a.scope, a.requests, each(a.lanes, a.requests),
     each(a.sectors, a.requests), each(a.wavefronts, a.requests))
 end
 
@@ -92,7 +114,7 @@ local function text_of(r)
   for n, k in ipairs(r.kernels) do
     kernel_lines(out, n, k)
     out[#out + 1] = HEADER
-    for _, a in ipairs(r.accesses) do
+    for _, a in ipairs(folded(r.accesses)) do
       if a.kernel == n then out[#out + 1] = access_line(a) end
     end
   end
@@ -102,8 +124,8 @@ end
 
 local function cells_of(r)
   local out = {}
-  for k, a in ipairs(r.accesses) do
-    out[k] = {("%d: %s"):format(a.kernel, name_of(a)), a.scope, ("%d"):format(a.requests), each(a.lanes, a.requests),
+  for k, a in ipairs(folded(r.accesses)) do
+    out[k] = {("%d: %s"):format(a.kernel, label_of(a)), a.scope, ("%d"):format(a.requests), each(a.lanes, a.requests),
       each(a.sectors, a.requests), each(a.wavefronts, a.requests)}
   end
   local lines = {}
