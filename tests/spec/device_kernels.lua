@@ -75,7 +75,7 @@ end
 
 --- The same with four virtual threads for each thread. Their parts of a tile are far apart, so that neighbouring threads read
 --- neighbouring vectors. The tile of A is stored by columns.
-function kernels.gemm_parts(n, depth, ahead)
+function kernels.gemm_parts(n, depth)
   local s = nw.schedule(gemm(n, n, n), {target = kernels.target})
   local io, jo, ii, ji = s:tile("i", "j", 128, 128)
   local vi, i = s:split(ii, 64)
@@ -97,10 +97,6 @@ function kernels.gemm_parts(n, depth, ahead)
   s:transform_layout("A_shared", function(x, y) return y, x end)
   share(s, "A_shared", 16, 16, 4)
   share(s, "B_shared", 16, 16, 4)
-  if ahead then
-    s:double_buffer("A_shared", ahead)
-    s:double_buffer("B_shared", ahead)
-  end
   return s
 end
 

@@ -349,3 +349,25 @@ describe("double_buffer", function()
     refuses(t, "every iteration of j computes the same part of A_global", "refused", t.double_buffer, t, copy)
   end)
 end)
+
+describe("cyclic storage", function()
+  local function copied(layout)
+    local s, C, A = support.gemm(24, 16, 20)
+    local ko, ki = s:split("k", 4)
+    s:reorder(ko, "i", "j", ki)
+    s:cache_read(A, "global", {C}, {at = ko, layout = layout})
+    return s
+  end
+
+  it("keeps a layout that reorders the dimensions", function()
+    local s = copied(function(i, k) return k, i end)
+    s:double_buffer "A_packed"
+    assert.truthy(s:text():find("layout [_1 % 8, _0] in [8, 24]", 1, true), s:text())
+    support.agrees(s)
+  end)
+
+  it("is refused for a layout that computes with the indices", function()
+    local s = copied(function(i, k) return i // 8, k, i % 8 end)
+    support.fails_saying("only a layout that reorders the dimensions can become cyclic", function() s:double_buffer "A_packed" end)
+  end)
+end)

@@ -73,9 +73,9 @@ static bool can_double(ahead *x) {
   nw_step *st = x->st;
   const char *name = x->block->block.name, *buffer = x->block->block.target[0].buffer;
   if (!nw_can_move(st, x->block)) return false;
-  if (nw_find_buffer(st->p, buffer)->nlayout)
-    return nw_step_refuse(st, "the layout of a buffer can be changed only once", NULL, "%s already has a layout",
-                          buffer);
+  if (!nw_can_fold_buffer(nw_find_buffer(st->p, buffer)))
+    return nw_step_refuse(st, "only a layout that reorders the dimensions can become cyclic", NULL,
+                          "%s already has a layout", buffer);
   x->loop = nw_loop_around(&x->own);
   if (!x->loop)
     return nw_step_refuse(st, "the stage is not in a loop: use compute_at to move it into one", NULL,

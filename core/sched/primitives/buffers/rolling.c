@@ -22,8 +22,9 @@ static bool can_roll(roll *x, const nw_path *path) {
   if (x->buffer->role != NW_TEMP)
     return nw_step_refuse(st, "the caller needs all of its elements", NULL, "%s is an %s", name,
                           x->buffer->role == NW_INPUT ? "input" : "output");
-  if (x->buffer->nlayout)
-    return nw_step_refuse(st, "the layout of a buffer can be changed only once", NULL, "%s already has a layout", name);
+  if (!nw_can_fold_buffer(x->buffer))
+    return nw_step_refuse(st, "only a layout that reorders the dimensions can become cyclic", NULL,
+                          "%s already has a layout", name);
   x->loop = nw_loop_around(path);
   if (!x->loop)
     return nw_step_refuse(
