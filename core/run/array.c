@@ -1,6 +1,6 @@
 // Implements tensors in memory. They are row-major, aligned and reference-counted. view.c makes views of them.
 #include "base/half.h"
-#include "run/cuda/resident.h"
+#include "run/gpu/resident.h"
 #include "run/session.h"
 #include <math.h>
 #include <stdlib.h>

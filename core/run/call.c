@@ -1,5 +1,6 @@
 // Calls a kernel.
-#include "run/cuda/resident.h"
+#include "run/gpu/backend.h"
+#include "run/gpu/resident.h"
 #include "run/kernel.h"
 #include <stdlib.h>
 
@@ -155,11 +156,12 @@ bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs
   int n = 0, made = 0;
   while (n < k->formals.n && !k->formals.at[n].output) n++;
   bool resident = false, on_gpu = k->launches || (k->ncases && k->one[0]->launches);
-  for (int i = 0; i < n && on_gpu; i++) resident |= inputs[i]->resident != NULL;
+  nw_gpu_kind kind = nw_kernel_gpu(k);
+  for (int i = 0; i < n && on_gpu; i++) resident |= inputs[i]->resident && inputs[i]->resident->kind == kind;
   if (!nw_formals_check(k->ctx, &k->formals, n, inputs, k->sizes)) return false;
   for (int i = n; i < k->formals.n; i++) {
     outputs[made] = make_output(k, &k->formals.at[i]);
-    if (outputs[made] && resident) nw_resident_make(outputs[made]);
+    if (outputs[made] && resident) nw_resident_make(outputs[made], kind);
     if (outputs[made++]) continue;
     while (made > 0) nw_array_release(outputs[--made]);
     return false;

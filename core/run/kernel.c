@@ -1,5 +1,6 @@
 // Compiles programs to machine code.
 #include "run/kernel.h"
+#include "run/gpu/backend.h"
 #include "ir/program/reducer.h"
 #include "poly/poly.h"
 #include "run/guard.h"
@@ -79,9 +80,9 @@ nw_kernel *nw_compile_lowered(nw_ctx *c, const nw_program *p, nw_exec *e, const 
   if (!backend || !small_enough(c, e)) return nw_exec_release(e), NULL;
   nw_kernel *k = nw_kernel_new(c, e, thread_count(e, o->threads));
   k->backend = backend;
+  k->source = nw_program_retain(p);
   if (!backend->compile(k, o)) return nw_kernel_release(k), NULL;
   if (!k->launches) nw_walk_from(e->p->root, note_fallbacks, &(fallback){p->target, &k->notes});
-  k->source = nw_program_retain(p);
   return k;
 }
 
@@ -177,17 +178,19 @@ static char *with_marks(char *text, const nw_program *p, const char *comment) {
 
 // Returns what begins a comment in a view.
 static const char *comment_of(const char *what) {
-  return !strncmp(what, "llvm", 4) ? ";" : !strcmp(what, "ptx") ? "//" : "#";
+  return !strncmp(what, "llvm", 4) ? ";" : !strcmp(what, "ptx") || !strcmp(what, "opencl") ? "//" : "#";
 }
 
-// Returns the view "lowered", "llvm" (after optimisation), "llvm-plain" (before optimisation), "asm" or "ptx".
+// Returns the view "lowered", "llvm" (after optimisation), "llvm-plain" (before optimisation), "asm", "ptx" or "opencl".
 static char *text_of_one(nw_kernel *k, const char *what) {
   if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
   char *text = k->backend->text(k, what);
   if (text) return with_marks(text, k->exec->p, comment_of(what));
   if (nw_error(k->ctx)) return NULL;
   return nw_fail(k->ctx, NW_EINVAL,
-                 k->launches ? "lowered, llvm, llvm-plain or ptx" : "lowered, llvm, llvm-plain or asm",
+                 !k->launches             ? "lowered, llvm, llvm-plain or asm"
+                 : k->backend == &nw_cuda ? "lowered, llvm, llvm-plain or ptx"
+                                          : "lowered or opencl",
                  "a kernel for %s has no view '%s'", k->exec->p->target->machine.name, what);
 }
 

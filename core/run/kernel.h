@@ -14,8 +14,8 @@ struct nw_kernel {
   nw_program *source; // holds a reference, for the C view; NULL for a kernel of several versions
   nw_formals formals;
   nw_machine_code *code;
-  nw_launches *launches; // for a GPU: its kernels, and their text; otherwise NULL
-  char *ptx;
+  nw_launches *launches; // for a GPU: its kernels, and their text (PTX or OpenCL C); otherwise NULL
+  char *device_text;
   struct nw_held *held; // what it has on the GPU; NULL before it is first called
   nw_entry entry;
   int threads;

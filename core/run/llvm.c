@@ -1,5 +1,5 @@
 // The back end for CPUs. LLVM generates the code. Code for this host is run here; code for other CPUs is only linked.
-#include "run/cuda/cuda.h"
+#include "run/gpu/backend.h"
 #include "run/kernel.h"
 #include <stdlib.h>
 
@@ -64,7 +64,9 @@ void nw_backends_provide(nw_ctx *c) {
                                   object,     linker,
                                   call,       unload,
                                   code_bytes, NULL,
-                                  NULL,       NULL};
+                                  NULL,       NULL,
+                                  NULL};
   nw_target_provide(c, NW_MACHINE_CPU, &llvm, NULL);
   nw_target_provide(c, NW_MACHINE_GPU, &nw_cuda, NULL);
+  nw_target_provide(c, NW_MACHINE_GPU, &nw_opencl, NULL);
 }

@@ -3,7 +3,7 @@
 #include "codegen/codegen.h"
 #include "lower/launch.h"
 
-typedef struct nw_resident nw_resident; // run/cuda/resident.h
+typedef struct nw_resident nw_resident; // run/gpu/resident.h
 struct nw_array {
   int refs;
   nw_ctx *ctx;

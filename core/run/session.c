@@ -1,6 +1,6 @@
 // Makes and frees the state of core/run in a session.
 #include "run/session.h"
-#include "run/cuda/gpu.h"
+#include "run/gpu/gpu.h"
 #include <stdlib.h>
 
 // Frees the state of a session. The library nestwright-jit stays loaded, because unloading LLVM is not safe and another
@@ -9,7 +9,7 @@ static void session_free(void *data) {
   nw_session *s = data;
   if (s->jit) s->api->close(s->jit);
   nw_worker_end(s->worker);
-  nw_gpu_close(s->gpu);
+  for (int i = 0; i < NW_GPU_KINDS; i++) nw_gpu_close(s->gpu[i]);
   nw_mem_free(&s->mem);
   free(s);
 }

@@ -30,6 +30,7 @@ bool nw_fences_hold(const nw_mem *m); // true if nothing was written between a b
 
 typedef struct nw_worker nw_worker;
 typedef struct nw_gpu nw_gpu;
+typedef enum nw_gpu_kind { NW_GPU_CUDA, NW_GPU_OPENCL, NW_GPU_KINDS } nw_gpu_kind; // the drivers for GPUs
 int nw_worker_end(nw_worker *w); // w may be NULL
 
 typedef struct nw_session {
@@ -38,6 +39,6 @@ typedef struct nw_session {
   const nw_jit_api *api;
   nw_jit *jit;
   nw_worker *worker; // NULL until needed
-  nw_gpu *gpu; // the worker for NVIDIA GPUs (run/cuda/gpu.h); NULL until needed
+  nw_gpu *gpu[NW_GPU_KINDS]; // the workers for GPUs (run/gpu/gpu.h); NULL until needed
 } nw_session;
 nw_session *nw_session_of(nw_ctx *c);

@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { MOST_BACKENDS = 4 }; // for a kind of machine
+
 // The data that a session stores about targets: the target of this host, and the registered back ends and cost models.
 typedef struct known {
   nw_target *host;
-  const nw_backend *backend[NW_MACHINE_KINDS];
+  const nw_backend *backend[NW_MACHINE_KINDS][MOST_BACKENDS];
   const nw_cost_model *model[NW_MACHINE_KINDS];
 } known;
 
@@ -41,13 +43,21 @@ static void add_scopes(nw_limits *l, const nw_machine *m) {
   if (m->kind == NW_MACHINE_GPU) add_scope(l, "register", "a thread", 4 * m->gpu.limit.registers);
 }
 
+static const nw_backend *backend_for(const known *k, const nw_machine *m) {
+  for (int i = 0; i < MOST_BACKENDS; i++) {
+    const nw_backend *b = k->backend[m->kind][i];
+    if (b && (!b->serves || b->serves(m))) return b;
+  }
+  return NULL;
+}
+
 nw_target *nw_target_new(nw_ctx *c, const nw_machine *m) {
   const known *k = known_of(c);
   nw_target *t = nw_xcalloc(1, sizeof *t);
   *t = (nw_target){.refs = 1,
                    .machine = *m,
                    .features = nw_machine_features(m),
-                   .backend = k->backend[m->kind],
+                   .backend = backend_for(k, m),
                    .model = k->model[m->kind]};
   t->limit.lanes = m->loop_lanes;
   t->limit.registers = m->kind == NW_MACHINE_GPU ? m->gpu.limit.registers : m->vector_registers;
@@ -101,10 +111,12 @@ nw_target *nw_target_host(nw_ctx *c) {
 
 void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backend, const nw_cost_model *model) {
   known *k = known_of(c);
-  if (backend) k->backend[kind] = backend;
+  int at = 0;
+  while (backend && at + 1 < MOST_BACKENDS && k->backend[kind][at] && k->backend[kind][at] != backend) at++;
+  if (backend) k->backend[kind][at] = backend;
   if (model) k->model[kind] = model;
   if (!k->host || kind != NW_MACHINE_CPU) return;
-  k->host->backend = k->backend[kind];
+  k->host->backend = backend_for(k, &k->host->machine);
   k->host->model = k->model[kind];
 }
 

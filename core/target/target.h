@@ -46,6 +46,7 @@ typedef struct nw_backend {
   bool (*begin)(nw_kernel *k);
   void (*end)(nw_kernel *k);
   double (*seconds)(nw_kernel *k, int64_t times);
+  bool (*serves)(const nw_machine *m); // true if it makes code for this machine of its kind; NULL: for all
 } nw_backend;
 
 // A cost model predicts the time of a program on a kind of machine, and gives the reasons.
@@ -69,5 +70,5 @@ const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // 
 // Returns the features that both the target and this host have. Code for the target may use them on this host.
 nw_features nw_target_features_here(const nw_target *t);
 // Registers a back end and a model for a kind of machine. Called when a session starts. The host's target, and all
-// targets that are made later, use this back end and this model.
+// targets that are made later, use this model and the first of these back ends that serves the machine.
 void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backend, const nw_cost_model *model);

@@ -713,7 +713,7 @@ function kernel:asm(options) end
 ---@return nw.report
 function kernel:busy(...) end
 
----Writes all versions of the kernel as one C function. A path such as "gemm.so" makes a shared library of the machine code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc). A path such as "gemm.ptx" writes the PTX of a kernel for an NVIDIA GPU. A path such as "gemm.c" writes the text of f:show "c". Its first lines say how to compile it so that it is as quick as the library: vectors have the vector types of GNU C, for gcc and clang; other compilers get plain loops. symbol: the name of the function; by default it is made from the name of the output. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success.
+---Writes all versions of the kernel as one C function. A path such as "gemm.so" makes a shared library of the machine code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc). A path such as "gemm.ptx" writes the PTX of a kernel for an NVIDIA GPU, and "gemm.cl" the OpenCL C of a kernel for another one. A path such as "gemm.c" writes the text of f:show "c". Its first lines say how to compile it so that it is as quick as the library: vectors have the vector types of GNU C, for gcc and clang; other compilers get plain loops. symbol: the name of the function; by default it is made from the name of the output. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success.
 ---@param path string
 ---@param options? {symbol?: string}
 ---@return nw.kernel
@@ -723,8 +723,8 @@ function kernel:export(path, options) end
 ---@return {name: string, output: boolean}[]
 function kernel:params() end
 
----The code of the kernel: 'lowered', 'llvm', 'asm' (of a CPU), 'ptx' (of an NVIDIA GPU) or 'c'; or 'versions': the decision tree over the sizes that determines which of its versions a call runs.
----@param what? 'lowered'|'llvm'|'asm'|'ptx'|'c'|'versions'
+---The code of the kernel: 'lowered', 'llvm', 'asm' (of a CPU), 'ptx' (of an NVIDIA GPU), 'opencl' (of another GPU) or 'c'; or 'versions': the decision tree over the sizes that determines which of its versions a call runs.
+---@param what? 'lowered'|'llvm'|'asm'|'ptx'|'opencl'|'c'|'versions'
 ---@return nw.view
 function kernel:show(what) end
 
@@ -1211,10 +1211,11 @@ function nw.compute(shape, body, name) end
 ---@return number
 function nw.core_hz() end
 
----A copy of an array that stays on the NVIDIA GPU of this machine. Kernels for the GPU (nw.target "cuda") use it there, and their outputs stay there too, if an input does. The elements are copied back when something else reads them, such as a:get, print or a kernel for this host. Arrays that are only there are lost if the GPU fails or if a kernel on it is interrupted.
+---A copy of an array that stays on the NVIDIA GPU of this machine, or on the device that OpenCL uses. Kernels for the GPU (nw.target "cuda" or nw.target "opencl") use it there, and their outputs stay there too, if an input does. The elements are copied back when something else reads them, such as a:get, print or a kernel for this host. Arrays that are only there are lost if the GPU fails or if a kernel on it is interrupted.
 ---@param array nw.array
+---@param driver? 'cuda'|'opencl'
 ---@return nw.array
-function nw.device_array(array) end
+function nw.device_array(array, driver) end
 
 ---Shows a value immediately, while the cell is running; in a notebook it is shown as a picture or a table if possible. The method update(value) of the result replaces the value by another one. id: the display id of the output in the front end.
 ---@param value any
@@ -1668,10 +1669,11 @@ function nw.sweep(options) end
 ---@return nw.expr
 function nw.tanh(x) end
 
----A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show "asm") and linked (f:export), but not run here: nw.target "aarch64". nw.target "cuda" is the NVIDIA GPU of this machine, which its driver runs; nw.target "a100" is an A100, for which PTX can be made anywhere (s:show "ptx").
+---A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show "asm") and linked (f:export), but not run here: nw.target "aarch64". nw.target "cuda" is the NVIDIA GPU of this machine, which its driver runs; nw.target "a100" is an A100, for which PTX can be made anywhere (s:show "ptx"). nw.target "opencl" is the device that OpenCL finds: a GPU, or else a CPU. Its driver compiles and runs OpenCL C. machine = "a100": the limits are those of this machine, not those that the driver reports.
 ---@param machine? string|table|nw.machine|nw.target
+---@param options? {machine?: string|table|nw.machine}
 ---@return nw.target
-function nw.target(machine) end
+function nw.target(machine, options) end
 
 ---An array with the values and the shape of nested Lua tables. By default, the dtype is bool if the values are true and false, and f32 otherwise.
 ---@param values table|number|boolean

@@ -43,7 +43,7 @@ NW_API void *nw_array_data(nw_array *a); // the address of the first element
 // this host if they are not there, and must be called before they are read there. nw_array_touch must be called when they
 // have been written there. nw_array_on_gpu is true if the GPU has the elements. All arrays may be given to these functions.
 // Those that can fail return NULL or false, with a diagnostic.
-NW_API nw_array *nw_array_to_gpu(nw_ctx *c, nw_array *a);
+NW_API nw_array *nw_array_to_gpu(nw_ctx *c, nw_array *a, const char *driver); // "cuda" or "opencl"
 NW_API bool nw_array_fetch(nw_array *a);
 NW_API void nw_array_touch(nw_array *a);
 NW_API bool nw_array_on_gpu(const nw_array *a);

@@ -132,18 +132,20 @@ NW_API const nw_region *nw_log_region(const nw_log *l, int64_t i);
 NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions that did not fit in the log
 NW_API int nw_log_loops(const nw_log *l);
 NW_API const char *nw_log_loop(const nw_log *l, int i); // name of the loop; NULL if it is unknown
-// "lowered", "llvm", "asm" (of a CPU), "ptx" (of an NVIDIA GPU), "c" or "versions"
+// "lowered", "llvm", "asm" (of a CPU), "ptx" (of an NVIDIA GPU), "opencl", "c" or "versions"
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what);
-typedef struct nw_gpu_info { // what NVIDIA's driver reports about the GPU of this machine
+typedef struct nw_gpu_info { // what a driver reports about a GPU of this machine; a number that is not reported is 0
   const char *name;
-  double capability; // compute capability, for example 8.0
+  double capability; // compute capability of an NVIDIA GPU, for example 8.0
   int64_t memory, shared, shared_block; // bytes
-  // `driver` is the version of CUDA times 1000; `threads` and `blocks` are the limits of a multiprocessor; `worker` is the
-  // process that uses the driver
-  int driver, multiprocessors, clock_khz, memory_khz, memory_bits, l2_bytes, threads, blocks, worker;
+  // `driver` is the version of CUDA or OpenCL times 1000; `threads` and `blocks` are the limits of a multiprocessor;
+  // `threads_block` and `extent_block` are the limits of a block; `worker` is the process that uses the driver
+  int driver, multiprocessors, clock_khz, memory_khz, memory_bits, l2_bytes, threads, blocks, threads_block,
+      extent_block[3], worker;
+  bool is_gpu; // false for a CPU that runs OpenCL
 } nw_gpu_info;
-NW_API bool nw_gpu_here(nw_ctx *c,
-                        nw_gpu_info *out); // returns false, with a diagnostic, if there is no GPU or no driver
+// `driver` is "cuda" or "opencl". Returns false, with a diagnostic, if there is no GPU or no driver.
+NW_API bool nw_gpu_here(nw_ctx *c, const char *driver, nw_gpu_info *out);
 // If the path ends in .so, writes a shared library for the target of the kernel, and a header next to it. The library
 // has the kernel as a plain C function. Needs a C compiler that links for the target. If the path ends in .c, writes
 // the kernel as a C file. `symbol` is the name of the function; NULL: a name made from that of the program.

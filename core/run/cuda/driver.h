@@ -61,6 +61,10 @@ enum { // attributes of functions
   NW_CU_FUNCTION_DYNAMIC_SHARED = 8,
 };
 enum { // attributes of devices
+  NW_CU_THREADS_PER_BLOCK = 1,
+  NW_CU_BLOCK_X = 2,
+  NW_CU_BLOCK_Y = 3,
+  NW_CU_BLOCK_Z = 4,
   NW_CU_MULTIPROCESSORS = 16,
   NW_CU_CLOCK_KHZ = 13,
   NW_CU_MAJOR = 75,

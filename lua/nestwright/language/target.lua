@@ -18,6 +18,16 @@ function target.of(what, name)
   return core.target(machine.of(what, name))
 end
 
+-- Returns the target of a driver, "opencl" or "cuda", with the limits of another machine than the one that it finds.
+local function of_driver(driver, options)
+  options = errors.options("target", options, {"machine"})
+  local what = options.machine
+  if what == nil then return target.of(driver) end
+  if driver == "opencl" then return target.of(require "nestwright.hw.opencl".of(machine.of(what, "target: machine"))) end
+  if driver == "cuda" then return target.of(what, "target: machine") end
+  errors.fail("invalid", 'nw.target("opencl", {machine = "a100"})', "target: the option machine is for the targets opencl and cuda")
+end
+
 --- Returns the machine record of a target. A target without a record is this host, and machine.of() returns the host's record.
 function target.machine(t) return core.target_machine(t) or machine.of() end
 
@@ -47,12 +57,19 @@ function target.check(s, what)
 end
 
 function target.install(nw)
-  rows.define(nw, "nw", "hardware", "target", "(machine?: string|table|nw.machine|nw.target): nw.target",
+  rows.define(nw, "nw", "hardware", "target", "(machine?: string|table|nw.machine|nw.target, "
+    .. "options?: {machine?: string|table|nw.machine}): nw.target",
     "A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in "
     .. "nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) "
     .. "repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show \"asm\") "
     .. "and linked (f:export), but not run here: nw.target \"aarch64\". nw.target \"cuda\" is the NVIDIA GPU of this machine, "
-    .. "which its driver runs; nw.target \"a100\" is an A100, for which PTX can be made anywhere (s:show \"ptx\").", target.of)
+    .. "which its driver runs; nw.target \"a100\" is an A100, for which PTX can be made anywhere (s:show \"ptx\"). "
+    .. "nw.target \"opencl\" is the device that OpenCL finds: a GPU, or else a CPU. Its driver compiles and runs OpenCL C. "
+    .. "machine = \"a100\": the limits are those of this machine, not those that the driver reports.",
+    function(what, options)
+      if options ~= nil then return of_driver(what, options) end
+      return target.of(what)
+    end)
 
   rows.define(rows.methods "schedule", "schedule", "hardware", "retarget",
     "(self: nw.schedule, machine: string|table|nw.machine|nw.target): nw.schedule",

@@ -156,12 +156,13 @@ return function(nw)
   define("zeros", "(shape: integer|integer[], dtype?: string): nw.array", "An array of zeros; f32 by default.",
     function(shape, dtype) return core.array(shape, dtype or "f32") end)
 
-  define("device_array", "(array: nw.array): nw.array",
-    "A copy of an array that stays on the NVIDIA GPU of this machine. Kernels for the GPU (nw.target \"cuda\") use it there, and "
-    .. "their outputs stay there too, if an input does. The elements are copied back when something else reads them, such as "
-    .. "a:get, print or a kernel for this host. Arrays that are only there are lost if the GPU fails or if a kernel on it is "
+  define("device_array", "(array: nw.array, driver?: 'cuda'|'opencl'): nw.array",
+    "A copy of an array that stays on the NVIDIA GPU of this machine, or on the device that OpenCL uses. Kernels for the GPU "
+    .. "(nw.target \"cuda\" or nw.target \"opencl\") use it there, and their outputs stay there too, if an input does. The "
+    .. "elements are copied back when something else reads them, such as a:get, "
+    .. "print or a kernel for this host. Arrays that are only there are lost if the GPU fails or if a kernel on it is "
     .. "interrupted.",
-    function(array) return core.array_to_gpu(array) end)
+    function(array, driver) return core.array_to_gpu(array, driver) end)
 
   define("full", "(shape: integer|integer[], value: number|boolean, dtype?: string): nw.array",
     "An array with one value in all elements; f32 by default.",

@@ -1,19 +1,20 @@
 // Moves arrays between the memory of this host and that of the GPU.
-#include "run/cuda/resident.h"
-#include "run/cuda/gpu.h"
+#include "run/gpu/resident.h"
+#include "run/gpu/backend.h"
+#include "run/gpu/gpu.h"
 #include <stdlib.h>
 
 static nw_resident *resident_of(const nw_array *a) { return a->owner ? a->owner->resident : a->resident; }
 
-void nw_resident_make(nw_array *a) {
+void nw_resident_make(nw_array *a, nw_gpu_kind kind) {
   a->resident = nw_xcalloc(1, sizeof *a->resident);
-  *a->resident = (nw_resident){.here = true};
+  *a->resident = (nw_resident){.kind = kind, .here = true};
 }
 
 void nw_resident_free(nw_array *a) {
   nw_resident *r = a->resident;
   if (!r) return;
-  if (r->generation && r->generation == nw_gpu_generation(a->ctx)) nw_gpu_free(a->ctx, r->address);
+  if (r->generation && r->generation == nw_gpu_generation(a->ctx, r->kind)) nw_gpu_free(a->ctx, r->kind, r->memory);
   free(r);
   a->resident = NULL;
 }
@@ -25,23 +26,24 @@ static bool lost(const nw_array *a) {
 
 // True if the memory on the GPU is that of the current worker. Memory of an earlier worker is gone.
 static bool is_there(const nw_array *a, nw_resident *r) {
-  if (r->generation && r->generation == nw_gpu_generation(a->ctx)) return true;
+  if (r->generation && r->generation == nw_gpu_generation(a->ctx, r->kind)) return true;
   r->generation = 0;
   r->there = false;
   return false;
 }
 
-bool nw_resident_address(nw_array *a, const char *name, bool reads, uint64_t *address) {
+bool nw_resident_memory(nw_array *a, const char *name, bool reads, uint64_t *memory) {
   nw_resident *r = a->resident;
   bool allocated = is_there(a, r);
   if (!r->here && !r->there && reads) return lost(a);
   if (!allocated) {
-    if (!nw_gpu_alloc(a->ctx, name, (int64_t)a->bytes, &r->address)) return false;
-    r->generation = nw_gpu_generation(a->ctx);
+    if (!nw_gpu_alloc(a->ctx, r->kind, name, (int64_t)a->bytes, &r->memory)) return false;
+    r->generation = nw_gpu_generation(a->ctx, r->kind);
   }
-  if (reads && !r->there && a->bytes && !nw_gpu_put(a->ctx, r->address, a->low, (int64_t)a->bytes)) return false;
+  if (reads && !r->there && a->bytes && !nw_gpu_put(a->ctx, r->kind, r->memory, a->low, (int64_t)a->bytes))
+    return false;
   r->there |= reads;
-  *address = r->address;
+  *memory = r->memory;
   return true;
 }
 
@@ -52,12 +54,13 @@ void nw_resident_written(nw_array *a) {
 
 // ---- what the rest of the program calls
 
-nw_array *nw_array_to_gpu(nw_ctx *c, nw_array *a) {
-  uint64_t address;
+nw_array *nw_array_to_gpu(nw_ctx *c, nw_array *a, const char *driver) {
+  uint64_t memory;
+  nw_gpu_kind kind = !strcmp(driver, nw_opencl.name) ? NW_GPU_OPENCL : NW_GPU_CUDA;
   nw_array *out = nw_array_fetch(a) ? nw_array_copy(a) : NULL;
   if (!out) return NULL;
-  nw_resident_make(out);
-  if (nw_gpu_open(c) && nw_resident_address(out, "the array", true, &address)) return out;
+  nw_resident_make(out, kind);
+  if (nw_gpu_open(c, kind) && nw_resident_memory(out, "the array", true, &memory)) return out;
   nw_array_release(out);
   return NULL;
 }
@@ -67,7 +70,7 @@ bool nw_array_fetch(nw_array *a) {
   nw_array *whole = a->owner ? a->owner : a;
   if (!r || r->here) return true;
   if (!is_there(whole, r)) return lost(whole);
-  r->here = !whole->bytes || nw_gpu_get(a->ctx, whole->low, r->address, (int64_t)whole->bytes);
+  r->here = !whole->bytes || nw_gpu_get(a->ctx, r->kind, whole->low, r->memory, (int64_t)whole->bytes);
   return r->here;
 }
 

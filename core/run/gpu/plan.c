@@ -1,5 +1,5 @@
 // Makes the plan of a call on a GPU.
-#include "run/cuda/plan.h"
+#include "run/gpu/plan.h"
 #include "target/target.h"
 #include <stdlib.h>
 
