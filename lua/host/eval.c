@@ -92,6 +92,7 @@ nwh_status nwh_call(nwh *h, int nargs, int nresults) {
   int status = lua_pcall(L, nargs, nresults, base);
   bool stopped = nwh_run_end(h);
   lua_remove(L, base);
+  h->stopped = stopped && status != LUA_OK;
   if (status == LUA_OK) return nwh_keep_reserve(h), NWH_OK;
   explain_memory(h);
   return stopped ? NWH_INTERRUPTED : NWH_ERROR;
@@ -345,8 +346,9 @@ char *nwh_error_text(nwh *h, bool colour) {
   lua_pushvalue(L, -2);
   lua_pushstring(L, traceback);
   lua_pushboolean(L, colour);
+  lua_pushboolean(L, h->stopped);
   free(traceback);
-  if (lua_pcall(L, 3, 1, 0) != LUA_OK || !lua_isstring(L, -1)) {
+  if (lua_pcall(L, 4, 1, 0) != LUA_OK || !lua_isstring(L, -1)) {
     lua_pop(L, 1);
     return plain_error(L);
   }

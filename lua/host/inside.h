@@ -22,6 +22,7 @@ struct nwh {
   volatile sig_atomic_t depth;
   volatile sig_atomic_t running; // number of nested calls of nwh_run_begin
   volatile sig_atomic_t pending; // number of interrupts since nwh_run_begin
+  bool stopped; // true if an interrupt ended the last call of nwh_call
   void (*idle)(void);
   pthread_t main;
   int64_t used, limit; // the number of bytes that Lua uses, and the largest number that it may use

@@ -176,12 +176,13 @@ local function paint(text)
 end
 
 --- Returns the text of an error, or "" if the error is already shown. traceback: the lines of the user's stack frames, or nil.
-function prompt.error_text(err, traceback, colour)
+--- interrupted: true if the user ended the call; then no slip is looked for, which would delay the answer.
+function prompt.error_text(err, traceback, colour, interrupted)
   err = errors.of_lua(err)
   local shown = display.release()
   display.settle()
   if shown then return "" end
-  local slip = type(err) == "string" and slips.of_error(err)
+  local slip = type(err) == "string" and not interrupted and slips.of_error(err)
   if slip then err = slip end
   if package.loaded["nestwright.sources"] then package.loaded["nestwright.sources"][0] = nil end
   local text = plain(err)
