@@ -1,0 +1,87 @@
+--- Compares the ways to run a schedule for a GPU without one: OpenCL on the CPU (pocl), the interpreter and the simulated GPU. Also
+--- compares the counts of the simulated GPU with those of Oclgrind, and measures its speed. What this machine lacks is reported as
+--- skipped, and its figures are 0. NW_GPU_SEED: the seed of the random schedules; by default a new one for each run.
+package.path = "tests/bench/?.lua;tests/spec/?.lua;" .. package.path
+local bench = require "_bench"
+
+local out = bench.open(arg[1] or "build/bench/gpu.json")
+local ME, WORKER = "build/release/bin/nestwright", "build/release/bin/nestwright-opencl"
+local OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
+local CASES = 510 -- more than the bar below
+
+local function exists(path)
+  local file = io.open(path)
+  if file then file:close() end
+  return file ~= nil
+end
+
+-- Runs a part in a process of its own. Returns the numbers that it writes, or nothing if it fails.
+local function part(environment, name, ...)
+  local path = os.tmpname()
+  local ok = os.execute(("env %s %s tests/bench/%s.lua %s %s"):format(environment, ME, name, path, table.concat({...}, " ")))
+  local file = assert(io.open(path))
+  local text = file:read "a"
+  file:close()
+  os.remove(path)
+  local numbers = {}
+  for n in text:gmatch "%d+" do numbers[#numbers + 1] = math.tointeger(n) end
+  return table.unpack(ok and numbers or {})
+end
+
+local function skipped(why, ...)
+  print("skipped: " .. why)
+  for _, name in ipairs {...} do out:record(name, 0) end
+end
+
+-- A part that failed counts as one with nothing done and something wrong.
+local function bars(done, least, wrong, n, bad)
+  out:bar(done, n or 0, ">=", least)
+  out:bar(wrong, bad or 1e9, "<=", 0)
+end
+
+-- Makes a directory, and returns its path.
+local function directory()
+  local path = os.tmpname()
+  os.remove(path)
+  os.execute("mkdir " .. path)
+  return path
+end
+
+local function random_schedules()
+  if not exists "/etc/OpenCL/vendors/pocl.icd" then
+    return skipped("pocl is not installed (pocl-opencl-icd)", "gpu.random_cases", "gpu.wrong")
+  end
+  local seed, cache = tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003, directory()
+  bars("gpu.random_cases", 500, "gpu.wrong", part("OCL_ICD_VENDORS=pocl.icd POCL_CACHE_DIR=" .. cache, "_gpu_random", CASES, seed))
+  os.execute("rm -rf " .. cache)
+end
+
+local function oclgrind()
+  if not exists(OCLGRIND) then
+    return skipped("Oclgrind is not installed (oclgrind)", "gpu.oclgrind_kernels", "gpu.oclgrind_mismatches", "gpu.false_races")
+  end
+  local dir = directory()
+  local script, counts = dir .. "/worker", dir .. "/counts"
+  local file = assert(io.open(script, "w"))
+  file:write(("#!/bin/sh\nexec %s/%s >%s 2>&1\n"):format(os.getenv "PWD", WORKER, counts))
+  file:close()
+  os.execute("chmod +x " .. script)
+  local environment = ("OCL_ICD_VENDORS=%s OCLGRIND_INST_COUNTS=1 OCLGRIND_BUILD_OPTIONS=-cl-opt-disable "
+    .. "NESTWRIGHT_OPENCL_WORKER=%s"):format(OCLGRIND, script)
+  local n, wrong, false_races = part(environment, "_gpu_oclgrind", counts)
+  bars("gpu.oclgrind_kernels", 25, "gpu.oclgrind_mismatches", n, wrong)
+  out:bar("gpu.false_races", false_races or 1e9, "<=", 0)
+  os.execute("rm -rf " .. dir)
+end
+
+oclgrind()
+random_schedules()
+require "_gpu_simulated"(out)
+if require "ptxas".path() then
+  require "_gpu_ptx"(out)
+else
+  skipped("ptxas is not in PATH nor in /usr/local/cuda*/bin", "gpu.ptx_rejected")
+end
+skipped("the simulated GPU cannot run a changed lowered program yet, so no planted races are compared with Oclgrind",
+  "gpu.races_planted", "gpu.races_missed")
+out:close()
