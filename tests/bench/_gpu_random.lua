@@ -152,7 +152,8 @@ end
 -- What a schedule may have, by a pattern of the code of its trace.
 local FEATURES = {
   {"virtual threads", '"vthread"'}, {"shared copies", "cache_read"}, {"local sums", "cache_write"},
-  {"double buffers", "double_buffer"}, {"padded rows", "storage_align"}, {"vectors", "vectorize"}, {"unrolled loops", "unroll"}, {"atomic updates", "atomic"},
+  {"double buffers", "double_buffer"}, {"padded rows", "storage_align"}, {"vectors", "vectorize"}, {"unrolled loops", "unroll"},
+  {"atomic updates", "atomic"},
 }
 local used = {}
 
@@ -201,13 +202,14 @@ end
 local path, cases, seed = arg[1], tonumber(arg[2]), tonumber(arg[3])
 local counts, until_time = {good = 0, refused = 0, wrong = 0}, os.time() + (tonumber(arg[4]) or 600)
 local kinds = {}
-local n = 0
+local seeds, n = rng.new(seed), 0 -- each case has a seed of its own
 while counts.good < cases and os.time() < until_time do
   n = n + 1
-  local ok, what, why = pcall(tried, seed * 100000 + n)
+  local own = seeds:int(1, 1 << 40)
+  local ok, what, why = pcall(tried, own)
   if not ok then what, why = "wrong", tostring(what) end
   counts[what] = counts[what] + 1
-  if what == "wrong" then print(("seed %d: %s"):format(seed * 100000 + n, why)) end
+  if what == "wrong" then print(("seed %d: %s"):format(own, why)) end
   if what == "good" then kinds[why] = (kinds[why] or 0) + 1 end
   if n % 50 == 0 then collectgarbage() end
 end

@@ -105,10 +105,20 @@ typedef struct module {
   nw_cl_handle kernel[];
 } module;
 
+// pocl 3.1 computes wrong results if it optimises a kernel in which a private array is used on both sides of a barrier.
+static bool is_pocl(void) {
+  char version[200] = "";
+  cl.device_info(device, NW_CL_VERSION, sizeof version - 1, version, NULL);
+  return strstr(version, "PoCL") || strstr(version, "pocl");
+}
+
 // Divisions and square roots round as in the program if the device can do this.
 static const char *options(void) {
+  static char all[100];
   bool exact = number(NW_CL_SINGLE, sizeof(uint64_t)) & NW_CL_EXACT_DIVISION;
-  return exact ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
+  snprintf(all, sizeof all, "%s%s", exact ? "-cl-fp32-correctly-rounded-divide-sqrt " : "",
+           is_pocl() ? "-cl-opt-disable" : "");
+  return all;
 }
 
 static bool build(nw_gpu_reply *r, module *m, const char *text) {
