@@ -82,11 +82,10 @@ static bool set_up(nw_kernel *k, nw_array *const *args) {
     if (given && !k->launches && !here(args[at], k->exec->p->buffer[i]->role)) return false;
     if (given && !is_aligned(k->ctx, &k->exec->storage[i], args[at++])) return false;
   }
-  if (!sizes_fit(k)) return false;
-  if (k->backend->begin) return k->backend->begin(k) || (nw_kernel_end(k), false);
+  if (k->backend->begin) return sizes_fit(k) && (k->backend->begin(k) || (nw_kernel_end(k), false));
   for (int i = 0; i < k->exec->nstorage; i++)
     if (!make_workspace(k, i)) return nw_kernel_end(k), false;
-  return true;
+  return sizes_fit(k) || (nw_kernel_end(k), false);
 }
 
 // Prepares the version that the sizes select. The facts of this version were already checked when it was selected.
@@ -149,8 +148,8 @@ static nw_array *make_output(nw_kernel *k, const nw_formal *p) {
   return a;
 }
 
-// Makes the outputs of a call. If an input of a kernel for a GPU stays there, so do the outputs. `inputs` are the parameters before the first output. `outputs` must have an entry for
-// each of the other parameters. The caller must release each output. Returns false, with a diagnostic, on failure.
+// Makes the outputs of a call. If an input of a kernel for a GPU stays there, so do the outputs. `inputs` are the
+// parameters before the first output. `outputs` must have an entry for each of the other parameters. The caller must release each output. Returns false, with a diagnostic, on failure.
 bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs) {
   if (!k) return false;
   int n = 0, made = 0;
