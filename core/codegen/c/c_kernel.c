@@ -120,10 +120,10 @@ static int64_t block_arrays(texts *x, const nw_launch *l) {
       nw_str_fmt(&g->out, "%s %s%s[%lld];\n", type, name, all, (long long)(a->elements * parts));
     }
     if (a->scope != NW_WARP || !nw_is_int(l->extent[3], &nx) || !nw_is_int(l->extent[4], &ny)) continue;
-    nw_str_fmt(&g->out, "  %s%s *const %s = %s_all + %lld * (%s / %lld + %lld * (%s + %lld * %s));\n", x->d->shared,
-               type, name, name, (long long)a->elements, nwt_name(g, nw_grid_index[3]), (long long)warp,
-               (long long)((nx + warp - 1) / warp), nwt_name(g, nw_grid_index[4]), (long long)ny,
-               nwt_name(g, nw_grid_index[5]));
+    nw_str_fmt(&g->out, "  %s%s *const %s = %s_all + %lld * (%s / %lld + %lld * (%s + %lld * %s));\n",
+               x->d == &nwk_cuda ? "" : x->d->shared, type, name, name, (long long)a->elements,
+               nwt_name(g, nw_grid_index[3]), (long long)warp, (long long)((nx + warp - 1) / warp),
+               nwt_name(g, nw_grid_index[4]), (long long)ny, nwt_name(g, nw_grid_index[5]));
   }
   return asked ? l->shared_bytes : 0;
 }
@@ -225,9 +225,24 @@ static void arguments(texts *x, const nw_launch *l) {
   for (int i = 0; i < l->nvars; i++, between = ", ") nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, l->var[i]->name));
 }
 
+// Writes code that returns an error code if a grid has more blocks than CUDA can launch.
+static void check_blocks(texts *x, const nw_launch *l) {
+  static const int64_t most[3] = {INT32_MAX, 65535, 65535};
+  nwt *g = &x->g;
+  for (int d = 0; d < 3; d++) {
+    int64_t n;
+    if (nw_is_int(l->extent[d], &n) && n <= most[d]) continue;
+    nw_str_indent(&g->out, 2 * g->depth);
+    nw_str_add(&g->out, "if (");
+    nwt_expr(g, nw_lt(g->p->pool, nw_index(g->p->pool, most[d]), l->extent[d]));
+    nw_str_add(&g->out, ") return 3;\n");
+  }
+}
+
 static void launch(texts *x, int i, int64_t shared) {
   nwt *g = &x->g;
   const nw_launch *l = &x->all->launch[i];
+  check_blocks(x, l);
   nw_str_indent(&g->out, 2 * g->depth);
   nw_str_fmt(&g->out, "%s<<<dim3(", kernel_name(x, i));
   extents(x, l, 0);
@@ -294,8 +309,9 @@ static void host_function(texts *x, const char *name, const int64_t *shared, con
   nw_str_fmt(
       &g->out,
       "\n// Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when "
-      "memory runs\n// out; 2 when a size does not meet the assumptions of the code; otherwise 100 plus a "
-      "cudaError_t.\nextern \"C\" int %s(",
+      "memory runs\n// out; 2 when a size does not meet the assumptions of the code; 3 when it is too large; otherwise "
+      "100 plus "
+      "a\n// cudaError_t.\nextern \"C\" int %s(",
       name);
   for (int i = 0; i < g->p->nsizes; i++, between = ", ")
     nw_str_fmt(&g->out, "%sint64_t %s", between, nwt_name(g, g->p->size[i].name));

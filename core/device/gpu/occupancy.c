@@ -59,15 +59,7 @@ static int registers_in(const nwg_kernel *k, const nwg_stmt *s) {
   return largest(own, inner) + held;
 }
 
-// ---- memory of a block
-
-static int64_t shared_in(const nwg_kernel *k, const nwg_stmt *s) {
-  int64_t inner = 0, own = 0;
-  for (int i = 0; i < s->nkids; i++) inner += shared_in(k, s->kid[i]);
-  if (s->kind == NW_ALLOC && k->buffer[s->buffer].space == NWG_SHARED && !k->buffer[s->buffer].device)
-    own = k->buffer[s->buffer].count * k->buffer[s->buffer].bytes;
-  return own + inner;
-}
+// ---- memory of a thread
 
 static int64_t local_in(const nwg_kernel *k, const nwg_stmt *s) {
   int64_t all = 0;
@@ -89,7 +81,7 @@ static void limit(nw_gpu_kernel *row, int64_t blocks, const char *by) {
 
 void nwg_occupancy(const nwg_run *r, const nwg_kernel *k, nw_gpu_kernel *row) {
   const nw_machine_gpu *g = &r->gpu;
-  row->shared_bytes = shared_in(k, k->root);
+  row->shared_bytes = k->launch->shared_bytes;
   row->local_bytes = local_in(k, k->root);
   row->registers = registers_in(k, k->root) + FIXED;
   if (row->registers > g->limit.registers && g->limit.registers) row->registers = g->limit.registers;

@@ -35,7 +35,8 @@ function target.machine(t) return core.target_machine(t) or machine.of() end
 function target.schedule(first, ...)
   local outputs = table.pack(first, ...)
   local last, options = outputs[outputs.n], {}
-  if type(last) == "table" and last.target ~= nil then
+  local none = type(last) == "table" and outputs.n > 1 and next(last) == nil -- {target = nil}
+  if type(last) == "table" and (last.target ~= nil or none) then
     options = errors.options("schedule", last, {"target"})
     outputs[outputs.n] = nil
     outputs.n = outputs.n - 1

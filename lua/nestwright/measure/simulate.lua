@@ -107,10 +107,14 @@ local function kernel_lines(out, n, k)
   end
 end
 
+local function nothing_found(r)
+  return r.outputs and "no races, no other faults" or "no races in shared memory; nw.simulate also looks for races in global memory"
+end
+
 local function text_of(r)
   local out = {}
   for _, f in ipairs(r.findings) do out[#out + 1] = finding_text(f) end
-  out[#out + 1] = #r.findings == 0 and "no races, no other faults" or nil
+  out[#out + 1] = #r.findings == 0 and nothing_found(r) or nil
   for n, k in ipairs(r.kernels) do
     kernel_lines(out, n, k)
     out[#out + 1] = HEADER
@@ -131,7 +135,7 @@ local function cells_of(r)
   local lines = {}
   for n, f in ipairs(r.findings) do lines[n] = finding_text(f) end
   return {head = {"", "scope", "requests", "lanes", "sectors", "wavefronts"}, rows = out, left = {true, true, heads = true},
-    foot = #lines > 0 and table.concat(lines, "; ") or "no races, no other faults"}
+    foot = #lines > 0 and table.concat(lines, "; ") or nothing_found(r)}
 end
 
 -- ---- the function

@@ -64,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(256) C_kernel(const float *__restri
 }
 
 // Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when memory runs
-// out; 2 when a size does not meet the assumptions of the code; otherwise 100 plus a cudaError_t.
+// out; 2 when a size does not meet the assumptions of the code; 3 when it is too large; otherwise 100 plus a
+// cudaError_t.
 extern "C" int launch_C(const float *A, const float *B, float *C) {
   C_kernel<<<dim3(2, 2, 1), dim3(16, 16, 1)>>>(A, B, C);
   int nw_error = (int)cudaGetLastError();

@@ -22,7 +22,8 @@ extern "C" __global__ void __launch_bounds__(128) S_kernel_2(float *__restrict__
 }
 
 // Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when memory runs
-// out; 2 when a size does not meet the assumptions of the code; otherwise 100 plus a cudaError_t.
+// out; 2 when a size does not meet the assumptions of the code; 3 when it is too large; otherwise 100 plus a
+// cudaError_t.
 extern "C" int launch_S(const float *a0, float *S) {
   S_kernel_1<<<dim3(1, 1, 1), dim3(1, 1, 1)>>>(a0, S);
   for (int64_t t_1 = 1; t_1 < 20; t_1++) {

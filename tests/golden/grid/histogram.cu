@@ -22,7 +22,8 @@ extern "C" __global__ void __launch_bounds__(256) H_kernel_2(const int32_t *__re
 }
 
 // Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when memory runs
-// out; 2 when a size does not meet the assumptions of the code; otherwise 100 plus a cudaError_t.
+// out; 2 when a size does not meet the assumptions of the code; 3 when it is too large; otherwise 100 plus a
+// cudaError_t.
 extern "C" int launch_H(const int32_t *X, int32_t *H) {
   H_kernel_1<<<dim3(1, 1, 1), dim3(1, 1, 1)>>>(H);
   H_kernel_2<<<dim3(40, 1, 1), dim3(256, 1, 1)>>>(X, H);

@@ -25,7 +25,8 @@ extern "C" __global__ void __launch_bounds__(256) R_kernel(const float *__restri
 }
 
 // Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when memory runs
-// out; 2 when a size does not meet the assumptions of the code; otherwise 100 plus a cudaError_t.
+// out; 2 when a size does not meet the assumptions of the code; 3 when it is too large; otherwise 100 plus a
+// cudaError_t.
 extern "C" int launch_R(const float *A, float *R) {
   R_kernel<<<dim3(10, 1, 1), dim3(256, 1, 1)>>>(A, R);
   int nw_error = (int)cudaGetLastError();

@@ -247,7 +247,7 @@ end)
 describe("the page on GPUs", function()
   it("shows the counts of its example, and the step that removes the bank conflicts", function()
     local page, printed = support.read "docs/gpu.md", {}
-    local code = assert(page:match "\n\n(    A = nw.placeholder.-)\n\nThe counts", "no example found")
+    local code = assert(page:match "\n\n(    A = nw.placeholder.-)\n\nThe counts need", "no example found")
     local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
     assert(load(code, "=gpu.md", "t", env))()
     assert.truthy(page:find(indented(printed[1]), 1, true), printed[1])
