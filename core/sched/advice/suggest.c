@@ -103,7 +103,7 @@ void nw_suggest_bind(void *step) {
   first_unmarks(st, n, nest);
   for (int i = 0; i < n; i++)
     if (nest[i] != loop) offer2(st, "bind", loop_arg(nest[i]), st->resolved[1]);
-  if (n) offer_parts(st, loop, false);
+  if (n) offer_parts(st, loop, true);
   if (n && nw_grid_dim(loop) < 0) offer2(st, "bind", loop_arg(loop), str_arg("vthread"));
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
 }
