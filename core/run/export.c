@@ -169,6 +169,7 @@ bool nw_kernel_export(nw_kernel *k, const char *path, const char *symbol) {
   if (!k || nw_stopped(k->ctx) || (symbol && !nw_c_symbol_given(k->ctx, symbol))) return false;
   if (ends_in(path, ".c")) return export_text(k, path, nw_kernel_c(k, symbol));
   if (ends_in(path, ".ptx")) return export_text(k, path, nw_kernel_text(k, "ptx"));
+  if (ends_in(path, ".cu")) return export_text(k, path, nw_kernel_cuda(k, symbol));
   if (ends_in(path, ".cl")) return export_text(k, path, nw_kernel_text(k, "opencl"));
   nw_kernel *const *one = k->ncases ? k->one : &k;
   int n = k->ncases ? k->ncases : 1;

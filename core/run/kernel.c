@@ -217,7 +217,14 @@ char *nw_kernel_c(nw_kernel *k, const char *symbol) {
   return text;
 }
 
+char *nw_kernel_cuda(nw_kernel *k, const char *symbol) {
+  if (k->source) return nw_grid_text(k->ctx, k->source, "cuda", symbol);
+  return nw_fail(k->ctx, NW_EINVAL, "s:show \"cuda\" shows the text of one version",
+                 "a kernel of several versions cannot be written in CUDA C");
+}
+
 char *nw_kernel_text(nw_kernel *k, const char *what) {
+  if (!strcmp(what, "cuda")) return nw_kernel_cuda(k, NULL);
   if (!strcmp(what, "c")) return nw_kernel_c(k, NULL);
   if (!strcmp(what, "versions"))
     return k->ncases ? nw_choices_show(&k->choices, k->formals.size) : nw_xstrdup("version 1\n");

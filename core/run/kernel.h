@@ -42,6 +42,7 @@ nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // returns the ve
 // Returns the number of the version for these sizes.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes);
 char *nw_kernel_c(nw_kernel *k, const char *symbol); // the C text, on the heap; see nw_c_text
+char *nw_kernel_cuda(nw_kernel *k, const char *symbol); // the text in CUDA C, on the heap; see nw_grid_text
 char *nw_kernel_condition(const nw_kernel *k, int i); // the condition of version i, on the heap
 
 // Returns the JIT of the session, which is opened at the first compile. Returns NULL, with a diagnostic, if the JIT

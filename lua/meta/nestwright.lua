@@ -713,7 +713,7 @@ function kernel:asm(options) end
 ---@return nw.report
 function kernel:busy(...) end
 
----Writes all versions of the kernel as one C function. A path such as "gemm.so" makes a shared library of the machine code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc). A path such as "gemm.ptx" writes the PTX of a kernel for an NVIDIA GPU, and "gemm.cl" the OpenCL C of a kernel for another one. A path such as "gemm.c" writes the text of f:show "c". Its first lines say how to compile it so that it is as quick as the library: vectors have the vector types of GNU C, for gcc and clang; other compilers get plain loops. symbol: the name of the function; by default it is made from the name of the output. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success.
+---Writes all versions of the kernel as one C function. A path such as "gemm.so" makes a shared library of the machine code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc). A path such as "gemm.ptx" writes the PTX of a kernel for an NVIDIA GPU, "gemm.cu" its CUDA C with a function that launches it, and "gemm.cl" the OpenCL C of a kernel for another one. A path such as "gemm.c" writes the text of f:show "c". Its first lines say how to compile it so that it is as quick as the library: vectors have the vector types of GNU C, for gcc and clang; other compilers get plain loops. symbol: the name of the function; by default it is made from the name of the output. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success.
 ---@param path string
 ---@param options? {symbol?: string}
 ---@return nw.kernel
@@ -723,8 +723,8 @@ function kernel:export(path, options) end
 ---@return {name: string, output: boolean}[]
 function kernel:params() end
 
----The code of the kernel: 'lowered', 'llvm', 'asm' (of a CPU), 'ptx' (of an NVIDIA GPU), 'opencl' (of another GPU) or 'c'; or 'versions': the decision tree over the sizes that determines which of its versions a call runs.
----@param what? 'lowered'|'llvm'|'asm'|'ptx'|'opencl'|'c'|'versions'
+---The code of the kernel: 'lowered', 'llvm', 'asm' (of a CPU), 'ptx' and 'cuda' (of an NVIDIA GPU), 'opencl' (of another GPU) or 'c'; or 'versions': the decision tree over the sizes that determines which of its versions a call runs.
+---@param what? 'lowered'|'llvm'|'asm'|'ptx'|'cuda'|'opencl'|'c'|'versions'
 ---@return nw.view
 function kernel:show(what) end
 

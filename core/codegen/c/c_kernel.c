@@ -152,13 +152,14 @@ static int64_t threads_of(const nw_launch *l) {
 }
 
 static const char *kernel_name(texts *x, int i) {
-  const char *name = x->all->launch[i].name;
-  if (!x->symbol) return nwt_name(&x->g, name);
-  nw_str s = {0};
-  nw_str_fmt(&s, x->all->n > 1 ? "%s_%d" : "%s", x->symbol, i + 1);
-  name = nwt_name_like(&x->g, name, nw_pool_name(x->g.p->pool, s.s));
-  nw_str_free(&s);
-  return name;
+  if (!x->symbol) return nwt_name(&x->g, x->all->launch[i].name);
+  nw_str name = {0}, key = {0}; // no name in a program has a space
+  nw_str_fmt(&name, x->all->n > 1 ? "%s_%d" : "%s", x->symbol, i + 1);
+  nw_str_fmt(&key, "kernel %s", name.s);
+  const char *out = nwt_name_like(&x->g, nw_pool_name(x->g.p->pool, key.s), nw_pool_name(x->g.p->pool, name.s));
+  nw_str_free(&name);
+  nw_str_free(&key);
+  return out;
 }
 
 // Adds what is known of the variables of the host's loops around a launch. Returns false if `at` is not in s.

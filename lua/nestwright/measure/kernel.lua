@@ -229,8 +229,8 @@ return function(nw)
     .. "arrays), offset, cold, clock (seconds that were subtracted from each cold call), cpus, huge_bytes (on huge pages) of "
     .. "mapped_bytes, and all of them as text in conditions.", time_kernel)
 
-  kernel_method("show", "(self: nw.kernel, what?: 'lowered'|'llvm'|'asm'|'ptx'|'opencl'|'c'|'versions'): nw.view",
-    "The code of the kernel: 'lowered', 'llvm', 'asm' (of a CPU), 'ptx' (of an NVIDIA GPU), 'opencl' (of "
+  kernel_method("show", "(self: nw.kernel, what?: 'lowered'|'llvm'|'asm'|'ptx'|'cuda'|'opencl'|'c'|'versions'): nw.view",
+    "The code of the kernel: 'lowered', 'llvm', 'asm' (of a CPU), 'ptx' and 'cuda' (of an NVIDIA GPU), 'opencl' (of "
     .. "another GPU) or 'c'; or 'versions': the decision tree over the sizes that determines "
     .. "which of its versions a call runs.",
     function(kernel, what)
@@ -243,7 +243,8 @@ return function(nw)
     "Writes all versions of the kernel as one C function. A path such as \"gemm.so\" makes a shared library of the machine "
     .. "code, and the header gemm.h next to it; this needs a C compiler that links for the target of the schedule: this host, or "
     .. "another CPU (aarch64-linux-gnu-gcc). A path such as \"gemm.ptx\" writes the PTX of a kernel for an NVIDIA "
-    .. "GPU, and \"gemm.cl\" the OpenCL C of a kernel for another one. A path such as \"gemm.c\" writes the "
+    .. "GPU, \"gemm.cu\" its CUDA C with a function that launches it, "
+    .. "and \"gemm.cl\" the OpenCL C of a kernel for another one. A path such as \"gemm.c\" writes the "
     .. "text of f:show \"c\". Its first lines say how to compile it so that it is as quick as the library: "
     .. "vectors have the vector types of GNU C, for gcc and clang; other compilers "
     .. "get plain loops. symbol: the name of the function; by default it is made from the name of the output. The "

@@ -44,7 +44,7 @@ describe("a kernel", function()
     assert.equal("boolean", type(f.cached))
     assert.truthy(tostring(f:show "llvm"):find "define")
     assert.truthy(#tostring(f:show()) > 10)
-    fails("what: expected 'lowered', 'llvm', 'asm', 'ptx', 'opencl', 'c' or 'versions', got 'x'", "invalid",
+    fails("what: expected 'lowered', 'llvm', 'asm', 'ptx', 'cuda', 'opencl', 'c' or 'versions', got 'x'", "invalid",
       function() f:show "x" end)
   end)
 

@@ -82,6 +82,16 @@ describe("texts for GPUs", function()
     assert.truthy(text:find("cudaFuncAttributeMaxDynamicSharedMemorySize, 65536", 1, true))
   end)
 
+  it("are exported with a function that launches the kernels", function()
+    local s, path = kernels.gemm_shared(64), os.tmpname() .. ".cu"
+    local f = s:build()
+    f:export(path, {symbol = "product"})
+    local text = support.read(path)
+    assert.truthy(text:find("product(const float *__restrict__ A", 1, true), text)
+    assert.truthy(text:find('extern "C" int launch_product(const float *A, const float *B, float *C) {', 1, true), text)
+    assert.equal(tostring(s:show "cuda"), tostring(f:show "cuda"))
+  end)
+
   it("return an error code if there are too many blocks", function()
     local n = nw.size "n"
     local A = nw.placeholder({n}, "f32", "A")
