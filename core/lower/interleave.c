@@ -19,12 +19,6 @@ typedef struct spread {
   bool failed;
 } spread;
 
-static bool has_barrier(const nw_stmt *s) {
-  bool any = s->kind == NW_BARRIER;
-  for (int i = 0; i < s->nkids && !any; i++) any = has_barrier(s->kid[i]);
-  return any;
-}
-
 // True if the loop must be moved into s, and can be moved there.
 static bool goes_in(const spread *x, const nw_stmt *s) {
   const char *var = x->loop->loop.var->name;
@@ -33,10 +27,10 @@ static bool goes_in(const spread *x, const nw_stmt *s) {
   case NW_COMMIT:
   case NW_WAIT: return true;
   case NW_SEQ:
-  case NW_ALLOC: return x->all || has_barrier(s);
-  case NW_GUARD: return (x->all || has_barrier(s)) && !nw_uses_var(s->guard.cond, var);
+  case NW_ALLOC: return x->all || nw_has_barrier(s);
+  case NW_GUARD: return (x->all || nw_has_barrier(s)) && !nw_uses_var(s->guard.cond, var);
   case NW_LOOP:
-    return (x->all || has_barrier(s)) && s->loop.mark != NW_VECTORIZED && !nw_uses_var(s->loop.begin, var) &&
+    return (x->all || nw_has_barrier(s)) && s->loop.mark != NW_VECTORIZED && !nw_uses_var(s->loop.begin, var) &&
            !nw_uses_var(s->loop.extent, var);
   default: return false;
   }
@@ -104,7 +98,7 @@ static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
   nw_vec run = {0};
   for (int i = 0; i < n; i++) {
     if (!goes_in(x, kid[i])) {
-      x->failed |= !x->all && has_barrier(kid[i]);
+      x->failed |= !x->all && nw_has_barrier(kid[i]);
       nw_vec_push(&run, kid[i]);
       continue;
     }
@@ -140,7 +134,7 @@ static bool spread_kids(nw_program *p, nw_stmt *s, nw_vec *copies) {
   for (int i = 0; i < s->nkids && ok; i++) {
     nw_stmt *kid = s->kid[i];
     ok = spread_kids(p, kid, copies);
-    bool apart = nw_is_vthread_loop(kid) || (nw_is_thread_loop(kid) && has_barrier(kid));
+    bool apart = nw_is_vthread_loop(kid) || (nw_is_thread_loop(kid) && nw_has_barrier(kid));
     if (apart && ok)
       ok = spread_loop(p, kid, copies, &out);
     else

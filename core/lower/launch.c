@@ -48,12 +48,6 @@ static bool syncs(const nw_stmt *s) {
   return any;
 }
 
-static bool has_barrier(const nw_stmt *s) {
-  bool any = s->kind == NW_BARRIER;
-  for (int i = 0; i < s->nkids && !any; i++) any = has_barrier(s->kid[i]);
-  return any;
-}
-
 // Returns a bit for each index to which a loop at or below s is bound.
 static unsigned bound_in(const nw_stmt *s) {
   int d = nw_grid_dim(s);
@@ -277,7 +271,7 @@ static void make_launch(making *m, nw_stmt *s, nw_launch *l) {
     if (!l->extent[d]) l->extent[d] = nw_index(m->p->pool, 1);
   }
   l->body = all;
-  l->barriers = has_barrier(all);
+  l->barriers = nw_has_barrier(all);
   l->array = NW_NEW_N(m->p->arena, nw_block_array, m->p->nbuffers + 1);
   m->failed |= !find_arrays(m, all);
   if (m->failed) return;

@@ -34,6 +34,25 @@ bool nw_each_launch(nw_ctx *c, const nw_program *p, const int64_t *sizes,
   return good;
 }
 
+static bool is_exact(void *env, const nw_expr *e) {
+  (void)env;
+  return nw_op_exactness((nw_op)e->op) != NW_EXACT_NEAR;
+}
+
+static bool has_fixed_bits(void *env, nw_stmt *s) {
+  const nw_program *p = env;
+  if (s->kind != NW_STORE) return true;
+  bool real = nw_dtype_is_float(nw_find_buffer(p, s->store.buffer)->dtype);
+  return !(s->store.atomic && real) && nw_visit(s->store.value, is_exact, NULL);
+}
+
+bool nw_grid_has_fixed_bits(const nw_program *p) {
+  nw_exec *e = p ? nw_lower(p, NULL) : NULL;
+  bool fixed = e && nw_walk_from(e->p->root, has_fixed_bits, e->p);
+  nw_exec_release(e);
+  return fixed;
+}
+
 bool nw_each_workspace(nw_ctx *c, const nw_program *p, const int64_t *sizes,
                        bool (*f)(void *env, const nw_workspace_row *row), void *env) {
   nw_exec *e = p ? nw_lower(p, NULL) : NULL;

@@ -50,6 +50,8 @@ void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, but not those of its children
 void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // like nw_stmt_exprs, for s and all statements below it
 
+bool nw_has_barrier(const nw_stmt *s); // true if s is a barrier or contains one
+
 // ---- calls.c
 // Computes a tile for each argument of a call, that is, the part of a buffer that is passed. `place` has the layout of
 // each buffer of p. Sets *where to a condition that must guard the call, or to NULL. Returns false, with a diagnostic,

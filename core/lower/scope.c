@@ -143,3 +143,9 @@ void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env) {
   nw_stmt_exprs(s, f, env);
   for (int i = 0; i < s->nkids; i++) nw_tree_exprs(s->kid[i], f, env);
 }
+
+bool nw_has_barrier(const nw_stmt *s) {
+  bool any = s->kind == NW_BARRIER;
+  for (int i = 0; i < s->nkids && !any; i++) any = nw_has_barrier(s->kid[i]);
+  return any;
+}

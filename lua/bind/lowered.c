@@ -161,6 +161,7 @@ static int f_launches(lua_State *L) {
   lua_newtable(L);
   if (!nw_each_workspace(nwl_ctx(L), w.program, w.size, add_workspace, L)) return nwl_raise(L);
   lua_setfield(L, -2, "workspaces");
+  nwl_set_flag(L, "fixed_bits", nw_grid_has_fixed_bits(w.program));
   return 1;
 }
 
@@ -170,7 +171,8 @@ const nwl_row nwl_lowered_rows[] = {
      "and "
      "threads in x, y and z, the bytes of shared memory to ask for, and the arguments: names of arrays, and numbers. "
      "An "
-     "entry of `workspaces` has name, dtype and elements."},
+     "entry of `workspaces` has name, dtype and elements. fixed_bits: true if every GPU computes the interpreter's "
+     "bits."},
     {"lowered", f_lowered, "(s: nw.schedule, walk?: table): table",
      "Returns the lowered program, for these sizes if they are given. The result has three tables. An entry of "
      "`bodies` (a loop or a guard) has kind, name, mark, id, up, depth, extent and conditions. An entry of "

@@ -8,7 +8,7 @@ struct nwt_dialect {
   const char *name;
   const char *function; // what stands before a helper function
   const char *kernel; // what stands before a kernel's name
-  const char *restricted; // what says that a pointer has no alias
+  const char *restricted; // the keyword for a pointer whose elements no other pointer reaches
   const char *global, *shared; // qualifiers of memory; each ends with a space or is empty
   const char *align; // a format for the attribute of an array that is aligned to %d bytes
   const char *index[NW_GRID_DIMS]; // the indices of the grid

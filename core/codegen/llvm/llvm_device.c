@@ -185,7 +185,7 @@ void nwc_barrier(nwc *g) {
   if (g->kernel)
     nwc_intrinsic(g, "llvm.nvvm.barrier0", 0, NULL, 0, NULL);
   else
-    nwc_fail(g, "a CPU has no barriers");
+    nwc_fail(g, "only a GPU has barriers between threads");
 }
 
 void nwc_enter(nwc *g, const nw_stmt *s) {

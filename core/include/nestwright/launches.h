@@ -30,6 +30,10 @@ NW_API bool nw_each_launch(nw_ctx *c, const nw_program *p, const int64_t *sizes,
 NW_API bool nw_each_workspace(nw_ctx *c, const nw_program *p, const int64_t *sizes,
                               bool (*f)(void *env, const nw_workspace_row *row), void *env);
 
+// True if every GPU computes the bits of the interpreter: the program has no function such as exp, whose last bits differ,
+// and no atomic update of floats, whose order differs.
+NW_API bool nw_grid_has_fixed_bits(const nw_program *p);
+
 #ifdef __cplusplus
 }
 #endif

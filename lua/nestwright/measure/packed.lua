@@ -58,6 +58,7 @@ end
 -- Returns the text of plan.h.
 local function plan(s, options, inputs, outputs, exact, trace)
   local listed = core.launches(s, {sizes = sizes.of("pack", s, options.sizes)})
+  exact = exact and listed.fixed_bits
   local arrays, number, most = {}, {}, 1
   local function add(name, dtype, elements, input, output)
     number[name] = #arrays

@@ -179,6 +179,19 @@ describe("s:pack with a folder", function()
     assert.equal(0, os.execute(("cc -fsyntax-only -Wall -Werror -I%q %q/run.c"):format(dir, dir)) and 0)
   end)
 
+  it("compares bits only if every GPU computes the same bits", function()
+    local function tolerance(s)
+      local dir = os.tmpname() .. ".packed"
+      s:pack(dir)
+      return support.read(dir .. "/plan.h"):match "#define TOLERANCE (%S+)"
+    end
+    assert.equal("0", tolerance(kernels.gemm_naive(16)))
+    local A = nw.placeholder({64}, "f32", "A")
+    local s = nw.schedule(nw.compute({64}, function(i) return nw.exp(A(i)) end, "B"), {target = "a100"})
+    s:bind("i", "threadIdx.x")
+    assert.equal("0.0001", tolerance(s))
+  end)
+
   it("needs a value for each size", function()
     local s = kernels.vector_sum()
     support.fails_saying("pack: the size N has no value", function() s:pack(os.tmpname() .. ".packed") end)
