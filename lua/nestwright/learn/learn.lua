@@ -4,7 +4,7 @@
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
-local features = require "nestwright.learn.features"
+local features = later "nestwright.learn.features"
 local json = require "nestwright.show.json"
 local rng = require "nestwright.measure.rng"
 local rows = require "nestwright.language.rows"
