@@ -1,5 +1,6 @@
 // Runs schedules on the simulated GPU.
 #include "bind.h"
+#include <stdlib.h>
 
 #define MAX_ARGS 64
 
@@ -26,7 +27,7 @@ static void set_place(lua_State *L, const char *name, const nw_gpu_place *p) {
 }
 
 static void push_finding(lua_State *L, const nw_gpu_finding *f) {
-  lua_createtable(L, 0, 8);
+  lua_createtable(L, 0, 9);
   nwl_set_text(L, "fault", nw_gpu_fault_name(f->fault));
   nwl_set_integer(L, "kernel", f->kernel + 1);
   nwl_set_text(L, "buffer", f->buffer);
@@ -34,6 +35,9 @@ static void push_finding(lua_State *L, const nw_gpu_finding *f) {
   if (f->has_first) set_place(L, "first", &f->first);
   set_place(L, "second", &f->second);
   nwl_set_integer(L, "times", f->times);
+  char *text = nw_gpu_finding_text(f);
+  nwl_set_text(L, "text", text);
+  free(text);
 }
 
 static void push_access(lua_State *L, const nw_gpu_access *a) {
@@ -140,15 +144,141 @@ static int f_simulate(lua_State *L) {
   return 1;
 }
 
-static int f_counts(lua_State *L) {
-  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
-  int64_t sizes[NWL_MAX_DIMS];
+// Reads the values of the sizes of a schedule from the list at stack index 2.
+static void read_sizes(lua_State *L, nw_sched *s, int64_t *sizes) {
   int n = nwl_list_length(L, 2, NWL_MAX_DIMS, "sizes"), wanted = nw_program_sizes(nw_sched_program(s));
-  if (n != wanted) return nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", wanted, n);
+  if (n != wanted) nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", wanted, n);
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, 2, i + 1);
     sizes[i] = nwl_integer(L, lua_gettop(L), "size");
   }
+}
+
+// ---- what single warps do
+
+static void set_request_lane(lua_State *L, const nw_warp_request *r, int l) {
+  lua_createtable(L, 0, 3);
+  nwl_set_integer(L, "lane", l);
+  nwl_set_integer(L, "address", r->address[l]);
+  lua_createtable(L, r->words, 0);
+  for (int i = 0; i < r->words; i++) {
+    lua_pushinteger(L, r->wavefront[l][i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "wavefronts");
+}
+
+static void push_request(lua_State *L, const nw_warp_request *r) {
+  lua_createtable(L, 0, 8);
+  nwl_set_integer(L, "statement", r->id);
+  nwl_set_integer(L, "step", r->step);
+  nwl_set_text(L, "scope", r->scope);
+  nwl_set_integer(L, "bytes", r->bytes);
+  nwl_set_integer(L, "sectors", r->sectors);
+  nwl_set_integer(L, "wavefronts", r->wavefronts);
+  lua_createtable(L, NW_GPU_LANES, 0);
+  for (int l = 0, n = 0; l < NW_GPU_LANES; l++) {
+    if (!(r->lanes >> l & 1)) continue;
+    set_request_lane(L, r, l);
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_setfield(L, -2, "lanes");
+}
+
+static void push_span(lua_State *L, const nw_warp_span *s) {
+  lua_createtable(L, 0, 8);
+  set_three(L, "block", s->block);
+  nwl_set_integer(L, "warp", s->warp);
+  nwl_set_integer(L, "part", s->part);
+  nwl_set_integer(L, "statements", s->statements);
+  nwl_set_text(L, "buffer", s->buffer);
+  nwl_set_integer(L, "statement", s->id);
+  nwl_set_integer(L, "step", s->step);
+  lua_createtable(L, s->nloops, 0);
+  for (int i = 0; i < s->nloops; i++) {
+    lua_createtable(L, 0, 2);
+    nwl_set_text(L, "name", s->loop[i].name);
+    nwl_set_integer(L, "value", s->loop[i].value);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "loops");
+}
+
+static void push_record(lua_State *L, const nw_gpu_report *r) {
+  nw_gpu_units units = nw_gpu_units_of(r);
+  lua_createtable(L, 0, 8);
+  lua_createtable(L, nw_warp_requests(r), 0);
+  for (int i = 0; i < nw_warp_requests(r); i++) {
+    push_request(L, nw_warp_request_at(r, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "requests");
+  lua_createtable(L, nw_warp_spans(r), 0);
+  for (int i = 0; i < nw_warp_spans(r); i++) {
+    push_span(L, nw_warp_span_at(r, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "spans");
+  nwl_set_integer(L, "seen", nw_warp_requests_seen(r));
+  nwl_set_integer(L, "sector", units.sector);
+  nwl_set_integer(L, "line", units.line);
+  nwl_set_integer(L, "banks", units.banks);
+  nwl_set_integer(L, "warp", units.warp);
+  nwl_set_text(L, "machine", nw_gpu_machine(r));
+}
+
+#define MOST_RECORDED 100000
+
+static int64_t field_integer(lua_State *L, int at, const char *name) {
+  lua_getfield(L, at, name);
+  int64_t v = nwl_integer_or(L, lua_gettop(L), name, 0);
+  lua_pop(L, 1);
+  return v;
+}
+
+static nw_gpu_watch read_watch(lua_State *L, int at) {
+  nwl_table(L, at, "watch");
+  nw_gpu_watch w = {.kernel = (int)field_integer(L, at, "kernel") - 1,
+                    .warp = (int)field_integer(L, at, "warp"),
+                    .blocks = field_integer(L, at, "blocks"),
+                    .skip = field_integer(L, at, "skip"),
+                    .requests = field_integer(L, at, "requests"),
+                    .spans = field_integer(L, at, "spans"),
+                    .write = nwl_flag_in(L, at, "write")};
+  if (w.requests > MOST_RECORDED || w.spans > MOST_RECORDED)
+    nwl_fail(L, NW_ELIMIT, NULL, "at most %d requests or spans are recorded", MOST_RECORDED);
+  lua_getfield(L, at, "buffer"); // stays on the stack, which keeps the text
+  if (!lua_isnil(L, -1)) w.buffer = nwl_string(L, lua_gettop(L), "buffer");
+  lua_getfield(L, at, "block");
+  for (int d = 0; d < 3 && lua_istable(L, -1); d++, lua_pop(L, 1)) {
+    lua_rawgeti(L, -1, d + 1);
+    w.block[d] = nwl_integer(L, lua_gettop(L), "block");
+  }
+  lua_pop(L, 1);
+  return w;
+}
+
+static int f_watch(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
+  int64_t sizes[NWL_MAX_DIMS];
+  read_sizes(L, s, sizes);
+  nw_gpu_opts o = read_options(L, 3);
+  nw_gpu_watch watch = read_watch(L, 4);
+  o.watch = &watch;
+  nw_clear(nwl_ctx(L));
+  nw_gpu_report *r = nw_gpu_count(nwl_ctx(L), nw_sched_program(s), &o, sizes);
+  if (!r) return nwl_raise(L);
+  push_record(L, r);
+  nw_gpu_report_free(r);
+  return 1;
+}
+
+// ---- counts
+
+static int f_counts(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
+  int64_t sizes[NWL_MAX_DIMS];
+  read_sizes(L, s, sizes);
   nw_gpu_opts o = read_options(L, 3);
   nw_clear(nwl_ctx(L));
   nw_gpu_report *r = nw_gpu_count(nwl_ctx(L), nw_sched_program(s), &o, sizes);
@@ -164,5 +294,10 @@ const nwl_row nwl_simulate_rows[] = {
      "store and for each kernel. options: {threads, machine, caches}."},
     {"gpu_counts", f_counts, "(s: nw.schedule, sizes: integer[], options: table): table",
      "Makes the counts without arrays. options: {threads, machine, caches, classes}."},
+    {"gpu_watch", f_watch, "(s: nw.schedule, sizes: integer[], options: table, watch: table): table",
+     "Simulates some blocks of a kernel, without arrays, and returns what was recorded. watch: {kernel, block, blocks; "
+     "buffer, "
+     "write, warp, skip and requests select requests; spans}. The answer has requests, seen (the number of requests of "
+     "the warp), spans, and the units of memory: sector, line, banks and warp."},
     {NULL, NULL, NULL, NULL},
 };

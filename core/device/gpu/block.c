@@ -110,7 +110,9 @@ static void run_warps(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
   for (int i = 0; i < w->k->warps && !w->failed; i++) {
     if (!masks[i]) continue;
     enter_warp(w, i);
+    int64_t before = w->issued;
     run(w, s, masks[i]);
+    if (w->record) nwg_record_span(w, s, w->issued - before);
   }
 }
 

@@ -218,6 +218,14 @@ typedef struct nwg_flight { // an asynchronous copy
   int64_t at, group;
 } nwg_flight;
 
+typedef struct nwg_record { // what nw_gpu_watch records
+  const nw_gpu_watch *watch;
+  int nrequests, nspans, caprequests, capspans;
+  int64_t seen; // number of requests of the watched warp and buffer
+  nw_warp_request *request;
+  nw_warp_span *span;
+} nwg_record;
+
 struct nwg_worker;
 typedef struct nwg_area { // the shadow of a buffer, for an access of the current warp
   uint64_t *write, *read, *other;
@@ -273,6 +281,7 @@ typedef struct nwg_worker { // a thread of the host
   bool blank; // there are no arrays: all data is 0
   int number; // of the kernel in the report
   bool counting; // false: only values are computed
+  nwg_record *record; // NULL if nothing is recorded
 } nwg_worker;
 
 #define NWG_I(w, at) ((int64_t *)((w)->reg + (at)))
@@ -291,6 +300,14 @@ void nwg_store(nwg_worker *w, const nwg_stmt *s, uint32_t mask);
 // Returns the pattern of the addresses of a request.
 nwg_pattern *nwg_pattern_of(nwg_worker *w, int site, const int64_t *index, uint32_t mask);
 void nwg_count(nwg_worker *w, int site, const nwg_buffer *b, nwg_pattern *p, const int64_t *index, int elements);
+// Sets the wavefront in which each word of each lane is transferred, and returns the number of wavefronts.
+int nwg_wavefronts(const nwg_worker *w, const nwg_pattern *p, int64_t first, int bytes, int each,
+                   int8_t wave[NWG_LANES][NW_GPU_WORDS]);
+// ---- watch.c
+// Records a request of the current warp, if it is watched.
+void nwg_record_request(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index, int each, int sectors);
+// Records that the current warp has executed a nest, which took so many stores.
+void nwg_record_span(nwg_worker *w, const nwg_stmt *s, int64_t statements);
 // ---- shadow.c
 void nwg_read_shadow(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index);
 void nwg_write_shadow(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index);

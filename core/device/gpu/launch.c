@@ -84,6 +84,27 @@ static bool make_counts(nwg_run *r, nwg_entry *e, const nwg_kernel *k) {
   return e->times && e->count;
 }
 
+// ---- the watched blocks
+
+// Selects the watched blocks of a launch. Returns false, with a diagnostic, if the grid does not have the first one.
+static bool watch_blocks(nwg_run *r, const int64_t extent[6], int64_t *first, int64_t *blocks) {
+  const nw_gpu_watch *watch = r->opts.watch;
+  for (int d = 0; d < 3; d++)
+    if (watch->block[d] < 0 || watch->block[d] >= extent[d])
+      return nw_fail(r->ctx, NW_ERANGE, NULL,
+                     "block: there is no block (%lld, %lld, %lld): the grid of kernel %d has %lld x %lld x %lld blocks",
+                     (long long)watch->block[0], (long long)watch->block[1], (long long)watch->block[2],
+                     watch->kernel + 1, (long long)extent[0], (long long)extent[1], (long long)extent[2]);
+  int64_t warps = (extent[3] * extent[4] * extent[5] + r->gpu.limit.warp - 1) / r->gpu.limit.warp;
+  if (watch->buffer && (watch->warp < 0 || watch->warp >= warps))
+    return nw_fail(r->ctx, NW_ERANGE, NULL, "warp: there is no warp %d: a block of kernel %d has %lld", watch->warp,
+                   watch->kernel + 1, (long long)warps);
+  *first = watch->block[0] + extent[0] * (watch->block[1] + extent[1] * watch->block[2]);
+  if (*blocks - *first > watch->blocks) *blocks = *first + watch->blocks;
+  *blocks -= *first;
+  return true;
+}
+
 // ---- the blocks
 
 typedef struct team {
@@ -91,6 +112,7 @@ typedef struct team {
   nwg_entry *entry;
   int n;
   int64_t blocks;
+  int64_t first; // number of the first block
   nwg_classes *class[3]; // NULL: all blocks are simulated
 } team;
 
@@ -115,7 +137,7 @@ static void work(void *arg, int t) {
     if (all->class[0])
       run_class(all, w, b);
     else
-      nwg_run_block(w, b);
+      nwg_run_block(w, all->first + b);
   }
 }
 
@@ -124,7 +146,7 @@ static int threads_for(const nwg_run *r, int64_t blocks) {
   int64_t n = r->nworkers < blocks ? r->nworkers : blocks;
   for (int i = 0; i < r->exec->p->nbuffers; i++)
     if (r->buffer[i].atomic && r->buffer[i].space == NWG_GLOBAL) n = 1;
-  if (r->opts.classes && r->blank) n = 1;
+  if ((r->opts.classes && r->blank) || r->opts.watch) n = 1;
   if (n > 1 && !nw_team_prepare((int)n)) n = 1;
   return (int)n;
 }
@@ -173,6 +195,8 @@ static bool gather(nwg_run *r, nwg_entry *e, int n) {
 
 bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent[6], const int64_t *var) {
   nwg_entry *e = &r->entry[number];
+  const nw_gpu_watch *watch = r->opts.watch;
+  if (watch && (number != watch->kernel || e->row.launches)) return true;
   if (!within(r, extent, 0)) return false;
   const nwg_kernel *k = compiled(r, e, l, extent);
   if (!k) return false;
@@ -180,6 +204,7 @@ bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent
   team all = {.run = r, .entry = e, .blocks = extent[0] * extent[1] * extent[2]};
   bool good = within(r, extent, e->row.shared_bytes) && make_counts(r, e, k) && make_classes(r, k, var, &all);
   all.n = good ? threads_for(r, all.blocks) : 0;
+  if (watch) good = good && watch_blocks(r, extent, &all.first, &all.blocks);
   good = good && nwg_workers_open(r, all.n, k, var, all.blocks);
   if (good && r->caches) good = nwg_caches_launch(r, r->caches, &e->row);
   for (int t = 0; t < all.n && good; t++) r->worker[t].number = number;

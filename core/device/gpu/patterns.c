@@ -109,6 +109,43 @@ static int waves(const nwg_worker *w, const nwg_pattern *p, int64_t first, int b
   return all;
 }
 
+// ---- wavefronts
+//
+// In each part of a request, the words of a bank are transferred one after another, in ascending order.
+
+// Returns the number of different words in the bank of `word` that are less than it, of the words of the lanes in `mask`.
+static int before_in_bank(const nwg_worker *w, const nwg_pattern *p, int64_t first, int bytes, int each, uint32_t mask,
+                          int64_t word) {
+  int64_t v[NWG_LANES * NW_GPU_WORDS], banks = w->k->banks;
+  int n = 0;
+  for (uint32_t m = mask & p->mask; m; m &= m - 1) {
+    int64_t at = (first + p->off[__builtin_ctz(m)]) * bytes;
+    for (int64_t u = at / 4; u <= (at + each - 1) / 4; u++)
+      if (u < word && u % banks == word % banks) v[n++] = u;
+  }
+  return distinct(v, n);
+}
+
+int nwg_wavefronts(const nwg_worker *w, const nwg_pattern *p, int64_t first, int bytes, int each,
+                   int8_t wave[NWG_LANES][NW_GPU_WORDS]) {
+  int parts = each >= 16 ? 4 : each >= 8 ? 2 : 1, lanes = NWG_LANES / parts, all = 0;
+  for (int i = 0; i < parts; i++) {
+    uint32_t mask = parts == 1 ? UINT32_MAX : ((1u << lanes) - 1) << i * lanes;
+    int most = 0;
+    for (uint32_t m = mask & p->mask; m; m &= m - 1) {
+      int l = __builtin_ctz(m);
+      int64_t at = (first + p->off[l]) * bytes;
+      for (int64_t u = at / 4; u <= (at + each - 1) / 4; u++) {
+        int n = before_in_bank(w, p, first, bytes, each, mask, u);
+        wave[l][u - at / 4] = (int8_t)(all + n);
+        if (n >= most) most = n + 1;
+      }
+    }
+    all += most;
+  }
+  return all;
+}
+
 // ---- counting
 
 static void forget(nwg_pattern *p, int each) {
@@ -130,10 +167,11 @@ void nwg_count(nwg_worker *w, int site, const nwg_buffer *b, nwg_pattern *p, con
   int each = b->bytes * elements;
   if (!w->counting) return;
   if (p->each != each) forget(p, each);
+  int sectors = 0;
   c->requests++;
   c->lanes += p->lanes;
   if (b->space == NWG_GLOBAL || b->device) {
-    c->sectors += known_units(p, p->sectors, first, b->bytes, each, w->k->sector);
+    c->sectors += sectors = known_units(p, p->sectors, first, b->bytes, each, w->k->sector);
     c->lines += known_units(p, p->lines, first, b->bytes, each, w->k->line);
     if (w->caches) nwg_touch_caches(w, site, p, index, each);
   } else if (b->space == NWG_SHARED) {
@@ -142,4 +180,5 @@ void nwg_count(nwg_worker *w, int site, const nwg_buffer *b, nwg_pattern *p, con
     c->wavefronts += p->waves[place];
     c->degree[p->waves[place] < NW_GPU_DEGREES ? p->waves[place] : NW_GPU_DEGREES - 1]++;
   }
+  if (w->record) nwg_record_request(w, site, p, index, each, sectors);
 }

@@ -10,6 +10,8 @@ struct nw_gpu_report {
   nw_gpu_finding *finding;
   nw_gpu_access *access;
   nw_gpu_kernel *kernel;
+  nwg_record record;
+  nw_gpu_units units;
 };
 
 _Static_assert(NW_CLASS_COUNT <= NW_GPU_CLASSES, "a row of a kernel has a number for each class");
@@ -18,6 +20,7 @@ nw_gpu_report *nwg_report_new(const nwg_run *r) {
   nw_gpu_report *out = nw_xcalloc(1, sizeof *out);
   out->arena = nw_arena_new();
   out->machine = nw_arena_strdup(out->arena, r->machine);
+  out->units = (nw_gpu_units){r->gpu.sector, r->gpu.line, r->gpu.banks, r->gpu.limit.warp};
   return out;
 }
 
@@ -26,6 +29,8 @@ void nw_gpu_report_free(nw_gpu_report *r) {
   free(r->finding);
   free(r->access);
   free(r->kernel);
+  free(r->record.request);
+  free(r->record.span);
   nw_arena_free(r->arena);
   free(r);
 }
@@ -102,6 +107,16 @@ void nwg_report_fill(nw_gpu_report *r, const nwg_run *run) {
   }
 }
 
+void nwg_report_record(nw_gpu_report *r, nwg_record *record) {
+  r->record = *record;
+  *record = (nwg_record){NULL};
+  for (int i = 0; i < r->record.nspans; i++) {
+    nw_warp_span *s = &r->record.span[i];
+    if (s->buffer) s->buffer = nw_arena_strdup(r->arena, s->buffer);
+    for (int k = 0; k < s->nloops; k++) s->loop[k].name = nw_arena_strdup(r->arena, s->loop[k].name);
+  }
+}
+
 void nwg_report_seconds(nw_gpu_report *r, double seconds) { r->seconds = seconds; }
 
 // ---- reading
@@ -112,6 +127,12 @@ int nw_gpu_accesses(const nw_gpu_report *r) { return r->naccesses; }
 const nw_gpu_access *nw_gpu_access_at(const nw_gpu_report *r, int i) { return &r->access[i]; }
 int nw_gpu_kernels(const nw_gpu_report *r) { return r->nkernels; }
 const nw_gpu_kernel *nw_gpu_kernel_at(const nw_gpu_report *r, int i) { return &r->kernel[i]; }
+int nw_warp_requests(const nw_gpu_report *r) { return r->record.nrequests; }
+const nw_warp_request *nw_warp_request_at(const nw_gpu_report *r, int i) { return &r->record.request[i]; }
+int64_t nw_warp_requests_seen(const nw_gpu_report *r) { return r->record.seen; }
+int nw_warp_spans(const nw_gpu_report *r) { return r->record.nspans; }
+const nw_warp_span *nw_warp_span_at(const nw_gpu_report *r, int i) { return &r->record.span[i]; }
+nw_gpu_units nw_gpu_units_of(const nw_gpu_report *r) { return r->units; }
 const char *nw_gpu_class(int i) { return i < NW_CLASS_COUNT ? nw_class_name((nw_class)i) : NULL; }
 double nw_gpu_seconds(const nw_gpu_report *r) { return r->seconds; }
 const char *nw_gpu_machine(const nw_gpu_report *r) { return r->machine; }

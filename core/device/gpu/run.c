@@ -128,6 +128,8 @@ static bool prepare(nwg_run *r, const nw_view *params) {
   if (!r->launches) return false;
   r->entry = NW_NEW_N(r->arena, nwg_entry, r->launches->n + 1);
   make_workers(r);
+  r->record.watch = r->opts.watch;
+  for (int i = 0; r->opts.watch && i < r->nworkers; i++) r->worker[i].record = &r->record;
   if (r->opts.caches && !(r->worker->caches = r->caches = nwg_caches_open(r))) return false;
   r->report = nwg_report_new(r);
   return true;
@@ -146,6 +148,8 @@ static void release(nwg_run *r) {
     if (r->own[i]) nw_let_go(r->buffer[i].data);
     nw_let_go(r->buffer[i].written);
   }
+  free(r->record.request);
+  free(r->record.span);
   nw_launches_free(r->launches);
   nw_arena_free(r->arena);
 }
@@ -159,6 +163,7 @@ nw_gpu_report *nwg_simulate(nw_ctx *c, const nw_exec *e, const int64_t *sizes, c
   bool good = prepare(&r, params) && nw_launches_run(e, r.launches, sizes, launch, &r);
   if (good) {
     nwg_report_fill(r.report, &r);
+    nwg_report_record(r.report, &r.record);
     nwg_report_seconds(r.report, nw_now() - begin);
   } else {
     nw_gpu_report_free(r.report);

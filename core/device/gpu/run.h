@@ -33,6 +33,7 @@ typedef struct nwg_run {
   struct nwg_caches *caches; // NULL if no caches are simulated
   nwg_entry *entry; // for each launch of the program
   nw_gpu_report *report;
+  nwg_record record; // if something is watched
 } nwg_run;
 
 // Runs a lowered program, as nw_interp_exec does, and returns a report. If `params` is NULL, only counts are made.
@@ -57,6 +58,7 @@ void nwg_occupancy(const nwg_run *r, const nwg_kernel *k, nw_gpu_kernel *row);
 nw_gpu_report *nwg_report_new(const nwg_run *r);
 bool nwg_report_findings(nw_gpu_report *r, const nwg_worker *w);
 void nwg_report_fill(nw_gpu_report *r, const nwg_run *run);
+void nwg_report_record(nw_gpu_report *r, nwg_record *record); // takes what was recorded
 void nwg_report_seconds(nw_gpu_report *r, double seconds);
 // ---- caches.c
 struct nwg_caches *nwg_caches_open(nwg_run *r); // NULL, with a diagnostic, on failure

@@ -8,6 +8,20 @@
 extern "C" {
 #endif
 
+// Selects what to record. Then only the given blocks run, in the first launch of the given kernel, and the counts are
+// theirs.
+typedef struct nw_gpu_watch {
+  int kernel; // number of the kernel
+  int64_t block[3]; // the first block
+  int64_t blocks; // number of blocks, in the order of their numbers: x is fastest
+  // Requests: those of the warp `warp` of the first block that load or store elements of `buffer`. NULL: none.
+  const char *buffer;
+  bool write;
+  int warp;
+  int64_t skip, requests; // number of requests to leave out, and most requests to record
+  int64_t spans; // most spans to record
+} nw_gpu_watch;
+
 typedef struct nw_gpu_opts {
   int threads; // number of threads of this host that simulate; 0: all cores
   const nw_machine *machine; // the GPU to count for; NULL: the program's target, or else a GPU with usual limits
@@ -15,6 +29,7 @@ typedef struct nw_gpu_opts {
   // For nw_gpu_count: simulates only one of the blocks whose conditions and addresses are alike, and multiplies its counts.
   // The counts are those of all blocks.
   bool classes;
+  const nw_gpu_watch *watch; // for nw_gpu_count; NULL: nothing is recorded, and all blocks run
 } nw_gpu_opts;
 
 // What was found. A race is two accesses to an element whose order is undefined, of which at least one is a write.
@@ -47,6 +62,9 @@ typedef struct nw_gpu_finding {
   int64_t times; // number of accesses with this fault at this statement
 } nw_gpu_finding;
 
+// Returns a sentence about a finding, on the heap. It names the threads and their blocks, but not the step.
+NW_API char *nw_gpu_finding_text(const nw_gpu_finding *f);
+
 #define NW_GPU_DEGREES 33
 typedef struct nw_gpu_access { // the counts of one load or store of a kernel
   int kernel, id, step; // id and step of the statement that makes the access
@@ -78,6 +96,42 @@ typedef struct nw_gpu_kernel {
   const char *limiter; // what limits `resident`: "warps", "blocks", "registers" or "shared memory"; NULL if unknown
 } nw_gpu_kernel;
 
+enum { NW_GPU_LANES = 32, NW_GPU_WORDS = 4 };
+typedef struct nw_warp_request { // one request of a warp, as it was recorded
+  int id, step; // of the statement
+  const char *scope;
+  int bytes; // of each lane
+  uint32_t lanes; // bit l is set if lane l is active
+  int64_t address[NW_GPU_LANES]; // of each active lane, in bytes from the beginning of the buffer
+  int sectors, wavefronts; // as in nw_gpu_access
+  // For shared memory: the number of words of 4 bytes of a lane, and the wavefront in which each of them is transferred,
+  // counted from 0. The bank of a word is its number modulo the number of banks.
+  int words;
+  int8_t wavefront[NW_GPU_LANES][NW_GPU_WORDS];
+} nw_warp_request;
+
+typedef struct nw_warp_span_loop { // a loop around a span, with its current iteration
+  const char *name;
+  int64_t value;
+} nw_warp_span_loop;
+
+#define NW_GPU_SPAN_LOOPS 8
+typedef struct nw_warp_span { // what a warp executes without waiting for other warps
+  int64_t block[3];
+  int warp;
+  int64_t part; // number of barriers of the block before the span
+  int64_t statements; // stores that the warp executes
+  const char *buffer; // the buffer of the last store of the nest that is executed; NULL if there is none
+  int id, step; // of this store
+  int nloops; // loops that contain a barrier, outermost first
+  nw_warp_span_loop loop[NW_GPU_SPAN_LOOPS];
+} nw_warp_span;
+
+typedef struct nw_gpu_units { // units of memory of the simulated machine
+  int64_t sector, line; // bytes
+  int64_t banks, warp; // numbers of banks, and of threads of a warp
+} nw_gpu_units;
+
 typedef struct nw_gpu_report nw_gpu_report;
 // Runs the program on arrays, as nw_interpret does. Returns NULL, with a diagnostic, on failure. What the simulation
 // finds is not a failure. After a fault, the values of outputs may be wrong. The caller frees the report.
@@ -93,6 +147,13 @@ NW_API int nw_gpu_accesses(const nw_gpu_report *r);
 NW_API const nw_gpu_access *nw_gpu_access_at(const nw_gpu_report *r, int i);
 NW_API int nw_gpu_kernels(const nw_gpu_report *r);
 NW_API const nw_gpu_kernel *nw_gpu_kernel_at(const nw_gpu_report *r, int i);
+// What nw_gpu_watch has recorded. nw_warp_requests_seen is the number of requests that it could record, including those it left out.
+NW_API int nw_warp_requests(const nw_gpu_report *r);
+NW_API const nw_warp_request *nw_warp_request_at(const nw_gpu_report *r, int i);
+NW_API int64_t nw_warp_requests_seen(const nw_gpu_report *r);
+NW_API int nw_warp_spans(const nw_gpu_report *r);
+NW_API const nw_warp_span *nw_warp_span_at(const nw_gpu_report *r, int i);
+NW_API nw_gpu_units nw_gpu_units_of(const nw_gpu_report *r);
 NW_API const char *nw_gpu_class(int i); // name of a class of instructions: "fma", "int", ...; NULL after the last one
 NW_API double nw_gpu_seconds(const nw_gpu_report *r); // time that the simulation took
 NW_API const char *nw_gpu_machine(const nw_gpu_report *r); // name of the machine whose limits were used

@@ -1,4 +1,5 @@
 --- Runs schedules on a simulated GPU, and reports what their accesses to memory cost and which threads race.
+local access = require "nestwright.measure.gpu_access"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -12,19 +13,6 @@ local class = report.class "simulation"
 
 -- ---- findings
 
-local ORDER = {
-  race = "with no barrier in between",
-  ["race between blocks"] = "; the order of blocks is undefined",
-  ["race with a copy"] = "while an asynchronous copy into it is in flight",
-}
-
-local function thread_text(place)
-  return ("thread (%d, %d, %d) of block (%d, %d, %d)"):format(place.thread[1], place.thread[2], place.thread[3],
-    place.block[1], place.block[2], place.block[3])
-end
-
-local function done_text(place) return (place.write and "written" or "read") .. " by " .. thread_text(place) end
-
 -- Returns the text of the step that made the statement of an access.
 local function step_text(place)
   if not place.step then return nil end
@@ -32,22 +20,7 @@ local function step_text(place)
 end
 
 local function finding_text(f)
-  local out
-  if f.fault == "diverged barrier" then
-    out = ("a barrier is reached by %s, but not by %s"):format(thread_text(f.second), thread_text(f.first))
-  elseif f.fault == "division by zero" then
-    out = ("%s divides an integer by zero"):format(thread_text(f.second))
-  elseif f.fault == "unwritten" then
-    out = ("element %d of %s is read by %s, but was not written"):format(f.element, f.buffer, thread_text(f.second))
-  elseif f.fault == "outside" then
-    out = ("element %d of %s, which does not exist, is %s"):format(f.element, f.buffer, done_text(f.second))
-  else
-    local first = f.first and done_text(f.first) .. ", and " or ""
-    local order = ORDER[f.fault]
-    out = ("race: element %d of %s is %s%s%s%s"):format(f.element, f.buffer, first, done_text(f.second),
-      order:find "^;" and "" or ", ", order)
-  end
-  local lines = {out .. (f.times > 1 and (" (%d times)"):format(f.times) or "")}
+  local lines = {f.text .. (f.times > 1 and (" (%d times)"):format(f.times) or "")}
   local step = step_text(f.second)
   if step then lines[#lines + 1] = "  " .. step end
   return table.concat(lines, "\n")
@@ -59,16 +32,12 @@ local HEADER = ("%-30s %-6s %13s %8s %9s %11s"):format("", "scope", "requests", 
 
 local function each(n, requests) return requests > 0 and n > 0 and ("%.2f"):format(n / requests) or "-" end
 
-local function name_of(a)
-  return (a.atomic and "atomic " or a.async and "async " or "") .. (a.write and "store " or "load ") .. a.buffer
-end
-
 -- Returns the rows of accesses to show. Copies of an access that an unrolled loop has made, and that have the same counts for each
 -- request, are one row.
 local function folded(accesses)
   local out, known = {}, {}
   for _, a in ipairs(accesses) do
-    local key = table.concat({a.kernel, name_of(a), a.scope, a.requests, each(a.lanes, a.requests), each(a.sectors, a.requests),
+    local key = table.concat({a.kernel, access.name(a), a.scope, a.requests, each(a.lanes, a.requests), each(a.sectors, a.requests),
       each(a.wavefronts, a.requests)}, "|")
     local row = known[key]
     if row then
@@ -83,7 +52,7 @@ local function folded(accesses)
   return out
 end
 
-local function label_of(a) return name_of(a) .. (a.copies > 1 and (" (%d copies)"):format(a.copies) or "") end
+local function label_of(a) return access.name(a) .. (a.copies > 1 and (" (%d copies)"):format(a.copies) or "") end
 
 local function access_line(a)
   return ("%-30s %-6s %13d %8s %9s %11s"):format("  " .. label_of(a), a.scope, a.requests, each(a.lanes, a.requests),
