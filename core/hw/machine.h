@@ -128,6 +128,7 @@ typedef struct nw_machine_gpu {
   double launch; // microseconds
   double capability; // compute capability of an NVIDIA GPU, for example 8.0; 0 for another GPU
   double host_bandwidth; // GB/s
+  int simulated; // 1 if this host simulates the GPU
 } nw_machine_gpu;
 
 typedef struct nw_machine_buffer { // a buffer of an accelerator

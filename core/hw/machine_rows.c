@@ -211,6 +211,7 @@ static const nw_field gpu_rows[] = {
     REAL("launch", "us", nw_machine_gpu, launch, 0, 1e6, "5", "time of launching an empty kernel"),
     REAL("host_bandwidth", "GB/s", nw_machine_gpu, host_bandwidth, 0, 1e6, "12",
          "bandwidth between the host's memory and the GPU's"),
+    FLAG("simulated", nw_machine_gpu, simulated, "false", "whether this host simulates the GPU"),
     WHOLE("threads", "threads", nw_machine_gpu, limit.threads, 1, 65536, "1024", "limit for a block"),
     WHOLE("grid_x", "blocks", nw_machine_gpu, limit.extent[0], 1, INT32_MAX, "2147483647", LIMIT),
     WHOLE("grid_y", "blocks", nw_machine_gpu, limit.extent[1], 1, INT32_MAX, "65535", LIMIT),

@@ -79,7 +79,7 @@ static bool set_up(nw_kernel *k, nw_array *const *args) {
     bool given = k->exec->p->buffer[i]->role != NW_TEMP;
     k->params[i] = given ? args[at]->data : NULL;
     k->arg[i] = given ? args[at] : NULL;
-    if (given && !k->launches && !here(args[at], k->exec->p->buffer[i]->role)) return false;
+    if (given && !nw_kernel_has_driver(k) && !here(args[at], k->exec->p->buffer[i]->role)) return false;
     if (given && !is_aligned(k->ctx, &k->exec->storage[i], args[at++])) return false;
   }
   if (k->backend->begin) return sizes_fit(k) && (k->backend->begin(k) || (nw_kernel_end(k), false));
@@ -108,8 +108,16 @@ static bool runs_here(const nw_kernel *k) {
 
 bool nw_kernel_in_process(nw_kernel *k, const char *what) {
   if (!k->launches && !(k->ncases && k->one[0]->launches)) return true;
-  return nw_fail(k->ctx, NW_EINVAL, "f:time measures it; a schedule for this host has threads", "%s: %s runs on a GPU",
-                 what, k->formals.callee);
+  return nw_fail(k->ctx, NW_EINVAL, "s:retarget \"host\" makes a schedule for this host, which has threads",
+                 "%s: %s runs on a GPU", what, k->formals.callee);
+}
+
+bool nw_kernel_has_times(nw_kernel *k, const char *what) {
+  const char *why = (k->ncases ? k->one[0] : k)->backend->untimed;
+  return !why || nw_fail(k->ctx, NW_EINVAL,
+                         "s:gpu_counts() counts what costs time; s:retarget \"cuda\" or s:retarget \"opencl\" makes a "
+                         "schedule that a driver runs and times",
+                         "%s: %s has no times: %s", what, k->formals.callee, why);
 }
 
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {
@@ -154,7 +162,7 @@ bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs
   if (!k) return false;
   int n = 0, made = 0;
   while (n < k->formals.n && !k->formals.at[n].output) n++;
-  bool resident = false, on_gpu = k->launches || (k->ncases && k->one[0]->launches);
+  bool resident = false, on_gpu = nw_kernel_has_driver(k);
   nw_gpu_kind kind = nw_kernel_gpu(k);
   for (int i = 0; i < n && on_gpu; i++) resident |= inputs[i]->resident && inputs[i]->resident->kind == kind;
   if (!nw_formals_check(k->ctx, &k->formals, n, inputs, k->sizes)) return false;

@@ -1,6 +1,5 @@
 // Compiles programs to machine code.
 #include "run/kernel.h"
-#include "run/gpu/backend.h"
 #include "ir/program/reducer.h"
 #include "poly/poly.h"
 #include "run/guard.h"
@@ -187,11 +186,8 @@ static char *text_of_one(nw_kernel *k, const char *what) {
   char *text = k->backend->text(k, what);
   if (text) return with_marks(text, k->exec->p, comment_of(what));
   if (nw_error(k->ctx)) return NULL;
-  return nw_fail(k->ctx, NW_EINVAL,
-                 !k->launches             ? "lowered, llvm, llvm-plain or asm"
-                 : k->backend == &nw_cuda ? "lowered, llvm, llvm-plain or ptx"
-                                          : "lowered or opencl",
-                 "a kernel for %s has no view '%s'", k->exec->p->target->machine.name, what);
+  return nw_fail(k->ctx, NW_EINVAL, k->backend->views, "a kernel for %s has no view '%s'",
+                 k->exec->p->target->machine.name, what);
 }
 
 // Returns the texts of all versions, each after the condition under which the version runs.

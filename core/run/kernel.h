@@ -1,4 +1,4 @@
-// Declares a compiled program with everything that a call needs. This header is private to run/.
+// Declares a compiled program with everything that a call needs. This header is private to run/ and to back ends.
 #pragma once
 #include "ir/program/choose.h"
 #include "run/formals.h"

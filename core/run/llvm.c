@@ -59,13 +59,16 @@ static void unload(nw_kernel *k) {
 static int64_t code_bytes(const nw_kernel *k) { return k->code ? (int64_t)api_of(k)->bytes(k->code) : 0; }
 
 void nw_backends_provide(nw_ctx *c) {
-  static const nw_backend llvm = {"llvm",     "machine code by LLVM, run by this host or linked for another",
-                                  compile,    text,
-                                  object,     linker,
-                                  call,       unload,
-                                  code_bytes, NULL,
-                                  NULL,       NULL,
-                                  NULL};
+  static const nw_backend llvm = {.name = "llvm",
+                                  .doc = "machine code by LLVM, run by this host or linked for another",
+                                  .compile = compile,
+                                  .text = text,
+                                  .object = object,
+                                  .linker = linker,
+                                  .call = call,
+                                  .unload = unload,
+                                  .bytes = code_bytes,
+                                  .views = "lowered, llvm, llvm-plain or asm"};
   nw_target_provide(c, NW_MACHINE_CPU, &llvm, NULL);
   nw_target_provide(c, NW_MACHINE_GPU, &nw_cuda, NULL);
   nw_target_provide(c, NW_MACHINE_GPU, &nw_opencl, NULL);

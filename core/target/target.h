@@ -47,6 +47,8 @@ typedef struct nw_backend {
   void (*end)(nw_kernel *k);
   double (*seconds)(nw_kernel *k, int64_t times);
   bool (*serves)(const nw_machine *m); // true if it makes code for this machine of its kind; NULL: for all
+  const char *views; // the names of the views of the code, for hints
+  const char *untimed; // why the runs of its kernels have no times; NULL if they have
 } nw_backend;
 
 // A cost model predicts the time of a program on a kind of machine, and gives the reasons.

@@ -51,6 +51,7 @@ void nwl_session_open(lua_State *L) {
   nw_measure_threads(s->ctx);
   nw_provide_trials(s->ctx);
   nw_backends_provide(s->ctx);
+  nw_devices_provide(s->ctx);
   nw_models_provide(s->ctx);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
   tell_host(L, s->ctx);

@@ -211,6 +211,14 @@ static int f_kernel_time(lua_State *L) {
   return 1;
 }
 
+// kernel_has_times(k, what)
+static int f_kernel_has_times(lua_State *L) {
+  nw_kernel *k = kernel_arg(L, 1);
+  const char *what = nwl_string(L, 2, "what");
+  nw_clear(nwl_ctx(L));
+  return nw_kernel_has_times(k, what) ? 0 : nwl_raise(L);
+}
+
 // kernel_once(k, arrays, limit): returns the time of one run in seconds.
 static int f_kernel_once(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
@@ -384,6 +392,8 @@ const nwl_row nwl_run_rows[] = {
     {"kernel_time", f_kernel_time,
      "(k: nw.kernel, arguments: nw.array[], reps?: integer, min_seconds?: number, conditions?: table): table",
      "Measures the time of a kernel. conditions: {chill = 'flush', offset = 16, pin = {0, 1}}."},
+    {"kernel_has_times", f_kernel_has_times, "(k: nw.kernel, what: string)",
+     "Raises an error, which begins with `what`, if runs of the kernel have no times."},
     {"kernel_once", f_kernel_once, "(k: nw.kernel, arguments: nw.array[], limit: number): number",
      "Returns the time of one run, in seconds. Raises a limit error if the run takes longer than `limit` seconds."},
     {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer, conditions?: table): table[]",

@@ -52,6 +52,8 @@ typedef struct nw_time {
   double clock; // seconds that reading the clock takes; subtracted from each call if the caches were emptied
   double *sample; // reps values in the order of the runs; heap, the caller frees it
 } nw_time;
+// True if runs of the kernel have times. Otherwise there is a diagnostic, which begins with `what`.
+NW_API bool nw_kernel_has_times(nw_kernel *k, const char *what);
 // Measures a kernel. If `how` is NULL, caches are not emptied, and the threads run on any CPUs.
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds,
                            const nw_conditions *how, nw_time *out);

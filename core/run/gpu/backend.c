@@ -6,9 +6,14 @@
 #include "run/kernel.h"
 #include <stdlib.h>
 
+static const nw_kernel *first_case(const nw_kernel *k) { return k->ncases ? k->one[0] : k; }
+
 nw_gpu_kind nw_kernel_gpu(const nw_kernel *k) {
-  const nw_kernel *one = k->ncases ? k->one[0] : k;
-  return one->backend == &nw_opencl ? NW_GPU_OPENCL : NW_GPU_CUDA;
+  return first_case(k)->backend == &nw_opencl ? NW_GPU_OPENCL : NW_GPU_CUDA;
+}
+
+bool nw_kernel_has_driver(const nw_kernel *k) {
+  return first_case(k)->backend == &nw_opencl || first_case(k)->backend == &nw_cuda;
 }
 
 // ---- code
@@ -194,25 +199,35 @@ bool nw_gpu_here(nw_ctx *c, const char *driver, nw_gpu_info *out) {
 }
 
 // PTX is made for a compute capability.
-static bool is_nvidia(const nw_machine *m) { return m->gpu.capability > 0; }
+static bool is_nvidia(const nw_machine *m) { return m->gpu.capability > 0 && !m->gpu.simulated; }
 
-const nw_backend nw_cuda = {"cuda",      "PTX by LLVM for NVIDIA GPUs, run by their driver",
-                            compile_ptx, text_cuda,
-                            object,      linker,
-                            call,        unload,
-                            code_bytes,  begin,
-                            end,         seconds,
-                            is_nvidia};
-const nw_backend nw_opencl = {"opencl",
-                              "OpenCL C, compiled and run by the driver of a device",
-                              compile_opencl,
-                              text_opencl,
-                              object,
-                              linker,
-                              call,
-                              unload,
-                              code_bytes,
-                              begin,
-                              end,
-                              seconds,
-                              NULL};
+static bool is_real(const nw_machine *m) { return !m->gpu.simulated; }
+
+const nw_backend nw_cuda = {.name = "cuda",
+                            .doc = "PTX by LLVM for NVIDIA GPUs, run by their driver",
+                            .compile = compile_ptx,
+                            .text = text_cuda,
+                            .object = object,
+                            .linker = linker,
+                            .call = call,
+                            .unload = unload,
+                            .bytes = code_bytes,
+                            .begin = begin,
+                            .end = end,
+                            .seconds = seconds,
+                            .serves = is_nvidia,
+                            .views = "lowered, llvm, llvm-plain or ptx"};
+const nw_backend nw_opencl = {.name = "opencl",
+                              .doc = "OpenCL C, compiled and run by the driver of a device",
+                              .compile = compile_opencl,
+                              .text = text_opencl,
+                              .object = object,
+                              .linker = linker,
+                              .call = call,
+                              .unload = unload,
+                              .bytes = code_bytes,
+                              .begin = begin,
+                              .end = end,
+                              .seconds = seconds,
+                              .serves = is_real,
+                              .views = "lowered or opencl"};

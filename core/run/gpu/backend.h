@@ -3,4 +3,5 @@
 #include "run/session.h"
 
 extern const nw_backend nw_cuda, nw_opencl;
-nw_gpu_kind nw_kernel_gpu(const nw_kernel *k); // the driver for which a kernel was compiled
+bool nw_kernel_has_driver(const nw_kernel *k); // true if a driver of a GPU runs the kernel
+nw_gpu_kind nw_kernel_gpu(const nw_kernel *k); // the driver for which such a kernel was compiled

@@ -44,7 +44,7 @@ double nw_warm_calls(nw_kernel *k, int64_t times) {
 }
 
 double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit) {
-  if (!k || !nw_kernel_begin(k, n, args)) return -1;
+  if (!k || !nw_kernel_has_times(k, "time") || !nw_kernel_begin(k, n, args)) return -1;
   if ((k->running ? k->running : k)->backend->seconds) {
     double seconds = nw_warm_calls(k, 1);
     nw_kernel_end(k);
@@ -212,7 +212,9 @@ bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double
                     nw_time *out) {
   *out = (nw_time){0};
   if (!how) how = &usual;
-  if (!k || (how->chill && !nw_kernel_in_process(k, "time: cold")) || !nw_kernel_begin(k, n, args)) return false;
+  if (!k || !nw_kernel_has_times(k, "time") || (how->chill && !nw_kernel_in_process(k, "time: cold")) ||
+      !nw_kernel_begin(k, n, args))
+    return false;
   subject s = {.evictor = {k, n, args, how->chill, NULL, 0}};
   bool good = measure(1, &s, reps, min_seconds, how, out);
   nw_kernel_end(k);
@@ -230,7 +232,8 @@ bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *c
   for (int i = 0; i < n && good; i++) {
     for (int e = 0; e < i; e++) good = good && k[e] != k[i];
     if (!good) nw_fail(k[i]->ctx, NW_EINVAL, "build it twice", "a kernel cannot be compared with itself");
-    good = good && k[i] && (!how->chill || nw_kernel_in_process(k[i], "compare: cold"));
+    good = good && k[i] && nw_kernel_has_times(k[i], "compare") &&
+           (!how->chill || nw_kernel_in_process(k[i], "compare: cold"));
     good = good && nw_kernel_begin(k[i], nargs[i], args[i]);
     if (good) s[i].evictor = (nw_evictor){k[i], nargs[i], args[i], how->chill, NULL, 0};
     begun += good;

@@ -46,7 +46,7 @@ end
 
 local function named(name)
   if name == "host" then return host() end
-  if name == "cuda" or name == "opencl" then return require("nestwright.hw." .. name).record() end
+  if name == "cuda" or name == "opencl" or name == "gpu" then return require("nestwright.hw." .. name).record() end
   if KNOWN[name] then return require("nestwright.hw." .. name) end
   if name:find "[/\\]" or name:find "%.lua$" then return from_file(name) end
   local near = core.nearest(name, NAMES)

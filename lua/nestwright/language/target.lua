@@ -18,14 +18,21 @@ function target.of(what, name)
   return core.target(machine.of(what, name))
 end
 
--- Returns the target of a driver, "opencl" or "cuda", with the limits of another machine than the one that it finds.
-local function of_driver(driver, options)
+-- For each target that the option `machine` describes: a function that returns the record with the limits of that machine.
+local WITH_LIMITS = {
+  opencl = function(m) return require "nestwright.hw.opencl".of(m) end,
+  cuda = function(m) return m end,
+  gpu = function(m) return require "nestwright.hw.gpu".of(m, "target: machine") end,
+}
+
+-- Returns the target of a driver, "opencl" or "cuda", or the simulated "gpu", with the limits of another machine.
+local function with_limits(what, options)
   options = errors.options("target", options, {"machine"})
-  local what = options.machine
-  if what == nil then return target.of(driver) end
-  if driver == "opencl" then return target.of(require "nestwright.hw.opencl".of(machine.of(what, "target: machine"))) end
-  if driver == "cuda" then return target.of(what, "target: machine") end
-  errors.fail("invalid", 'nw.target("opencl", {machine = "a100"})', "target: the option machine is for the targets opencl and cuda")
+  if options.machine == nil then return target.of(what) end
+  local record = WITH_LIMITS[what]
+  if record then return target.of(record(machine.of(options.machine, "target: machine"))) end
+  errors.fail("invalid", 'nw.target("opencl", {machine = "a100"})',
+    "target: the option machine is for the targets opencl, cuda and gpu")
 end
 
 --- Returns the machine record of a target. A target without a record is this host, and machine.of() returns the host's record.
@@ -66,9 +73,12 @@ function target.install(nw)
     .. "and linked (f:export), but not run here: nw.target \"aarch64\". nw.target \"cuda\" is the NVIDIA GPU of this machine, "
     .. "which its driver runs; nw.target \"a100\" is an A100, for which PTX can be made anywhere (s:show \"ptx\"). "
     .. "nw.target \"opencl\" is the device that OpenCL finds: a GPU, or else a CPU. Its driver compiles and runs OpenCL C. "
-    .. "machine = \"a100\": the limits are those of this machine, not those that the driver reports.",
+    .. "nw.target \"gpu\" is a GPU that this host simulates: kernels run anywhere, and races and other faults are errors, but runs "
+    .. "have no times. "
+    .. "machine = \"a100\": the limits are those of this machine, not those that the driver reports. The simulated GPU is an "
+    .. "A100 by default.",
     function(what, options)
-      if options ~= nil then return of_driver(what, options) end
+      if options ~= nil then return with_limits(what, options) end
       return target.of(what)
     end)
 

@@ -38,6 +38,8 @@ local function entries_of(list, taken, values)
     elseif not is_kernel(entry.value) then
       errors.fail("invalid", "make one with s:build()", "compare: %s: expected a kernel, got %s", entry.label,
         core.type_name(entry.value))
+    else
+      core.kernel_has_times(entry.value, "compare")
     end
   end
   return found

@@ -149,6 +149,7 @@ local function time_kernel(kernel, ...)
   if math.type(warmup) ~= "integer" or warmup < 0 then
     errors.fail("range", nil, "time: warmup: expected a number of runs, got %s", tostring(warmup))
   end
+  core.kernel_has_times(kernel, "time")
   local how = conditions.of("time", o)
   refuse_both("time", o.sizes, given)
   if o.sizes ~= nil then

@@ -113,7 +113,12 @@ end
 
 -- Returns the PTX. PTX for an A100 runs on all later GPUs, too.
 local function ptx(s)
-  if s.target.machine.kind ~= "gpu" then s = s:retarget "a100" end
+  local m = s.target.machine
+  if m.kind ~= "gpu" then
+    s = s:retarget "a100"
+  elseif m.gpu.simulated then
+    s = s:retarget(require "nestwright.hw.gpu".real(m))
+  end
   return core.kernel_text(s:build(), "ptx")
 end
 

@@ -1,0 +1,101 @@
+// The back end that runs kernels on the simulated GPU. What the simulation finds is an error of the call.
+#include "device/gpu/run.h"
+#include "run/gpu/backend.h"
+#include "run/kernel.h"
+#include <stdlib.h>
+
+enum { MOST_THREADS = 64 }; // of this host
+
+static bool compile(nw_kernel *k, const nw_build_opts *o) {
+  int threads = o->threads > 0 ? o->threads : nw_host()->cores;
+  k->opt = o->opt;
+  k->threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+  k->launches = nw_launches_of(k->exec);
+  return k->launches != NULL;
+}
+
+static char *text(nw_kernel *k, const char *view) {
+  return strcmp(view, "opencl") ? NULL : nw_grid_text(k->ctx, k->source, view, NULL);
+}
+
+static bool object(nw_kernel *k, const char *entry, char **data, size_t *bytes) {
+  (void)entry;
+  *data = NULL;
+  *bytes = 0;
+  return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.cu\" writes CUDA C; f:export \"kernel.cl\" writes OpenCL C",
+                 "there are no libraries for a simulated GPU");
+}
+
+static nw_linker linker(const nw_target *t) {
+  static const char *const none[] = {NULL};
+  (void)t;
+  return (nw_linker){NULL, NULL, none};
+}
+
+// ---- running
+
+// Raises what the simulation found as an error, or returns true if it found nothing.
+static bool accepted(nw_kernel *k, const nw_gpu_report *r) {
+  int n = nw_gpu_findings(r);
+  if (!n) return true;
+  const nw_gpu_finding *f = nw_gpu_finding_at(r, 0);
+  bool race = f->fault == NW_GPU_RACE || f->fault == NW_GPU_RACE_BLOCKS || f->fault == NW_GPU_RACE_COPY;
+  char *sentence = nw_gpu_finding_text(f), step[64] = "", more[64] = "";
+  if (f->second.step > 0) snprintf(step, sizeof step, " (the statement was made by step %d)", f->second.step);
+  if (f->second.id && !f->second.step) snprintf(step, sizeof step, " (the statement is that of the definition)");
+  if (n > 1) snprintf(more, sizeof more, "; and %d more", n - 1);
+  nw_fail(k->ctx, race ? NW_ERACE : NW_EINVAL, "nw.simulate(s, {...}) returns all findings", "%s: %s%s%s",
+          k->formals.callee, sentence, step, more);
+  free(sentence);
+  return false;
+}
+
+// Makes the elements of all arguments available to the simulation, which may write the outputs.
+static bool begin(nw_kernel *k) {
+  for (int i = 0; i < k->exec->p->nbuffers; i++) {
+    if (!k->arg[i]) continue;
+    if (!nw_array_fetch(k->arg[i])) return false;
+    if (k->exec->p->buffer[i]->role == NW_OUTPUT) nw_array_touch(k->arg[i]);
+  }
+  return true;
+}
+
+static bool call(nw_kernel *k) {
+  int n = k->exec->p->nbuffers, given = 0;
+  nw_view *views = nw_xcalloc((size_t)n + 1, sizeof *views);
+  for (int i = 0; i < n; i++)
+    if (k->arg[i]) views[given++] = nw_view_of(k->arg[i]);
+  nw_gpu_report *r = nwg_simulate(k->ctx, k->exec, k->sizes, views, &(nw_gpu_opts){.threads = k->threads});
+  bool good = r && accepted(k, r);
+  nw_gpu_report_free(r);
+  free(views);
+  return good;
+}
+
+static void unload(nw_kernel *k) { nw_launches_free(k->launches); }
+
+static int64_t code_bytes(const nw_kernel *k) {
+  (void)k;
+  return 0;
+}
+
+// ---- the target
+
+static bool is_simulated(const nw_machine *m) { return m->gpu.simulated != 0; }
+
+void nw_devices_provide(nw_ctx *c) {
+  static const nw_backend simulated = {.name = "gpu",
+                                       .doc = "a simulated GPU, which counts accesses and finds races",
+                                       .compile = compile,
+                                       .text = text,
+                                       .object = object,
+                                       .linker = linker,
+                                       .call = call,
+                                       .unload = unload,
+                                       .bytes = code_bytes,
+                                       .begin = begin,
+                                       .serves = is_simulated,
+                                       .views = "lowered, cuda or opencl",
+                                       .untimed = "the simulated GPU counts, but it has no clock"};
+  nw_target_provide(c, NW_MACHINE_GPU, &simulated, NULL);
+}

@@ -1,0 +1,25 @@
+--- Makes the record of a GPU that this host simulates.
+local errors = require "nestwright.language.errors"
+
+local gpu = {}
+
+local USUAL = "a100"
+
+--- Returns the record of the simulation of a machine, as a table. `name` is the argument's name, for errors.
+function gpu.of(machine, name)
+  if machine.kind ~= "gpu" then
+    errors.fail("invalid", 'nw.target("gpu", {machine = "a100"})', "%s: %s is not a GPU", name, machine.name)
+  end
+  return {name = "gpu", about = "a simulation of " .. machine.about, extends = machine, gpu = {simulated = true},
+    sources = {["gpu.simulated"] = "core/device/gpu simulates it"}}
+end
+
+--- Returns the record of the GPU that is simulated if the user names none.
+function gpu.record() return gpu.of(require "nestwright.cost.machine".of(USUAL), "machine") end
+
+--- Returns the record of a GPU like the simulated one, for which code is made.
+function gpu.real(machine)
+  return {name = machine.name, extends = machine, gpu = {simulated = false}, sources = {["gpu.simulated"] = "code is made for it"}}
+end
+
+return gpu
