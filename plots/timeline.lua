@@ -298,19 +298,27 @@ local function arrow_commands(arrows, out)
   end
 end
 
-local function left_of(lanes)
+-- Adds vertical lines across some lanes.
+local function mark_commands(marks, lanes, out)
+  for _, m in ipairs(marks or {}) do
+    out[#out + 1] = ("set arrow from %.9g,%.9g to %.9g,%.9g nohead front lw 2 lc rgb '%s'"):format(m.at,
+      lanes[m.first].y + 0.45, m.at, lanes[m.last].y - 0.45, colour.black)
+  end
+end
+
+local function left_of(lanes, most)
   local names = {}
-  for n, lane in ipairs(lanes) do names[n] = clean(lane.name, NAME) end
+  for n, lane in ipairs(lanes) do names[n] = clean(lane.name, most) end
   return 30 + math.ceil(fit.widest(names, SIZE))
 end
 
-local function write_sides(f, lanes, left, height)
+local function write_sides(f, lanes, left, height, characters)
   local most = 0
   for _, lane in ipairs(lanes) do most = math.max(most, lane.y) end
   f:text(RIGHT + 12, f.bottom + HEAD - 12, "idle", {size = SMALL, colour = colour.grey})
   for _, lane in ipairs(lanes) do
     local y = f.bottom + HEAD + (most - lane.y + 0.5) * height
-    f:text(left - 8, y, clean(lane.name, NAME), {align = "right", size = height < 15 and LEAST or SIZE})
+    f:text(left - 8, y, clean(lane.name, characters), {align = "right", size = height < 15 and LEAST or SIZE})
     f:text(RIGHT + 12, y, percent(lane.idle), {size = height < 15 and LEAST or SIZE})
   end
 end
@@ -369,6 +377,8 @@ end
 ---   unit: the unit of time, "s" by default
 ---   lanes: the names of lanes
 ---   from, to: the time span that is shown
+---   marks: vertical lines, each {at (a time), first and last (numbers of lanes)}
+---   names: the most characters of a lane's name
 ---   disturbed: true if other work disturbed the measurement; the bars are then hatched
 ---   idle: the measured idle time, as shares. Its fields:
 ---     whole: the share for all lanes together
@@ -383,7 +393,8 @@ function timeline.make(records, o)
   count_idle(lanes, x, o)
   place(list, lanes)
   local f = figure.new {title = o.title or "activity over time", width = WIDTH}
-  local height, left = math.max(LOWEST, math.min(TALLEST, ROOM // #lanes)), left_of(lanes)
+  local characters = o.names or NAME
+  local height, left = math.max(LOWEST, math.min(TALLEST, ROOM // #lanes)), left_of(lanes, characters)
   local kinds, at = kinds_of(list)
   local labels, narrow = fill_boxes(lanes, kinds, at, (x.to - x.from) / (RIGHT - left), o.disturbed)
   local commands = lane_commands(lanes, x.from, x.to)
@@ -391,7 +402,8 @@ function timeline.make(records, o)
   commands[#commands + 1] = axis_commands(x.from, x.to, x.unit, x.origin)
   label_commands(labels, left, x.from, x.to, height, commands)
   arrow_commands(arrows, commands)
-  write_sides(f, lanes, left, height)
+  mark_commands(o.marks, lanes, commands)
+  write_sides(f, lanes, left, height, characters)
   f:panel({left = left, right = RIGHT, top = f.bottom + HEAD, height = height * #lanes}, commands, box_parts(f, kinds, o.disturbed))
   f:key(key_of(kinds, o.disturbed))
   local small = (o.small or "A lane is idle where it has no bar.") .. (narrow and NARROW or "")

@@ -166,6 +166,12 @@ function schedule:fuse(outer, inner) end
 ---@return nw.simulation
 function schedule:gpu_counts(options) end
 
+---The requests of one warp for a load or a store, such as "load A" or "store C_shared" (the names that s:gpu_counts() prints), in order, from the simulated GPU. Each has lanes, a list of {lane, address (in bytes from the beginning of the buffer), wavefronts (for shared memory: of each word of 4 bytes, from 0)}; bytes (of each lane), sectors and wavefronts; and mean_sectors and mean_wavefronts, over all requests of the kernel for this access. first: the number of the first one; most: 100 by default. block: its indices, as in {2, 1}; the first by default. warp: its number in the block, from 0. kernel: its number, if several kernels have such an access. sizes: values of symbolic sizes. machine: a GPU of nw.machines(); by default the target of the schedule. Accesses that depend on data cannot be recorded.
+---@param access string
+---@param options? {first?: integer, most?: integer, sizes?: table, machine?: string|table|nw.machine, kernel?: integer, block?: integer|integer[], warp?: integer}
+---@return table[]
+function schedule:gpu_requests(access, options) end
+
 ---The tree of versions, with the names of branches and a mark at the current version.
 ---@return nw.report
 function schedule:history() end
@@ -1115,6 +1121,13 @@ function nw.argmin(term, ...) end
 ---@return number, number[]
 function nw.bandwidth(bytes, options) end
 
+---Draws one request of a warp to shared memory: which bank sends a word to which lane in which wavefront. Different words in one bank need one wavefront each. access: a name that s:gpu_counts() prints, as "load A_shared". before: another schedule, or the number of a version, drawn above it at the same scale; before_access: the name of the access there, if it has another one. request: the number of the request; the first by default. block: its indices, as in {2, 1}; the first by default. warp: its number in the block, from 0. kernel: its number, if several kernels have such an access. sizes: values of symbolic sizes. machine: a GPU of nw.machines(); by default the target of the schedule. Rows: schedule, wavefront, bank, word, lanes.
+---@param s nw.schedule
+---@param access string
+---@param options? {before?: nw.schedule|integer, before_access?: string, request?: integer, title?: nw.label, sizes?: table, machine?: string|table|nw.machine, kernel?: integer, block?: integer|integer[], warp?: integer}
+---@return nw.plot
+function nw.bank_conflicts(s, access, options) end
+
 ---Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Without HTML, columns that are too wide together are shown one below the other.
 ---@param columns any[][]
 ---@param options? {most?: integer}
@@ -1669,7 +1682,7 @@ function nw.sweep(options) end
 ---@return nw.expr
 function nw.tanh(x) end
 
----A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show "asm") and linked (f:export), but not run here: nw.target "aarch64". nw.target "cuda" is the NVIDIA GPU of this machine, which its driver runs; nw.target "a100" is an A100, for which PTX can be made anywhere (s:show "ptx"). nw.target "opencl" is the device that OpenCL finds: a GPU, or else a CPU. Its driver compiles and runs OpenCL C. machine = "a100": the limits are those of this machine, not those that the driver reports.
+---A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show "asm") and linked (f:export), but not run here: nw.target "aarch64". nw.target "cuda" is the NVIDIA GPU of this machine, which its driver runs; nw.target "a100" is an A100, for which PTX can be made anywhere (s:show "ptx"). nw.target "opencl" is the device that OpenCL finds: a GPU, or else a CPU. Its driver compiles and runs OpenCL C. nw.target "gpu" is a GPU that this host simulates: kernels run anywhere, and races and other faults are errors, but runs have no times. machine = "a100": the limits are those of this machine, not those that the driver reports. The simulated GPU is an A100 by default.
 ---@param machine? string|table|nw.machine|nw.target
 ---@param options? {machine?: string|table|nw.machine}
 ---@return nw.target
@@ -1728,6 +1741,19 @@ function nw.variable(name) end
 ---Returns the version of Nestwright.
 ---@return string
 function nw.version() end
+
+---Draws one request of a warp to global memory: the lanes, the addresses that they want, and the sectors that the memory sends, with the bytes that nobody wants. access: a name that s:gpu_counts() prints, as "load A". before: another schedule, or the number of a version, drawn above it at the same scale; before_access: the name of the access there, if it has another one. request: the number of the request; the first by default. block: its indices, as in {2, 1}; the first by default. warp: its number in the block, from 0. kernel: its number, if several kernels have such an access. sizes: values of symbolic sizes. machine: a GPU of nw.machines(); by default the target of the schedule. Rows: schedule, lane, address, bytes.
+---@param s nw.schedule
+---@param access string
+---@param options? {before?: nw.schedule|integer, before_access?: string, request?: integer, title?: nw.label, sizes?: table, machine?: string|table|nw.machine, kernel?: integer, block?: integer|integer[], warp?: integer}
+---@return nw.plot
+function nw.warp_request(s, access, options) end
+
+---Draws what each warp of some blocks executes, between barriers: one lane for each warp, with the iterations of the loops that are bound to the grid; one bar for each nest. Time is counted in stores that a warp executes, because the simulated GPU has no clock; where a lane has no bar, the warp waits at a barrier. blocks: the number of blocks, 2 by default; parts: the number of parts between barriers, 6 by default. block: the indices of the first block. kernel: its number. sizes, machine: as in s:gpu_counts.
+---@param s nw.schedule
+---@param options? {blocks?: integer, parts?: integer, sizes?: table, machine?: string|table|nw.machine, kernel?: integer, block?: integer|integer[], title?: nw.label}
+---@return nw.plot
+function nw.warps(s, options) end
 
 ---An array of zeros; f32 by default.
 ---@param shape integer|integer[]

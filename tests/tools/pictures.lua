@@ -1,4 +1,4 @@
---- Draws the pictures of docs/memory.md, docs/order.md, docs/partition.md and docs/pictures.md, and the pictures of
+--- Draws the pictures of docs/gpu.md, docs/memory.md, docs/order.md, docs/partition.md and docs/pictures.md, and the pictures of
 --- docs/measuring.md that need no measurement.
 --- usage: nestwright tests/tools/pictures.lua docs
 local nw = require "nestwright"
@@ -109,3 +109,27 @@ local lab = require "partition"
 for name, part in pairs {trimmed = lab.parts[3], triangle = lab.parts[5]} do
   lab.picture(part, part.ways[4]):save(("%s/%s.svg"):format(folder, name))
 end
+
+-- ---- a transpose on a GPU
+
+-- Returns the schedule of docs/gpu.md. stage: how many of its parts are made: 0, 1 (the tile in shared memory), 2 (its padding).
+local function transpose(stage)
+  local A = nw.placeholder({1024, 1024}, "f32", "A")
+  local T = nw.compute({1024, 1024}, function(i, j) return A(j, i) end, "T")
+  local s = nw.schedule(T, {target = "a100"})
+  local io, jo, ii, ji = s:tile("i", "j", 32, 32)
+  local _, ty = s:split(ii, 8)
+  s:bind(io, "blockIdx.y") s:bind(jo, "blockIdx.x") s:bind(ty, "threadIdx.y") s:bind(ji, "threadIdx.x")
+  if stage == 0 then return s end
+  s:cache_read(A, "shared", {T}, {at = jo})
+  local l = s:loops "A_shared"
+  s:bind(l[#l], "threadIdx.x")
+  local _, y = s:split(l[#l - 1], 8)
+  s:bind(y, "threadIdx.y")
+  if stage == 2 then s:storage_align("A_shared", 0, 32, 1) end
+  return s
+end
+
+nw.warp_request(transpose(1), "load A", {before = transpose(0)}):save(folder .. "/gpu_request.svg")
+nw.bank_conflicts(transpose(2), "load A_shared", {before = transpose(1)}):save(folder .. "/gpu_banks.svg")
+nw.warps(transpose(1), {blocks = 1}):save(folder .. "/gpu_warps.svg")

@@ -254,4 +254,22 @@ describe("the page on GPUs", function()
     assert(load(assert(page:match "\n\n(    s:storage_align[^\n]*)\n"), "=gpu.md", "t", env))()
     assert.truthy(tostring(env.s:gpu_counts()):find "load A_shared +shared +32768 +32.00 +%- +1.00")
   end)
+
+  it("draws its pictures", function()
+    local page = support.read "docs/gpu.md"
+    local code, env = page:match "\n\n(    A = nw.placeholder.-)\n    print", setmetatable({nw = nw}, {__index = _G})
+    assert(load(code, "=gpu.md", "t", env))()
+    env.tiled = env.s
+    env.naive, env.padded = env.s:retarget "a100", env.s:retarget "a100"
+    env.naive:checkout(env.naive:version() - 4) -- before cache_read and the steps of its loops
+    env.padded:storage_align("A_shared", 0, 32, 1)
+    local said = {}
+    for line in page:gmatch "\n    (nw%.[^\n]+)\n\n!%[" do
+      said[#said + 1] = assert(load("return " .. line, "=gpu.md", "t", env))().caption
+    end
+    assert.equal(3, #said)
+    assert.truthy(said[1]:find "before: .-32 sectors.-after: .-4 sectors = 128")
+    assert.truthy(said[2]:find "before: .-in 32 wavefronts.-after: .-in 1 wavefront")
+    assert.truthy(said[3]:find "^8 lanes")
+  end)
 end)
