@@ -68,7 +68,7 @@ static void push_access(lua_State *L, const nw_gpu_access *a) {
 }
 
 static void push_kernel(lua_State *L, const nw_gpu_kernel *k) {
-  lua_createtable(L, 0, 18);
+  lua_createtable(L, 0, 22);
   set_three(L, "grid", k->extent);
   set_three(L, "block", k->extent + 3);
   nwl_set_integer(L, "launches", k->launches);
@@ -81,6 +81,13 @@ static void push_kernel(lua_State *L, const nw_gpu_kernel *k) {
   nwl_set_integer(L, "shared_bytes", k->shared_bytes);
   nwl_set_integer(L, "registers", k->registers);
   nwl_set_integer(L, "local_bytes", k->local_bytes);
+  if (k->waves) {
+    nwl_set_integer(L, "waves", k->waves);
+    nwl_set_integer(L, "replayed", k->replayed);
+    nwl_set_flag(L, "cut", k->cut);
+    nwl_set_integer(L, "dram_read", k->dram_read);
+    nwl_set_integer(L, "dram_written", k->dram_written);
+  }
   if (k->limiter) {
     nwl_set_integer(L, "resident", k->resident);
     nwl_set_number(L, "occupancy", k->occupancy);

@@ -188,6 +188,7 @@ static void barrier(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
   w->now += UINT64_C(1) << NWG_TIME_SHIFT;
   w->barrier = w->now;
   w->barriers++;
+  if (w->caches) nwg_note_barrier(w);
 }
 
 static void wide_alloc(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {

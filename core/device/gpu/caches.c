@@ -1,92 +1,86 @@
-// Counts hits in the L1 cache of each multiprocessor and in the L2 cache. Both are set-associative, with LRU replacement
-// of lines; a line holds the sectors that were requested. Multiprocessors get blocks in turn, and run them in the order
-// of their numbers. Stores write through: they do not allocate lines in L1.
-#include "device/gpu/run.h"
+// An L1 cache for each multiprocessor, and an L2 cache. Both have LRU replacement of lines; a line holds the sectors that were
+// requested. The set of a line is chosen by a hash, as in GPUs, so that distances that are powers of two do not conflict.
+// Stores write through L1, do not allocate lines in it, and stay in L2 until their line is replaced.
+#include "device/gpu/caches.h"
 #include <stdlib.h>
 
-enum {
-  WAYS = 16, // machine records have no number of ways
-  LEAST_L1 = 8 << 10, // bytes of the L1 cache that shared memory cannot take
-};
+enum { LEAST_L1 = 8 << 10 }; // bytes of the L1 cache that shared memory cannot take
 
-typedef struct level {
-  int64_t sets;
-  uint64_t *tag; // WAYS for each set, the last used line first; 0: unused
-  uint32_t *valid; // sectors of the line
-} level;
-
-struct nwg_caches {
-  int64_t sms;
-  level l1, l2; // l1: the sets of all multiprocessors
-  uint64_t *base; // address of each buffer
-};
-
-// Looks up sectors of a line. Returns the number of those that hit. Adds the others, if `allocates` is true.
-static int look_up(level *c, int64_t set, uint64_t line, uint32_t sectors, bool allocates) {
-  uint64_t *tag = c->tag + set * WAYS;
-  uint32_t *valid = c->valid + set * WAYS, held = 0;
-  int at = 0;
-  while (at < WAYS && tag[at] != line + 1) at++;
-  if (at == WAYS && !allocates) return 0;
-  if (at < WAYS)
-    held = valid[at];
-  else
-    at = WAYS - 1;
-  memmove(tag + 1, tag, sizeof *tag * (size_t)at);
-  memmove(valid + 1, valid, sizeof *valid * (size_t)at);
-  tag[0] = line + 1;
-  valid[0] = held | (allocates ? sectors : 0);
-  return __builtin_popcount(held & sectors);
+// Returns the number of sectors in a set of at most NWG_MOST_SECTORS.
+static int count(uint32_t sectors) {
+  sectors -= sectors >> 1 & 0x55;
+  sectors = (sectors & 0x33) + (sectors >> 2 & 0x33);
+  return (int)((sectors + (sectors >> 4)) & 0xf);
 }
 
-typedef struct wanted { // a line, with the sectors that a request needs
-  uint64_t line;
-  uint32_t sectors;
-} wanted;
+// Moves the way at `at` of a set to the front.
+static void move_to_front(nwg_set *s, int at) {
+  uint32_t tag = s->tag[at];
+  uint8_t valid = s->valid[at], dirty = s->dirty[at];
+  for (int i = at; i > 0; i--) s->tag[i] = s->tag[i - 1], s->valid[i] = s->valid[i - 1], s->dirty[i] = s->dirty[i - 1];
+  s->tag[0] = tag, s->valid[0] = valid, s->dirty[0] = dirty;
+}
 
-static int lines_of(const nwg_worker *w, uint64_t base, int bytes, const nwg_pattern *p, const int64_t *index, int each,
-                    wanted *out) {
-  uint64_t line = (uint64_t)w->k->line, sector = (uint64_t)w->k->sector;
-  int n = 0;
-  for (uint32_t m = p->mask; m; m &= m - 1) {
-    uint64_t from = base + (uint64_t)(index[__builtin_ctz(m)] * bytes), to = from + (uint64_t)each - 1;
-    for (uint64_t s = from / sector; s <= to / sector; s++) {
-      uint64_t l = s * sector / line;
-      int i = n - 1;
-      while (i >= 0 && out[i].line != l) i--;
-      if (i < 0) out[i = n++] = (wanted){l, 0};
-      out[i].sectors |= 1u << (s - l * line / sector);
-    }
+// Looks up a line in `sets` sets that begin at `set`. Returns its set, whose first way has the line then. Returns NULL if the line
+// is not there, and `allocates` is false.
+static nwg_set *find(nwg_set *set, int64_t sets, uint64_t line, bool allocates) {
+  uint32_t tag = (uint32_t)line + 1;
+  set += (tag * UINT64_C(0x9e3779b97f4a7c15) >> 32) * (uint64_t)sets >> 32;
+  if (set->tag[0] == tag) return set;
+  int at = 1;
+  while (at < NWG_WAYS && set->tag[at] != tag) at++;
+  if (at == NWG_WAYS) {
+    if (!allocates) return NULL;
+    at = NWG_WAYS - 1;
+    set->tag[at] = tag;
+    set->valid[at] = set->dirty[at] = 0; // dirty sectors were counted as written when they became dirty
   }
-  return n;
+  move_to_front(set, at);
+  return set;
 }
 
-void nwg_touch_caches(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index, int bytes) {
-  const nwg_site *s = &w->k->site[site];
-  struct nwg_caches *c = w->caches;
-  nwg_counts *count = &w->count[site];
-  wanted line[NWG_LANES * 17];
-  int n = lines_of(w, c->base[s->buffer], w->k->buffer[s->buffer].bytes, p, index, bytes, line);
-  int64_t sm = w->block_number[w->nblocks - 1] % c->sms, each = c->l1.sets / c->sms;
-  for (int i = 0; i < n; i++) {
-    uint64_t at = line[i].line;
-    int64_t l1 = sm * each + (int64_t)(at % (uint64_t)each), l2 = (int64_t)(at % (uint64_t)c->l2.sets);
-    int sectors = __builtin_popcount(line[i].sectors);
-    int hits = s->atomic ? 0 : look_up(&c->l1, l1, at, line[i].sectors, !s->write);
-    if (!s->write) count->l1_hits += hits;
-    if (s->write || hits < sectors) {
-      int found = look_up(&c->l2, l2, at, line[i].sectors, true);
-      count->l2_hits += s->write ? found : found > hits ? found - hits : 0;
-    }
+static uint32_t in_l1(struct nwg_caches *c, int64_t sm, uint64_t line, uint32_t sectors, bool allocates) {
+  int64_t each = c->l1.sets / c->sms;
+  nwg_set *set = find(c->l1.set + sm * each, each, line, allocates);
+  if (!set) return 0;
+  uint32_t held = set->valid[0] & sectors;
+  if (allocates) set->valid[0] |= (uint8_t)sectors;
+  return held;
+}
+
+static uint32_t in_l2(struct nwg_caches *c, uint64_t line, uint32_t sectors, bool writes, nwg_hits *h) {
+  nwg_set *set = find(c->l2.set, c->l2.sets, line, true);
+  uint32_t held = set->valid[0] & sectors;
+  set->valid[0] |= (uint8_t)sectors;
+  if (writes) {
+    h->written += count(sectors & ~(uint32_t)set->dirty[0]);
+    set->dirty[0] |= (uint8_t)sectors;
   }
+  return held;
 }
 
-static bool make_level(nw_ctx *c, level *l, int64_t bytes, int64_t line, int64_t copies) {
-  int64_t sets = bytes / line / WAYS;
+void nwg_look_up(struct nwg_caches *c, int64_t sm, uint64_t line, uint32_t sectors, const nwg_site *s, nwg_hits *h) {
+  uint32_t held = s->atomic ? 0 : in_l1(c, sm, line, sectors, !s->write);
+  h->sectors += count(sectors);
+  if (!s->write) {
+    h->l1 += count(held);
+    sectors &= ~held;
+  }
+  if (sectors) h->l2 += count(in_l2(c, line, sectors, s->write, h));
+}
+
+// ---- memory
+
+static bool make_level(nw_ctx *c, nwg_level *l, int64_t bytes, int64_t line, int64_t copies) {
+  int64_t sets = bytes / line / NWG_WAYS;
   l->sets = (sets > 0 ? sets : 1) * copies;
-  l->tag = nw_ask(c, "the simulated caches", (uint64_t)l->sets * WAYS, sizeof *l->tag);
-  l->valid = l->tag ? nw_ask(c, "the simulated caches", (uint64_t)l->sets * WAYS, sizeof *l->valid) : NULL;
-  return l->valid != NULL;
+  l->set = nw_ask(c, "the simulated caches", (uint64_t)l->sets, sizeof *l->set);
+  return l->set != NULL;
+}
+
+static void free_level(nwg_level *l) {
+  nw_let_go(l->set);
+  *l = (nwg_level){0};
 }
 
 struct nwg_caches *nwg_caches_open(nwg_run *r) {
@@ -97,8 +91,8 @@ struct nwg_caches *nwg_caches_open(nwg_run *r) {
             "caches: the sizes of the caches are not known");
     return NULL;
   }
-  if (r->gpu.line / r->gpu.sector > 32) {
-    nw_fail(r->ctx, NW_ELIMIT, NULL, "caches: lines with more than 32 sectors are not simulated");
+  if (r->gpu.line / r->gpu.sector > NWG_MOST_SECTORS) {
+    nw_fail(r->ctx, NW_ELIMIT, NULL, "caches: lines with more than %d sectors are not simulated", NWG_MOST_SECTORS);
     return NULL;
   }
   c->base = NW_NEW_N(r->arena, uint64_t, r->exec->p->nbuffers + 1);
@@ -106,19 +100,29 @@ struct nwg_caches *nwg_caches_open(nwg_run *r) {
     c->base[i] = at;
     at += ((uint64_t)r->buffer[i].count * (uint64_t)r->buffer[i].bytes + 511) / 256 * 256;
   }
-  c->sms = r->gpu.sms;
+  if (at / (uint64_t)r->gpu.line >= UINT32_MAX) {
+    nw_fail(r->ctx, NW_ELIMIT, "give smaller tensors", "caches: tensors of %llu bytes are not simulated",
+            (unsigned long long)at);
+    return NULL;
+  }
+  c->sms = r->gpu.sms, c->line = r->gpu.line, c->sector = r->gpu.sector;
+  c->fits = at <= (uint64_t)r->gpu.l2_bytes;
+  r->caches = c;
   return make_level(r->ctx, &c->l2, r->gpu.l2_bytes, r->gpu.line, 1) ? c : NULL;
 }
 
 // Makes the L1 caches for a kernel: the shared memory of its blocks takes a part of them. They are empty at first.
-bool nwg_caches_launch(nwg_run *r, struct nwg_caches *c, const nw_gpu_kernel *row) {
+bool nwg_l1_open(nwg_run *r, const nw_gpu_kernel *row) {
+  struct nwg_caches *c = r->caches;
   int64_t bytes = r->gpu.l1_bytes - row->resident * row->shared_bytes;
-  nw_let_go(c->l1.tag), nw_let_go(c->l1.valid);
-  c->l1 = (level){0};
+  free_level(&c->l1);
   return make_level(r->ctx, &c->l1, bytes > LEAST_L1 ? bytes : LEAST_L1, r->gpu.line, c->sms);
 }
 
+void nwg_l2_clear(struct nwg_caches *c) { memset(c->l2.set, 0, sizeof *c->l2.set * (size_t)c->l2.sets); }
+
 void nwg_caches_free(struct nwg_caches *c) {
   if (!c) return;
-  nw_let_go(c->l1.tag), nw_let_go(c->l1.valid), nw_let_go(c->l2.tag), nw_let_go(c->l2.valid);
+  free_level(&c->l1);
+  free_level(&c->l2);
 }

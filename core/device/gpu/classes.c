@@ -214,11 +214,12 @@ static int64_t part_of_key(const planning *p, const item *t, int64_t index) {
   return holds < 0 ? index : -1 - holds;
 }
 
-static nwg_classes *new_classes(nw_ctx *c, int64_t n) {
+static nwg_classes *new_classes(nw_ctx *c, int64_t n, int64_t known) {
   nwg_classes *all = nw_ask(c, "the classes of blocks", 1, sizeof *all);
   if (all) all->first = nw_ask(c, "the classes of blocks", (uint64_t)n + 1, sizeof *all->first);
   if (all && all->first) all->members = nw_ask(c, "the classes of blocks", (uint64_t)n + 1, sizeof *all->members);
-  return all && all->members ? all : NULL;
+  if (all && all->members) all->of = nw_ask(c, "the classes of blocks", (uint64_t)known + 1, sizeof *all->of);
+  return all && all->of ? all : NULL;
 }
 
 // Returns the class with this key; all->n if there is none. `hash` has the hash values of the keys.
@@ -229,7 +230,7 @@ static int64_t find(const nwg_classes *all, const uint64_t *hash, const int64_t 
   return all->n;
 }
 
-static bool classify(planning *p, int64_t extent, nwg_classes *all) {
+static bool classify(planning *p, int64_t extent, int64_t known, nwg_classes *all) {
   nw_ctx *c = p->run->ctx;
   int n = p->nitems;
   int64_t cap = p->raw ? extent : least(extent, 1024);
@@ -238,7 +239,10 @@ static bool classify(planning *p, int64_t extent, nwg_classes *all) {
   bool good = hash != NULL;
   for (int64_t i = 0; i < extent && good; i++) {
     if (all->n == cap) { // not alike: every index is a class of its own
-      for (; i < extent; i++) all->first[all->n] = i, all->members[all->n++] = 1;
+      for (; i < extent; i++) {
+        if (i < known) all->of[i] = all->n;
+        all->first[all->n] = i, all->members[all->n++] = 1;
+      }
       break;
     }
     int64_t *key = keys + all->n * n;
@@ -247,6 +251,7 @@ static bool classify(planning *p, int64_t extent, nwg_classes *all) {
     int64_t at = p->raw ? all->n : find(all, hash, keys, key, n, h);
     if (at == all->n) all->first[at] = i, hash[all->n++] = h;
     all->members[at]++;
+    if (i < known) all->of[i] = at;
   }
   nw_let_go(keys);
   nw_let_go(hash);
@@ -265,13 +270,13 @@ static void push_known(planning *p, const int64_t *var) {
 
 static int64_t common_multiple(int64_t a, int64_t b) { return a / nw_gcd(a, b) * b; }
 
-nwg_classes *nwg_classes_of(const nwg_run *r, const nwg_kernel *k, int d, const int64_t *var) {
+nwg_classes *nwg_classes_of(const nwg_run *r, const nwg_kernel *k, int d, const int64_t *var, int64_t known) {
   planning p = {.run = r, .k = k, .pool = r->launches->p->pool, .name = nw_grid_index[d]};
-  nwg_classes *all = new_classes(r->ctx, k->extent[d]);
+  nwg_classes *all = new_classes(r->ctx, k->extent[d], known);
   p.period = common_multiple(common_multiple(k->line, k->sector), 4 * k->banks);
   push_known(&p, var);
   plan_stmt(&p, k->launch->body);
-  bool good = all && classify(&p, k->extent[d], all);
+  bool good = all && classify(&p, k->extent[d], known, all);
   if (good && p.data) {
     nw_fail(r->ctx, NW_EINVAL, "run nw.simulate on arrays", "which elements are accessed depends on data");
     good = false;
@@ -287,5 +292,6 @@ void nwg_classes_free(nwg_classes *all) {
   if (!all) return;
   nw_let_go(all->first);
   nw_let_go(all->members);
+  nw_let_go(all->of);
   nw_let_go(all);
 }

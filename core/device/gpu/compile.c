@@ -76,6 +76,7 @@ static bool compile_store(nwg_compiling *c, const nw_stmt *s, nwg_stmt *to) {
   to->value.to = c->k->ninstrs;
   nwg_note_index(c, buffer, index);
   to->site = nwg_new_site(c, (nwg_site){.stmt = s,
+                                        .index = index,
                                         .buffer = buffer,
                                         .write = true,
                                         .atomic = s->store.atomic,

@@ -82,7 +82,12 @@ static uint32_t load(nwg_compiling *c, const nw_expr *e) {
   if (!index || (mask && !on)) return 0;
   const nw_stmt *s = c->stmt;
   bool own = s->kind == NW_STORE && s->store.atomic && !strcmp(s->store.buffer, e->name);
-  nwg_site site = {.stmt = s, .buffer = buffer, .own = own, .whole = is_whole(e->arg[0], mask), .n = e->type.lanes};
+  nwg_site site = {.stmt = s,
+                   .index = e->arg[0],
+                   .buffer = buffer,
+                   .own = own,
+                   .whole = is_whole(e->arg[0], mask),
+                   .n = e->type.lanes};
   uint32_t dst = nwg_register(c, (nw_dtype)e->type.dtype, e->type.lanes);
   int at = nwg_new_site(c, site);
   nwg_note_index(c, buffer, e->arg[0]);

@@ -123,6 +123,7 @@ typedef struct nwg_buffer {
 
 typedef struct nwg_site { // a load or a store
   const nw_stmt *stmt;
+  const nw_expr *index;
   int buffer;
   bool write, atomic, async;
   bool own; // a read that is a part of an atomic update
@@ -325,5 +326,7 @@ void nwg_depart(nwg_worker *w, int site, const int64_t *index, uint32_t mask);
 void nwg_commit(nwg_worker *w, uint32_t mask);
 void nwg_wait(nwg_worker *w, uint32_t mask, int groups);
 void nwg_landed(nwg_worker *w); // called at the end of a block
-// ---- caches.c
-void nwg_touch_caches(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index, int bytes);
+// ---- traces.c
+// Record a request, of `each` bytes for each lane, and a barrier, for the simulation of caches.
+void nwg_note_request(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index, int each);
+void nwg_note_barrier(nwg_worker *w);

@@ -134,10 +134,13 @@ static void work(void *arg, int t) {
   const team *all = arg;
   nwg_worker *w = &all->run->worker[t];
   for (int64_t b = t; b < all->blocks && !w->failed; b += all->n) {
+    if (w->caches && !nwg_caches_begin(w, b)) w->failed = true;
+    if (w->failed) break;
     if (all->class[0])
       run_class(all, w, b);
     else
       nwg_run_block(w, all->first + b);
+    if (w->caches && !w->failed && !nwg_caches_end(w, b)) w->failed = true;
   }
 }
 
@@ -159,15 +162,17 @@ static bool run_blocks(nwg_run *r, team *all) {
     nw_team_run(all->n, work, all);
   for (int i = 0; i < all->n; i++) failed |= r->worker[i].failed, no_memory |= r->worker[i].no_memory;
   if (no_memory) return nw_fail(r->ctx, NW_EMEMORY, NULL, "there is no memory for the asynchronous copies in flight");
-  return !failed || !nw_stopped(r->ctx);
+  return !failed || (!nw_error(r->ctx) && !nw_stopped(r->ctx));
 }
 
 // Without arrays, no access may depend on data; this is found while the classes are made, too.
-static bool make_classes(const nwg_run *r, const nwg_kernel *k, const int64_t *var, team *all) {
+static bool make_classes(const nwg_run *r, const nwg_kernel *k, const nw_gpu_kernel *row, const int64_t *var,
+                         team *all) {
   bool used = r->opts.classes;
   if (used) all->blocks = 1;
   for (int d = 0; d < 3 && r->blank; d++) {
-    nwg_classes *found = nwg_classes_of(r, k, d, var);
+    int64_t known = used && r->caches ? 2 * nwg_wave(r, row) : 0;
+    nwg_classes *found = nwg_classes_of(r, k, d, var, known < k->extent[d] ? known : k->extent[d]);
     if (!found) return false;
     if (used) all->blocks *= found->n;
     if (used)
@@ -202,15 +207,17 @@ bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent
   if (!k) return false;
   nwg_occupancy(r, k, &e->row);
   team all = {.run = r, .entry = e, .blocks = extent[0] * extent[1] * extent[2]};
-  bool good = within(r, extent, e->row.shared_bytes) && make_counts(r, e, k) && make_classes(r, k, var, &all);
+  bool good = within(r, extent, e->row.shared_bytes) && make_counts(r, e, k) && make_classes(r, k, &e->row, var, &all);
   all.n = good ? threads_for(r, all.blocks) : 0;
   if (watch) good = good && watch_blocks(r, extent, &all.first, &all.blocks);
   good = good && nwg_workers_open(r, all.n, k, var, all.blocks);
-  if (good && r->caches) good = nwg_caches_launch(r, r->caches, &e->row);
+  if (good && r->caches) good = nwg_caches_launch(r, e, k, all.class, all.blocks);
   for (int t = 0; t < all.n && good; t++) r->worker[t].number = number;
   good = good && run_blocks(r, &all);
   if (good) nwg_merge(r->worker, all.n), note_launch(e, k, &all);
   good = good && gather(r, e, all.n);
+  if (good && r->caches) good = nwg_caches_finish(r, e, all.class);
+  nwg_caches_leave(r->caches);
   nwg_workers_close(r, all.n);
   for (int d = 0; d < 3; d++) nwg_classes_free(all.class[d]);
   return good;

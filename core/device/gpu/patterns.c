@@ -173,7 +173,7 @@ void nwg_count(nwg_worker *w, int site, const nwg_buffer *b, nwg_pattern *p, con
   if (b->space == NWG_GLOBAL || b->device) {
     c->sectors += sectors = known_units(p, p->sectors, first, b->bytes, each, w->k->sector);
     c->lines += known_units(p, p->lines, first, b->bytes, each, w->k->line);
-    if (w->caches) nwg_touch_caches(w, site, p, index, each);
+    if (w->caches) nwg_note_request(w, site, p, index, each);
   } else if (b->space == NWG_SHARED) {
     int64_t place = (first * b->bytes & 3) >> __builtin_ctz((unsigned)b->bytes);
     if (p->waves[place] < 0) p->waves[place] = (int16_t)waves(w, p, first, b->bytes, each);

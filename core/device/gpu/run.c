@@ -130,7 +130,7 @@ static bool prepare(nwg_run *r, const nw_view *params) {
   make_workers(r);
   r->record.watch = r->opts.watch;
   for (int i = 0; r->opts.watch && i < r->nworkers; i++) r->worker[i].record = &r->record;
-  if (r->opts.caches && !(r->worker->caches = r->caches = nwg_caches_open(r))) return false;
+  if (r->opts.caches && !r->opts.watch && !(r->worker->caches = nwg_caches_open(r))) return false;
   r->report = nwg_report_new(r);
   return true;
 }
@@ -204,8 +204,6 @@ nw_gpu_report *nw_gpu_simulate(nw_ctx *c, const nw_program *p, const nw_gpu_opts
 
 nw_gpu_report *nw_gpu_count(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o, const int64_t *sizes) {
   if (!p) return NULL;
-  if (o && o->classes && o->caches)
-    return nw_fail(c, NW_EINVAL, "leave out one of them", "caches: the hits of a block depend on all blocks before it");
   nw_exec *e = nw_lower(p, NULL);
   nw_gpu_report *r = nwg_simulate(c, e, sizes, NULL, o);
   nw_exec_release(e);

@@ -13,6 +13,7 @@ typedef struct nwg_entry { // what is known of a kernel after its launches
 typedef struct nwg_classes { // of the indices of a dimension of the grid
   int64_t n;
   int64_t *first, *members; // for each class, its first index and the number of its indices
+  int64_t *of; // the class of each of the first indices (nwg_classes_of)
 } nwg_classes;
 
 typedef struct nwg_run {
@@ -44,8 +45,9 @@ nw_gpu_report *nwg_simulate(nw_ctx *c, const nw_exec *e, const int64_t *sizes, c
 bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent[6], const int64_t *var);
 // ---- classes.c
 // Returns the classes of indices along dimension d: blocks whose indices are in the same class have equal counts. Returns
-// NULL, with a diagnostic, if the accesses depend on data. The caller frees the result.
-nwg_classes *nwg_classes_of(const nwg_run *r, const nwg_kernel *k, int d, const int64_t *var);
+// NULL, with a diagnostic, if the accesses depend on data. The result has the classes of the first `known` indices. The caller
+// frees it.
+nwg_classes *nwg_classes_of(const nwg_run *r, const nwg_kernel *k, int d, const int64_t *var, int64_t known);
 void nwg_classes_free(nwg_classes *all);
 // ---- workers.c
 // Gives the first n workers what the kernel needs to run that many blocks. Returns false, with a diagnostic, if there is not enough memory.
@@ -62,5 +64,14 @@ void nwg_report_record(nw_gpu_report *r, nwg_record *record); // takes what was 
 void nwg_report_seconds(nw_gpu_report *r, double seconds);
 // ---- caches.c
 struct nwg_caches *nwg_caches_open(nwg_run *r); // NULL, with a diagnostic, on failure
-bool nwg_caches_launch(nwg_run *r, struct nwg_caches *c, const nw_gpu_kernel *row);
 void nwg_caches_free(struct nwg_caches *c);
+// ---- waves.c
+int64_t nwg_wave(const nwg_run *r, const nw_gpu_kernel *row); // number of blocks that run at the same time
+// Called in this order for a launch; `begin` and `end` around each simulated block. If the classes of blocks are simulated,
+// `number` is that of the class. These functions return false, with a diagnostic, on failure.
+bool nwg_caches_launch(nwg_run *r, nwg_entry *e, const nwg_kernel *k, nwg_classes *const *class, int64_t simulated);
+bool nwg_caches_begin(nwg_worker *w, int64_t number);
+bool nwg_caches_end(nwg_worker *w, int64_t number);
+bool nwg_caches_finish(nwg_run *r, nwg_entry *e,
+                       nwg_classes *const *class); // adds the hits to the counts of the kernel
+void nwg_caches_leave(struct nwg_caches *c); // called in any case; c may be NULL

@@ -25,7 +25,7 @@ typedef struct nw_gpu_watch {
 typedef struct nw_gpu_opts {
   int threads; // number of threads of this host that simulate; 0: all cores
   const nw_machine *machine; // the GPU to count for; NULL: the program's target, or else a GPU with usual limits
-  bool caches; // also counts hits in the L1 and L2 caches; then one thread of this host simulates
+  bool caches; // also counts hits in the L1 and L2 caches, and bytes of memory; then one thread of this host simulates
   // For nw_gpu_count: simulates only one of the blocks whose conditions and addresses are alike, and multiplies its counts.
   // The counts are those of all blocks.
   bool classes;
@@ -93,6 +93,10 @@ typedef struct nw_gpu_kernel {
   int64_t local_bytes; // of a thread, in arrays that cannot be in registers
   int64_t resident; // blocks that a multiprocessor runs at the same time; 0 if no machine is known
   double occupancy; // warps that run at the same time, divided by the largest number
+  int64_t waves; // numbers of waves of blocks that run at the same time; 0 if no caches were simulated
+  int64_t replayed; // number of waves that were replayed in the caches; if less than `waves`, the hits are an estimate
+  bool cut; // only the first requests of the warps were replayed, and the hits are an estimate
+  int64_t dram_read, dram_written; // bytes
   const char *limiter; // what limits `resident`: "warps", "blocks", "registers" or "shared memory"; NULL if unknown
 } nw_gpu_kernel;
 

@@ -371,7 +371,60 @@ describe("counts by classes of blocks", function()
     s = nw.schedule(nw.compute({64}, function(j) return B(nw.minimum(nw.maximum(I(j), 0), 63)) end, "Y"))
     s:bind("j", "threadIdx.x")
     fails("which elements are accessed depends on data", "invalid", s.gpu_counts, s)
-    fails("leave out one of them", "invalid", s.gpu_counts, s, {caches = true, classes = true})
+  end)
+end)
+
+describe("counts of caches", function()
+  -- Returns the hits of all accesses, and the bytes of memory of all kernels.
+  local function hits(s, options)
+    options.machine, options.caches = "a100", true
+    local r, out = s:gpu_counts(options), {}
+    for _, a in ipairs(r.accesses) do out[#out + 1] = {a.buffer, a.sectors, a.l1_hits, a.l2_hits} end
+    for _, k in ipairs(r.kernels) do out[#out + 1] = {k.waves, k.replayed, k.dram_read, k.dram_written} end
+    return out, r
+  end
+
+  it("are the same by classes of blocks and with all blocks", function()
+    local list = {naive(70, 8, 32), tiled(64, 16), (transpose(80)), kernels.gemm_registers(128, 64, 4, 16, 4),
+      kernels.conv1d_shared(1000, 31), kernels.two_stages(200), kernels.heat(4, 1000)}
+    for _, s in ipairs(list) do assert.same(hits(s, {classes = false}), (hits(s, {}))) end
+  end)
+
+  it("read and write each element of memory once if it fits in L2", function()
+    local _, r = hits(naive(96, 8, 32), {})
+    assert.equal(2 * 96 * 96 * 4, r.kernels[1].dram_read)
+    assert.equal(96 * 96 * 4, r.kernels[1].dram_written)
+    -- a warp that reads a row of B finds the sectors that another warp of the block has read
+    assert.is_true(access(r, "B", false).l1_hits * 2 > access(r, "B", false).sectors)
+    assert.truthy(tostring(r):find("sectors  wavefronts   L1 hits   L2 hits\n", 1, true), tostring(r))
+    assert.truthy(tostring(r):find("72 KiB are read from memory, and 36 KiB are written\n", 1, true), tostring(r))
+  end)
+
+  it("are those of the sectors that a block needs", function()
+    local _, r = hits(transpose(64), {}) -- each sector is used once
+    assert.equal(0, access(r, "A", false).l1_hits + access(r, "A", false).l2_hits)
+    _, r = hits(kernels.rows(10, 1000), {})
+    assert.equal(10 * 1000 * 4, r.kernels[1].dram_read)
+  end)
+
+  it("of large grids are estimated from two waves of blocks", function()
+    local _, r = hits(transpose(4096), {})
+    local k = r.kernels[1]
+    assert.equal(2, k.replayed)
+    assert.is_true(k.waves > 2)
+    assert.equal(4096 * 4096 * 4, k.dram_read)
+    assert.equal(4096 * 4096 * 4, k.dram_written)
+    local text = ("64 MiB are written (an estimate from 2 of %d waves of blocks)"):format(k.waves)
+    assert.truthy(tostring(r):find(text, 1, true), tostring(r))
+  end)
+
+  it("of very long kernels are estimated from their first requests", function()
+    local _, r = hits(naive(2048, 8, 32), {}) -- a wave reads all of B, which does not stay in L2 with A and C
+    local k = r.kernels[1]
+    assert.is_true(k.cut)
+    assert.is_true(r.seconds < 20)
+    assert.is_true(k.dram_read >= 2 * 2048 * 2048 * 4, k.dram_read)
+    assert.truthy(tostring(r):find("(an estimate from the first requests of 2 of ", 1, true), tostring(r))
   end)
 end)
 
