@@ -18,6 +18,9 @@ struct nwt_dialect {
 
 extern const nwt_dialect nwk_cuda, nwk_opencl;
 
+// Returns the text of a program that nw_lower_loops made, on the heap; NULL, with a diagnostic, on failure. See nw_grid_text.
+char *nwk_text(const nw_exec *e, const nwt_dialect *d, const char *symbol);
+
 void nwk_mark(nwt *g, const nw_stmt *loop); // writes what stands before a loop that is marked
 // Writes a vectorized loop that only copies as one copy of a vector, if the elements are aligned. Returns false and writes
 // nothing if it is not such a loop.

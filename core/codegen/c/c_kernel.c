@@ -453,7 +453,7 @@ static void head(texts *x, nw_str *out) {
   nw_str_free(&helpers);
 }
 
-static char *write_text(const nw_exec *e, const nwt_dialect *d, const char *symbol) {
+char *nwk_text(const nw_exec *e, const nwt_dialect *d, const char *symbol) {
   nw_launches *all = nw_launches_of(e);
   if (!all) return NULL;
   texts x = {.all = all, .d = d, .symbol = symbol, .root = e->p->root};
@@ -486,7 +486,7 @@ char *nw_grid_text(nw_ctx *c, const nw_program *p, const char *dialect, const ch
   for (int i = 0; i < NW_COUNT(known); i++) {
     if (strcmp(known[i]->name, dialect)) continue;
     nw_exec *e = nw_lower_loops(p);
-    char *text = e ? write_text(e, known[i], symbol) : NULL;
+    char *text = e ? nwk_text(e, known[i], symbol) : NULL;
     nw_exec_release(e);
     return text;
   }

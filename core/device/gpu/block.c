@@ -172,8 +172,8 @@ static void wide_loop(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
   w->level--;
 }
 
-// A barrier that only some threads reach is reported with one of them and one of the others.
-static void check_masks(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
+// True if all threads reach the barrier. Otherwise it is reported with one thread that does and one that does not.
+static bool check_masks(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
   int here = -1, away = -1;
   for (int i = 0; i < w->k->warps; i++) {
     uint32_t missing = w->full[i] & ~masks[i];
@@ -181,12 +181,13 @@ static void check_masks(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks)
     if (missing && away < 0) away = i * w->k->lanes + __builtin_ctz(missing);
   }
   if (away >= 0) nwg_found_divergence(w, s->stmt, here, away);
+  return away < 0;
 }
 
 static void barrier(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
-  check_masks(w, s, masks);
+  bool all = check_masks(w, s, masks);
   w->now += UINT64_C(1) << NWG_TIME_SHIFT;
-  w->barrier = w->now;
+  if (all) w->barrier = w->now; // a barrier that some threads do not reach orders nothing
   w->barriers++;
   if (w->caches) nwg_note_barrier(w);
 }

@@ -121,6 +121,14 @@ static void a_barrier_under_a_condition_is_found(void **state) {
   assert_null(f.buffer);
 }
 
+static void a_barrier_under_a_condition_orders_nothing(void **state) {
+  nw_gpu_report *r = simulated(*state, rows, guard_barrier, 1);
+  int races = 0;
+  for (int i = 0; i < nw_gpu_findings(r); i++) races += nw_gpu_finding_at(r, i)->fault == NW_GPU_RACE;
+  assert_int_equal(races, 1);
+  nw_gpu_report_free(r);
+}
+
 static void drop_store(nw_program *p) { drop(p, first(p->root, NW_STORE)); }
 
 static void a_missing_store_is_a_read_of_nothing(void **state) {
@@ -169,7 +177,7 @@ int main(void) {
       TEST(nothing_is_found_in_a_right_program),      TEST(a_missing_barrier_is_a_race_of_two_threads),
       TEST(threads_of_a_warp_are_unordered),          TEST(a_barrier_under_a_condition_is_found),
       TEST(a_missing_store_is_a_read_of_nothing),     TEST(an_access_outside_is_found),
-      TEST(blocks_that_write_the_same_elements_race),
+      TEST(blocks_that_write_the_same_elements_race), TEST(a_barrier_under_a_condition_orders_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
