@@ -54,12 +54,31 @@ end
 
 -- ---- the panel
 
-local function cell(w, width, height)
-  local x, y = w.bank * width, height - (w.wavefront + 1) * ROW
-  return {x + width / 2, y + ROW / 2, x + 0.5, x + width - 0.5, y + 0.5, y + ROW - 0.5}
+-- Returns boxes of neighbouring words that are sent in one wavefront.
+local function boxes_of(words, width, height)
+  local at, out = {}, {}
+  for _, w in ipairs(words) do at[w.wavefront * 1000 + w.bank] = true end
+  for _, w in ipairs(words) do
+    local key, last = w.wavefront * 1000 + w.bank, w.bank
+    if not at[key - 1] then
+      while at[w.wavefront * 1000 + last + 1] do last = last + 1 end
+      local left, right, y = w.bank * width, (last + 1) * width, height - (w.wavefront + 1) * ROW
+      out[#out + 1] = {(left + right) / 2, y + ROW / 2, left, right, y, y + ROW}
+    end
+  end
+  return out
+end
+
+-- Returns the lines between all cells.
+local function lines_of(banks, rows, width, height)
+  local out = {}
+  for bank = 1, banks - 1 do out[#out + 1] = {bank * width, 0, 0, height} end
+  for row = 1, rows - 1 do out[#out + 1] = {0, row * ROW, banks * width, 0} end
+  return out
 end
 
 local BOX = "%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s noborder fc rgb '%s' notitle"
+local LINES = "%s using 1:2:3:4 with vectors nohead lw 1 lc rgb '#FFFFFF' notitle"
 
 local function place(f, c)
   local r, n = c.request, math.max(c.request.wavefronts, 1)
@@ -69,13 +88,17 @@ local function place(f, c)
     ("set object rectangle from 0,0 to %d,%d behind fillcolor rgb '%s' fillstyle solid 1 border lc rgb '%s'"):format(WIDTH, height,
       "#F2F2F2", colour.pale)}
   for _, w in ipairs(c.words) do
-    table.insert(w.more and more or first, cell(w, width, height))
-    local at = cell(w, width, height)
+    table.insert(w.more and more or first, w)
     commands[#commands + 1] = ("set label %s at %g,%g center front font ',%d'"):format(
-      gnuplot.quote(lanes_text(w.lanes, width - 2)), at[1], at[2], NUMBERS)
+      gnuplot.quote(lanes_text(w.lanes, width - 2)), (w.bank + 0.5) * width, height - (w.wavefront + 0.5) * ROW,
+      NUMBERS)
   end
-  if #first > 0 then parts[#parts + 1] = BOX:format(f:data(first, "first"), FIRST.fill, FIRST.colour) end
-  if #more > 0 then parts[#parts + 1] = BOX:format(f:data(more, "more"), MORE.fill, MORE.colour) end
+  for _, x in ipairs {{first, "first", FIRST}, {more, "more", MORE}} do
+    if #x[1] > 0 then
+      parts[#parts + 1] = BOX:format(f:data(boxes_of(x[1], width, height), x[2]), x[3].fill, x[3].colour)
+    end
+  end
+  parts[#parts + 1] = LINES:format(f:data(lines_of(r.banks, n, width, height), "between"))
   local top = f.bottom + HEAD
   f:text(LEFT, top - 42, c.label ~= "" and c.label .. ": " .. c.request.access or c.request.access, {size = 12})
   for bank = 0, r.banks - 1, r.banks > 32 and 4 or 1 do

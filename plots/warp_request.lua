@@ -17,7 +17,7 @@ local WIDEST, GAP = 108, 5 -- pixels: the largest width of a sector, and the gap
 local SMALL = 10
 
 local WANTED = {text = "bytes that a lane wants", fill = "solid 0.6", colour = colour.blue}
-local WASTED = {text = "bytes that are sent, but not wanted", fill = "pattern 4", colour = colour.orange}
+local WASTED = {text = "bytes that are sent, but not wanted", fill = "solid 0.3", colour = colour.orange}
 local IDLE = {text = "a lane that takes no part", fill = "solid 0.2", colour = colour.grey}
 
 -- ---- sectors
@@ -84,58 +84,72 @@ local function boxes(f, list, kind, look, parts)
   if #list > 0 then parts[#parts + 1] = BOX:format(f:data(list, kind), look.fill, look.colour, look.colour) end
 end
 
--- Returns the left edge of a lane and its width.
-local function lane_at(r, lane)
-  local width = WIDTH / r.threads
-  return lane * width, width
-end
+local LINES = "%s using 1:2:3:4 with vectors nohead lw %g lc rgb '%s' notitle"
 
-local function draw_lanes(f, c, top, commands, parts)
-  local r, active, on, off = c.request, {}, {}, {}
+-- Returns runs of neighbouring lanes that take part, and of those that do not: {first, last, active}.
+local function lane_runs(r)
+  local active, out = {}, {}
   for _, lane in ipairs(r.lanes) do active[lane.lane] = true end
   for lane = 0, r.threads - 1 do
-    local x, width = lane_at(r, lane)
-    table.insert(active[lane] and on or off, box(x + 1, x + width - 1, top - LANE, top))
+    local last = out[#out]
+    if last and last[3] == (active[lane] or false) then last[2] = lane else out[#out + 1] = {lane, lane, active[lane] or false} end
+  end
+  return out
+end
+
+-- Draws the lanes: a box for each run of lanes, with lines between them.
+local function draw_lanes(f, c, top, commands, parts)
+  local r, on, off, lines = c.request, {}, {}, {}
+  local width = WIDTH / r.threads
+  for _, run in ipairs(lane_runs(r)) do
+    table.insert(run[3] and on or off, box(run[1] * width, (run[2] + 1) * width, top - LANE, top))
+  end
+  for lane = 0, r.threads - 1 do
+    if lane > 0 then lines[#lines + 1] = {lane * width, top - LANE, 0, LANE} end
     if width > 15 then
-      commands[#commands + 1] = ("set label '%d' at %g,%g center front font ',%d'"):format(lane, x + width / 2, top - LANE / 2,
-        SMALL)
+      commands[#commands + 1] = ("set label '%d' at %g,%g center front font ',%d'"):format(lane, (lane + 0.5) * width,
+        top - LANE / 2, SMALL)
     end
   end
   boxes(f, on, "lanes", {fill = "solid 0.15", colour = colour.blue}, parts)
   boxes(f, off, "idle", IDLE, parts)
+  parts[#parts + 1] = LINES:format(f:data(lines, "between"), 1, colour.blue)
 end
 
 -- Draws a line from each lane to the middle of its bytes.
 local function draw_lines(f, c, place, top, bottom, parts)
   local lines, r = {}, c.request
   for n, lane in ipairs(r.lanes) do
-    local x, width = lane_at(r, lane.lane)
+    local x = (lane.lane + 0.5) * WIDTH / r.threads
     local to = (place(lane.address) + place(lane.address + r.bytes - 1) + (place(lane.address + 1) - place(lane.address))) / 2
-    lines[n] = {x + width / 2, top, to - (x + width / 2), bottom - top}
+    lines[n] = {x, top, to - x, bottom - top}
   end
-  parts[#parts + 1] = ("%s using 1:2:3:4 with vectors nohead lw 0.8 lc rgb '%s' notitle"):format(f:data(lines, "wants"),
-    colour.blue)
+  parts[#parts + 1] = LINES:format(f:data(lines, "wants"), 0.8, colour.blue)
 end
 
--- Draws the sectors, and the bytes in them that are wanted.
+-- Draws the sectors as boxes of bytes that are wanted, and boxes of bytes that are not.
 local function draw_sectors(f, c, width, bottom, parts)
-  local r, wasted, wanted, edges = c.request, {}, {}, {}
-  for n, s in ipairs(c.sectors) do
-    wasted[n] = box(s.x, s.x + width, bottom, bottom + SECTOR)
-    edges[n] = wasted[n]
+  local r, wasted, wanted = c.request, {}, {}
+  for _, s in ipairs(c.sectors) do
     local from = s.number * r.sector
+    local at, to = from, from + r.sector
+    local function add(list, last)
+      if last > at then
+        list[#list + 1] = box(s.x + (at - from) / r.sector * width, s.x + (last - from) / r.sector * width, bottom, bottom + SECTOR)
+      end
+      at = math.max(at, last)
+    end
     for _, range in ipairs(c.wanted) do
-      local a, b = math.max(range[1], from), math.min(range[2], from + r.sector)
-      if a < b then
-        wanted[#wanted + 1] = box(s.x + (a - from) / r.sector * width, s.x + (b - from) / r.sector * width, bottom, bottom + SECTOR)
+      if range[2] > from and range[1] < to then
+        add(wasted, range[1])
+        add(wanted, math.min(range[2], to))
       end
     end
+    add(wasted, to)
   end
-  parts[#parts + 1] = BOX:format(f:data(wasted, "sectors"), WASTED.fill, WASTED.colour, WASTED.colour)
-  -- white below the wanted bytes, because patterns are transparent
-  parts[#parts + 1] = BOX:format(f:data(wanted, "blank"), "solid 1", "#FFFFFF", "#FFFFFF")
-  parts[#parts + 1] = BOX:format(f:data(wanted, "wanted"), WANTED.fill, WANTED.colour, WANTED.colour)
-  parts[#parts + 1] = BOX:format(f:data(edges, "edges"), "empty", colour.black, colour.black)
+  for _, x in ipairs {{wasted, "wasted", WASTED}, {wanted, "wanted", WANTED}} do
+    boxes(f, x[1], x[2], x[3], parts)
+  end
 end
 
 -- Labels sectors with the addresses of their first bytes, where there is room: all adjacent sectors have one label.

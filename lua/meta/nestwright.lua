@@ -1541,6 +1541,12 @@ function nw.progress(total, title) end
 ---@return string
 function nw.promote(a, b) end
 
+---Calls f(...) and returns its results. The remarks of its steps, such as "i divides evenly", are not shown; s:notes() still returns them. For functions that make many steps.
+---@param f function
+---@param ... any
+---@return any ...
+function nw.quietly(f, ...) end
+
 ---An array of random elements: floats between lo and hi (0 and 1 by default), or integers from lo to hi (0 and 9 by default). The same seed gives the same data; without a seed, each call gives different data.
 ---@param shape integer|integer[]
 ---@param dtype? string|{seed?: integer, lo?: number, hi?: number}

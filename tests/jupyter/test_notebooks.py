@@ -12,7 +12,7 @@ TUTORIALS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tuto
 BUILD = os.environ.get("NW_BUILD", "build/dev")
 NOTEBOOKS = sorted(glob.glob(os.path.join(TUTORIALS, "*.ipynb")))
 MOST = 900000  # largest size of a file, in bytes
-SMALL = {"gemm.ipynb": [("N = 1024", "N = 128")]}
+SMALL = {"gemm.ipynb": [("N = 1024", "N = 128")], "gpu_gemm.ipynb": [("N = 256", "N = 128")]}
 PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|build|var|opt|mnt)/\w")
 
 
@@ -100,6 +100,51 @@ class Stored(unittest.TestCase):
         self.assertEqual(names, [[before, after] for before, after in zip(steps, steps[1:])])
         for t in tables:
             self.assertRegex(t, "interleaved, [0-9]+ rounds")
+
+    def gpu_figures(self):
+        """Returns the figures that each step of gpu_gemm prints: its name, then a row for each control and for the step."""
+        notebook, steps = read(os.path.join(TUTORIALS, "gpu_gemm.ipynb")), []
+        names = ["per_request", "per_fma", "conflicts", "loads", "occupancy", "barriers"]
+        for cell in notebook["cells"]:
+            if not re.search(r"^s\d = step\(", text(cell["source"]), re.M):
+                continue
+            printed = "".join(text(o.get("text", "")) for o in cell["outputs"])
+            rows = re.findall(r"^(\S.*?) +([\d.]+) +([\d.]+) +(\d+) +([\d.]+) +(\d+)% +(\d+)$", printed, re.M)
+            steps.append([(row[0], dict(zip(names, map(float, row[1:])))) for row in rows])
+        return steps
+
+    def test_each_step_of_the_gpu_product_has_its_control_and_the_effect_that_its_text_names(self):
+        steps = self.gpu_figures()
+        self.assertEqual([rows[-1][0] for rows in steps],
+                         ["baseline", "coalesced", "shared tiles", "1-D register tile", "2-D register tile", "float4 loads",
+                          "padded layout", "double buffering"])
+        for rows in steps[1:]:
+            self.assertTrue(all(name.startswith("control: ") for name, _ in rows[:-1]))
+            self.assertGreaterEqual(len(rows), 2)
+        (base, coal, tiles, one_d, two_d, float4, padded, double) = [{name: f for name, f in rows} for rows in steps]
+        self.assertEqual(base["baseline"]["per_fma"], 33)  # 32 sectors of A and one of B
+        self.assertEqual(coal["coalesced"]["per_fma"], 5)  # one of A and four of B
+        self.assertEqual(tiles["control: coalesced"]["per_fma"] / tiles["shared tiles"]["per_fma"], 8)
+        self.assertAlmostEqual(one_d["1-D register tile"]["loads"], 1.25, delta=0.1)
+        self.assertAlmostEqual(one_d["control: without registers"]["loads"], 2, delta=0.1)
+        self.assertAlmostEqual(two_d["control: 16 x 1"]["loads"], 17 / 16, delta=0.1)
+        self.assertAlmostEqual(two_d["2-D register tile"]["loads"], 8 / 16, delta=0.1)
+        self.assertEqual([f["conflicts"] for f in two_d.values()], [0, 3])
+        self.assertEqual(float4["float4 loads"]["conflicts"], 0)
+        self.assertLess(float4["float4 loads"]["loads"], float4["control: 2-D register tile"]["loads"])
+        self.assertEqual([f["conflicts"] for f in padded.values()], [0, 31, 0, 3])
+        self.assertLess(padded["padded layout"]["loads"], padded["control: padding of one word"]["loads"])
+        self.assertEqual(double["double buffering"]["barriers"] * 2, double["control: padded layout"]["barriers"])
+        self.assertLess(double["double buffering"]["occupancy"], double["control: padded layout"]["occupancy"])
+
+    def test_each_step_of_the_gpu_product_has_counts_and_a_picture(self):
+        notebook = read(os.path.join(TUTORIALS, "gpu_gemm.ipynb"))
+        code = "".join(text(c["source"]) + "\n" for c in notebook["cells"] if c["cell_type"] == "code")
+        pictures = [n for n, o in outputs(notebook) if "image/png" in o.get("data", {})]
+        for n in range(1, 9):
+            self.assertIn("s%d:gpu_counts()" % n, code)
+            self.assertRegex(code, r"nw\.(warp_request|bank_conflicts|warps)\(s%d\b" % n)
+        self.assertEqual(len(pictures), 8)
 
     def test_outputs_contain_no_scripts(self):
         for _, notebook in self.each():

@@ -251,6 +251,10 @@ return function(nw)
     function(...) return told(target.schedule(...)) end)
   nw.create_schedule = nw.schedule
 
+  define("quietly", "(f: function, ...: any): any ...",
+    "Calls f(...) and returns its results. The remarks of its steps, such as \"i divides evenly\", are not shown; s:notes() still "
+    .. "returns them. For functions that make many steps.", core.quietly)
+
   for _, p in ipairs(primitives) do
     rows.define(methods, "schedule", "steps", p.name, steps.signature(p), steps.doc(p), step_method(p), true)
     stage_methods[p.name] = guard.guarded(p.name, "(self: nw.stage)", forward(p), true)

@@ -68,6 +68,26 @@ describe("the prompt", function()
     inside.note "another"
     assert.equal("note: the same (12 times)\nnote: another", prompt.notes())
   end)
+
+  it("shows no remarks of steps that are made quietly", function()
+    local function split(s, factor)
+      s:split("i", factor)
+      return s, factor
+    end
+    local s = support.gemm(64)
+    prompt.notes()
+    split(s, 32)
+    assert.equal("note: i divides evenly: no tail", prompt.notes())
+    s:undo()
+    local t, factor = nw.quietly(split, s, 16)
+    assert.is_nil(prompt.notes())
+    assert.equal(16, factor)
+    assert.truthy(t:notes():find "divides evenly")
+    support.fails("i was split into i_o, i_i", nil, nw.quietly, split, s, 4)
+    s:undo()
+    split(s, 8)
+    assert.equal("note: i divides evenly: no tail", prompt.notes())
+  end)
 end)
 
 describe("nw.display", function()
