@@ -1,6 +1,7 @@
 // Makes and frees the state of core/run in a session.
 #include "run/session.h"
 #include "run/gpu/gpu.h"
+#include "run/gpu/ptxas.h"
 #include <stdlib.h>
 
 // Frees the state of a session. The library nestwright-jit stays loaded, because unloading LLVM is not safe and another
@@ -10,6 +11,7 @@ static void session_free(void *data) {
   if (s->jit) s->api->close(s->jit);
   nw_worker_end(s->worker);
   for (int i = 0; i < NW_GPU_KINDS; i++) nw_gpu_close(s->gpu[i]);
+  nw_ptxas_close(s);
   nw_mem_free(&s->mem);
   free(s);
 }

@@ -40,5 +40,6 @@ typedef struct nw_session {
   nw_jit *jit;
   nw_worker *worker; // NULL until needed
   nw_gpu *gpu[NW_GPU_KINDS]; // the workers for GPUs (run/gpu/gpu.h); NULL until needed
+  struct nw_ptxas *ptxas; // what ptxas has said (run/gpu/ptxas.h)
 } nw_session;
 nw_session *nw_session_of(nw_ctx *c);

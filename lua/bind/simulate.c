@@ -80,6 +80,7 @@ static void push_kernel(lua_State *L, const nw_gpu_kernel *k) {
   nwl_set_integer(L, "active", k->active);
   nwl_set_integer(L, "shared_bytes", k->shared_bytes);
   nwl_set_integer(L, "registers", k->registers);
+  nwl_set_flag(L, "assembled", k->assembled);
   nwl_set_integer(L, "local_bytes", k->local_bytes);
   if (k->waves) {
     nwl_set_integer(L, "waves", k->waves);
@@ -125,7 +126,9 @@ static void push_report(lua_State *L, const nw_gpu_report *r) {
 
 static nw_gpu_opts read_options(lua_State *L, int at) {
   nwl_table(L, at, "options");
-  nw_gpu_opts o = {.caches = nwl_flag_in(L, at, "caches"), .classes = nwl_flag_in(L, at, "classes")};
+  nw_gpu_opts o = {.caches = nwl_flag_in(L, at, "caches"),
+                   .classes = nwl_flag_in(L, at, "classes"),
+                   .estimates = nwl_flag_in(L, at, "estimates")};
   lua_getfield(L, at, "threads");
   o.threads = nwl_count_or(L, lua_gettop(L), "threads", 1, 64, 0);
   lua_getfield(L, at, "machine");

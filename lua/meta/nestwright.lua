@@ -161,8 +161,8 @@ function schedule:fission(loop, options) end
 ---@return nw.loop
 function schedule:fuse(outer, inner) end
 
----The counts of nw.simulate, without arrays, for schedules whose accesses do not depend on data. sizes: values of symbolic sizes, {M = 64}. Blocks whose conditions and addresses are alike are simulated once, and their counts are multiplied, so large grids take little time; kernels[n].simulated is the number of simulated blocks. classes = false simulates every block; the counts are the same. caches: also counts hits in caches, as nw.simulate does; two waves of blocks are then replayed in the caches (kernels[n].replayed of kernels[n].waves), and if they are very long, only their first requests (kernels[n].cut). Races are found only in shared memory.
----@param options? {sizes?: table, threads?: integer, machine?: string|table|nw.machine, caches?: boolean, classes?: boolean}
+---The counts of nw.simulate, without arrays, for schedules whose accesses do not depend on data. sizes: values of symbolic sizes, {M = 64}. Blocks whose conditions and addresses are alike are simulated once, and their counts are multiplied, so large grids take little time; kernels[n].simulated is the number of simulated blocks. classes = false simulates every block; the counts are the same. caches: also counts hits in caches, as nw.simulate does; two waves of blocks are then replayed in the caches (kernels[n].replayed of kernels[n].waves), and if they are very long, only their first requests (kernels[n].cut). ptxas = false: the registers are estimated. Races are found only in shared memory.
+---@param options? {sizes?: table, threads?: integer, machine?: string|table|nw.machine, caches?: boolean, classes?: boolean, ptxas?: boolean}
 ---@return nw.simulation
 function schedule:gpu_counts(options) end
 
@@ -1648,10 +1648,10 @@ function nw.shift_right(x, n) end
 ---@return nw.expr
 function nw.sigmoid(x) end
 
----Runs a schedule whose loops are bound to blockIdx and threadIdx on a simulated GPU: the threads of a warp execute each statement together. Finds races, reads of elements that were not written, accesses outside a buffer, and barriers that not all threads of a block reach. The answer has outputs; findings, each with fault, buffer, element, first and second (the two accesses: block, thread, write, step), and times; accesses, a row of counts for each load and store: requests of warps, lanes, sectors of global memory, wavefronts of shared memory, degrees[n] (requests with n wavefronts); kernels: grid, block, instructions by class, shared_bytes, registers (an estimate), occupancy and limiter; and seconds. threads: of this host; all cores by default. machine: a GPU of nw.machines(); by default the target of the schedule. caches: also counts l1_hits and l2_hits of each access, in sectors, and dram_read and dram_written of each kernel, in bytes.
+---Runs a schedule whose loops are bound to blockIdx and threadIdx on a simulated GPU: the threads of a warp execute each statement together. Finds races, reads of elements that were not written, accesses outside a buffer, and barriers that not all threads of a block reach. The answer has outputs; findings, each with fault, buffer, element, first and second (the two accesses: block, thread, write, step), and times; accesses, a row of counts for each load and store: requests of warps, lanes, sectors of global memory, wavefronts of shared memory, degrees[n] (requests with n wavefronts); kernels: grid, block, instructions by class, shared_bytes, registers, occupancy and limiter; and seconds. For NVIDIA GPUs, ptxas counts the registers if it is installed (kernels[n].assembled); otherwise, and with ptxas = false, they are an estimate. threads: of this host; all cores by default. machine: a GPU of nw.machines(); by default the target of the schedule. caches: also counts l1_hits and l2_hits of each access, in sectors, and dram_read and dram_written of each kernel, in bytes.
 ---@param s nw.schedule
 ---@param arguments nw.array[]
----@param options? {threads?: integer, machine?: string|table|nw.machine, caches?: boolean}
+---@param options? {threads?: integer, machine?: string|table|nw.machine, caches?: boolean, ptxas?: boolean}
 ---@return nw.simulation
 function nw.simulate(s, arguments, options) end
 

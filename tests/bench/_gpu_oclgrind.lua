@@ -45,7 +45,7 @@ end
 local SCOPES = {global = "global", shared = "local"}
 
 local function simulated(s, data)
-  local report = nw.simulate(s, data)
+  local report = nw.simulate(s, data, {ptxas = false})
   local out = {["load global"] = 0, ["store global"] = 0, ["load local"] = 0, ["store local"] = 0}
   for _, a in ipairs(report.accesses) do
     local scope = SCOPES[a.scope]

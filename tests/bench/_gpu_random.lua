@@ -192,7 +192,7 @@ local function tried(seed)
   if not ran then return got.code == "limit" and "refused" or "wrong", kind .. ": OpenCL: " .. tostring(got) end
   local why = differ(want, got)
   if why then return "wrong", kind .. ": OpenCL: " .. why end
-  local report = nw.simulate(s, data)
+  local report = nw.simulate(s, data, {ptxas = false})
   why = #report.findings > 0 and tostring(report) or differ(want, report.outputs)
   if why then return "wrong", kind .. ": simulated: " .. why end
   note_features(s)

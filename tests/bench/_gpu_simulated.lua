@@ -78,7 +78,7 @@ local FIELDS = {"requests", "lanes", "sectors", "lines", "wavefronts"}
 
 -- Returns the number of counts in which the classes of blocks differ from all blocks.
 local function mismatches(s)
-  local by, all, wrong = s:gpu_counts(), s:gpu_counts {classes = false}, 0
+  local by, all, wrong = s:gpu_counts {ptxas = false}, s:gpu_counts {classes = false, ptxas = false}, 0
   for n, a in ipairs(by.accesses) do
     for _, field in ipairs(FIELDS) do wrong = wrong + (a[field] ~= all.accesses[n][field] and 1 or 0) end
     for degree = 1, 32 do wrong = wrong + (a.degrees[degree] ~= all.accesses[n].degrees[degree] and 1 or 0) end
@@ -93,8 +93,8 @@ return function(out)
   local list = {naive(256, 256, 256), tiled(256, 256, 256)}
   local plain, cached = math.huge, math.huge
   for _, s in ipairs(list) do
-    plain = math.min(plain, rate(s, {threads = 2}))
-    cached = math.min(cached, rate(s, {threads = 2, machine = "a100", caches = true}))
+    plain = math.min(plain, rate(s, {threads = 2, ptxas = false}))
+    cached = math.min(cached, rate(s, {threads = 2, machine = "a100", caches = true, ptxas = false}))
   end
   out:bar("gpu.sim_million_accesses_per_s", plain, ">=", 200)
   out:bar("gpu.sim_cached_million_per_s", cached, ">=", 40)

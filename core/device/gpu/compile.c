@@ -74,7 +74,6 @@ static bool compile_store(nwg_compiling *c, const nw_stmt *s, nwg_stmt *to) {
   to->index = nwg_expr(c, index);
   to->mask = mask ? nwg_expr(c, mask) : 0;
   to->value.to = c->k->ninstrs;
-  nwg_note_index(c, buffer, index);
   to->site = nwg_new_site(c, (nwg_site){.stmt = s,
                                         .index = index,
                                         .buffer = buffer,
@@ -152,7 +151,7 @@ nwg_kernel *nwg_compile(nw_arena *arena, const nw_program *p, const nw_launch *l
   nw_vec_free(&c.name);
   nw_vec_free(&c.reg);
   nw_let_go(c.made);
-  if (k->root) return k;
+  if (k->root) return nwg_note_steady(k), k;
   nwg_kernel_free(k);
   return NULL;
 }

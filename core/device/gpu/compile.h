@@ -33,5 +33,3 @@ int nwg_constant_operand(const nw_expr *e);
 // Emits the code of an operation on operands that are in registers. An operand that becomes a part of the instruction has
 // no register.
 uint32_t nwg_operation(nwg_compiling *c, const nw_expr *e, const uint32_t *arg);
-// Notes that an index of a local array is not constant.
-void nwg_note_index(nwg_compiling *c, int buffer, const nw_expr *index);

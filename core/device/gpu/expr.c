@@ -43,11 +43,6 @@ int nwg_new_site(nwg_compiling *c, nwg_site s) {
   return k->nsites++;
 }
 
-void nwg_note_index(nwg_compiling *c, int buffer, const nw_expr *index) {
-  bool constant = index->op == NW_OP_INT || (index->op == NW_OP_RAMP && index->arg[0]->op == NW_OP_INT);
-  if (!constant) c->k->buffer[buffer].steady = false;
-}
-
 static uint32_t variable(nwg_compiling *c, const nw_expr *e) {
   for (int i = c->name.n - 1; i >= 0; i--)
     if (!strcmp(c->name.at[i], e->name)) return (uint32_t)(uintptr_t)c->reg.at[i];
@@ -90,7 +85,6 @@ static uint32_t load(nwg_compiling *c, const nw_expr *e) {
                    .n = e->type.lanes};
   uint32_t dst = nwg_register(c, (nw_dtype)e->type.dtype, e->type.lanes);
   int at = nwg_new_site(c, site);
-  nwg_note_index(c, buffer, e->arg[0]);
   nwg_instr *in = nwg_emit(c, NWG_LOAD, e->type.lanes, dst, index, on);
   in->class = NW_CLASS_LOAD;
   in->i = at;

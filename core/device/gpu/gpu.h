@@ -118,7 +118,9 @@ typedef struct nwg_buffer {
   uint8_t *written; // global only: for each element, whether it was written; NULL for an input
   bool used, reads, writes, atomic, async; // what the kernel does with the buffer
   bool device; // shared only: the memory of each block is in global memory
-  bool steady; // local only: all indices are constants, so that the elements can be in registers
+  bool
+      steady; // local only: all indices are constants after short loops are unrolled, so that the elements can be in registers
+  int64_t places; // local only: elements that stores with such indices write
 } nwg_buffer;
 
 typedef struct nwg_site { // a load or a store
@@ -172,6 +174,7 @@ typedef struct nwg_kernel {
 nwg_kernel *nwg_compile(nw_arena *arena, const nw_program *p, const nw_launch *l, const int64_t extent[6],
                         const nw_machine_gpu *gpu, nwg_buffer *buffer);
 void nwg_kernel_free(nwg_kernel *k); // k may be NULL
+void nwg_note_steady(nwg_kernel *k); // registers.c: finds the local arrays whose elements can be in registers
 
 // ---- running
 

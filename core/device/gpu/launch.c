@@ -14,7 +14,6 @@ static nwg_kernel *compiled(nwg_run *r, nwg_entry *e, const nw_launch *l, const 
   for (int i = 0; i < r->exec->p->nbuffers; i++) {
     nwg_buffer *b = &r->buffer[i];
     b->used = b->reads = b->writes = b->atomic = b->async = false;
-    b->steady = true;
   }
   if (is_same(e->k, extent) && e->k->mine) {
     memcpy(r->buffer, e->k->mine, sizeof *r->buffer * (size_t)r->exec->p->nbuffers);
@@ -205,7 +204,7 @@ bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent
   if (!within(r, extent, 0)) return false;
   const nwg_kernel *k = compiled(r, e, l, extent);
   if (!k) return false;
-  nwg_occupancy(r, k, &e->row);
+  nwg_occupancy(r, k, r->registers[number], &e->row);
   team all = {.run = r, .entry = e, .blocks = extent[0] * extent[1] * extent[2]};
   bool good = within(r, extent, e->row.shared_bytes) && make_counts(r, e, k) && make_classes(r, k, &e->row, var, &all);
   all.n = good ? threads_for(r, all.blocks) : 0;

@@ -1,6 +1,7 @@
 // Runs a program on the simulated GPU.
 #include "device/gpu/run.h"
 #include "run/formals.h"
+#include "run/gpu/ptxas.h"
 #include <stdlib.h>
 
 // ---- the machine
@@ -10,9 +11,13 @@ static nw_machine_gpu usual(const nw_target *t) {
   return (nw_machine_gpu){.limit = t->limit.launch, .sector = 32, .line = 128, .banks = 32};
 }
 
+static const nw_machine *machine_of(const nwg_run *r) {
+  return r->opts.machine ? r->opts.machine : &r->exec->p->target->machine;
+}
+
 static bool choose_machine(nwg_run *r) {
   const nw_target *t = r->exec->p->target;
-  const nw_machine *m = r->opts.machine ? r->opts.machine : &t->machine;
+  const nw_machine *m = machine_of(r);
   if (r->opts.machine && m->kind != NW_MACHINE_GPU)
     return nw_fail(r->ctx, NW_EINVAL, "nw.machines() lists them", "machine: %s is not a GPU", m->name);
   bool known = m->kind == NW_MACHINE_GPU;
@@ -119,13 +124,23 @@ static bool launch(void *env, const nw_launch *l, const int64_t extent[6], const
   return nwg_launch(r, (int)(l - r->launches->launch), l, extent, var);
 }
 
+// Asks ptxas for the registers of the kernels.
+static bool count_registers(nwg_run *r) {
+  int n = r->launches->n;
+  const char **kernel = NW_NEW_N(r->arena, const char *, n + 1);
+  r->registers = NW_NEW_N(r->arena, int64_t, n + 1);
+  for (int i = 0; i < n; i++) kernel[i] = r->launches->launch[i].name;
+  return !r->source || r->opts.estimates || r->opts.watch ||
+         nw_ptxas_registers(r->ctx, r->source, machine_of(r), n, kernel, r->registers);
+}
+
 static bool prepare(nwg_run *r, const nw_view *params) {
   if (!nw_find_bound(r->exec->p->root))
     return nw_fail(r->ctx, NW_EINVAL, "bind loops to blockIdx and threadIdx: s:bind(\"i\", \"blockIdx.x\")",
                    "the schedule has no loop that is bound to a GPU's grid");
   if (!choose_machine(r) || !make_buffers(r, params)) return false;
   r->launches = nw_launches_of(r->exec);
-  if (!r->launches) return false;
+  if (!r->launches || !count_registers(r)) return false;
   r->entry = NW_NEW_N(r->arena, nwg_entry, r->launches->n + 1);
   make_workers(r);
   r->record.watch = r->opts.watch;
@@ -154,10 +169,11 @@ static void release(nwg_run *r) {
   nw_arena_free(r->arena);
 }
 
-nw_gpu_report *nwg_simulate(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params,
-                            const nw_gpu_opts *o) {
+// `source` is the program that was lowered; NULL if it is not known.
+static nw_gpu_report *run(nw_ctx *c, const nw_program *source, const nw_exec *e, const int64_t *sizes,
+                          const nw_view *params, const nw_gpu_opts *o) {
   if (!e) return NULL;
-  nwg_run r = {.ctx = c, .exec = e, .sizes = sizes, .blank = !params, .arena = nw_arena_scratch()};
+  nwg_run r = {.ctx = c, .source = source, .exec = e, .sizes = sizes, .blank = !params, .arena = nw_arena_scratch()};
   if (o) r.opts = *o;
   double begin = nw_now();
   bool good = prepare(&r, params) && nw_launches_run(e, r.launches, sizes, launch, &r);
@@ -173,6 +189,11 @@ nw_gpu_report *nwg_simulate(nw_ctx *c, const nw_exec *e, const int64_t *sizes, c
   return r.report;
 }
 
+nw_gpu_report *nwg_simulate(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params,
+                            const nw_gpu_opts *o) {
+  return run(c, NULL, e, sizes, params, o);
+}
+
 // ---- arrays
 
 static nw_view *views_of(int n, nw_array *const *args) {
@@ -185,7 +206,7 @@ static nw_gpu_report *simulate(nw_ctx *c, const nw_program *p, const nw_gpu_opts
                                nw_array *const *args) {
   nw_view *views = views_of(n, args);
   nw_exec *e = nw_lower(p, NULL);
-  nw_gpu_report *r = nwg_simulate(c, e, sizes, views, o);
+  nw_gpu_report *r = run(c, p, e, sizes, views, o);
   nw_exec_release(e);
   free(views);
   return r;
@@ -205,7 +226,7 @@ nw_gpu_report *nw_gpu_simulate(nw_ctx *c, const nw_program *p, const nw_gpu_opts
 nw_gpu_report *nw_gpu_count(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o, const int64_t *sizes) {
   if (!p) return NULL;
   nw_exec *e = nw_lower(p, NULL);
-  nw_gpu_report *r = nwg_simulate(c, e, sizes, NULL, o);
+  nw_gpu_report *r = run(c, p, e, sizes, NULL, o);
   nw_exec_release(e);
   return r;
 }

@@ -35,6 +35,8 @@ typedef struct nwg_run {
   nwg_entry *entry; // for each launch of the program
   nw_gpu_report *report;
   nwg_record record; // if something is watched
+  const nw_program *source; // the program that was lowered; NULL if it is not known
+  int64_t *registers; // of each launch, counted by ptxas; 0 if it is not known
 } nwg_run;
 
 // Runs a lowered program, as nw_interp_exec does, and returns a report. If `params` is NULL, only counts are made.
@@ -55,7 +57,10 @@ bool nwg_workers_open(nwg_run *r, int n, const nwg_kernel *k, const int64_t *var
 void nwg_workers_close(nwg_run *r, int n); // frees what only this kernel needs
 void nwg_workers_free(nwg_run *r);
 // ---- occupancy.c
-void nwg_occupancy(const nwg_run *r, const nwg_kernel *k, nw_gpu_kernel *row);
+// `counted`: the registers that ptxas has counted, or 0.
+void nwg_occupancy(const nwg_run *r, const nwg_kernel *k, int64_t counted, nw_gpu_kernel *row);
+// ---- registers.c
+int64_t nwg_registers(const nwg_kernel *k); // an estimate of the registers of a thread
 // ---- report.c
 nw_gpu_report *nwg_report_new(const nwg_run *r);
 bool nwg_report_findings(nw_gpu_report *r, const nwg_worker *w);

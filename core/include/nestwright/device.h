@@ -25,6 +25,7 @@ typedef struct nw_gpu_watch {
 typedef struct nw_gpu_opts {
   int threads; // number of threads of this host that simulate; 0: all cores
   const nw_machine *machine; // the GPU to count for; NULL: the program's target, or else a GPU with usual limits
+  bool estimates; // the numbers of registers are estimated, also if ptxas is installed
   bool caches; // also counts hits in the L1 and L2 caches, and bytes of memory; then one thread of this host simulates
   // For nw_gpu_count: simulates only one of the blocks whose conditions and addresses are alike, and multiplies its counts.
   // The counts are those of all blocks.
@@ -89,7 +90,8 @@ typedef struct nw_gpu_kernel {
   int64_t instructions[NW_GPU_CLASSES]; // executed by a warp, in each class of operations (nw_gpu_class)
   int64_t issued, active; // statements executed by a warp, and the sum of their active threads
   int64_t shared_bytes; // of a block
-  int64_t registers; // of a thread, estimated from the values that are alive at the same time
+  int64_t registers; // of a thread
+  bool assembled; // ptxas has counted the registers; otherwise the number is an estimate
   int64_t local_bytes; // of a thread, in arrays that cannot be in registers
   int64_t resident; // blocks that a multiprocessor runs at the same time; 0 if no machine is known
   double occupancy; // warps that run at the same time, divided by the largest number

@@ -113,8 +113,8 @@ local function kernel_lines(out, n, k, of)
   for i, part in ipairs(parts) do parts[i] = ("%s %d"):format(part[1], part[2]) end
   out[#out + 1] = "  instructions of warps: " .. table.concat(parts, ", ")
   local active = k.statements > 0 and ("%.1f active threads of a warp"):format(k.active / k.statements) or "no statement ran"
-  out[#out + 1] = ("  %s; %d barriers; %d bytes of shared memory; about %d registers (an estimate)"):format(active, k.barriers,
-    k.shared_bytes, k.registers)
+  out[#out + 1] = ("  %s; %d barriers; %d bytes of shared memory; %s"):format(active, k.barriers, k.shared_bytes,
+    (k.assembled and "%d registers by ptxas" or "about %d registers (an estimate)"):format(k.registers))
   if k.limiter then
     out[#out + 1] = ("  occupancy %.0f %%: %d blocks at a time, limited by %s"):format(100 * k.occupancy, k.resident, k.limiter)
   end
@@ -173,18 +173,20 @@ end
 
 local function options_of(what, o)
   if o.caches ~= nil then errors.expect(what .. ": caches", o.caches, "boolean") end
-  return {threads = o.threads, caches = o.caches, machine = o.machine ~= nil and machine.of(o.machine, "machine") or nil}
+  if o.ptxas ~= nil then errors.expect(what .. ": ptxas", o.ptxas, "boolean") end
+  return {threads = o.threads, caches = o.caches, estimates = o.ptxas == false,
+    machine = o.machine ~= nil and machine.of(o.machine, "machine") or nil}
 end
 
 local function counts(s, options)
-  local o = errors.options("gpu_counts", options, {"sizes", "threads", "machine", "caches", "classes"})
+  local o = errors.options("gpu_counts", options, {"sizes", "threads", "machine", "caches", "classes", "ptxas"})
   local to = options_of("gpu_counts", o)
   to.classes = o.classes == nil or errors.expect("gpu_counts: classes", o.classes, "boolean")
   return reported(s, core.gpu_counts(s, sizes.of("gpu_counts", s, o.sizes), to))
 end
 
 local function run(s, arguments, options)
-  local o = errors.options("simulate", options, {"threads", "machine", "caches"})
+  local o = errors.options("simulate", options, {"threads", "machine", "caches", "ptxas"})
   local args, made = inside.complete("simulate", s, errors.expect("simulate: arguments", arguments, "table"))
   local r = core.simulate(s, args, options_of("simulate", o))
   r.outputs = made
@@ -194,25 +196,27 @@ end
 function simulate.install(nw)
   rows.define(nw, "nw", "kernels", "simulate",
     "(s: nw.schedule, arguments: nw.array[], options?: {threads?: integer, machine?: string|table|nw.machine, "
-    .. "caches?: boolean}): nw.simulation",
+    .. "caches?: boolean, ptxas?: boolean}): nw.simulation",
     "Runs a schedule whose loops are bound to blockIdx and threadIdx on a simulated GPU: the threads of a warp execute each "
     .. "statement together. Finds races, reads of elements that were not written, accesses outside a buffer, and barriers that "
     .. "not all threads of a block reach. The answer has outputs; findings, each with fault, buffer, element, first and second "
     .. "(the two accesses: block, thread, write, step), and times; accesses, a row of counts for each load and store: requests of "
     .. "warps, lanes, sectors of global memory, wavefronts of shared memory, degrees[n] (requests with n wavefronts); kernels: "
-    .. "grid, block, instructions by class, shared_bytes, registers (an estimate), occupancy and limiter; and seconds. threads: "
+    .. "grid, block, instructions by class, shared_bytes, registers, occupancy and limiter; and seconds. For NVIDIA GPUs, ptxas "
+    .. "counts the registers if it is installed (kernels[n].assembled); otherwise, and with ptxas = false, they are an "
+    .. "estimate. threads: "
     .. "of this host; all cores by default. machine: a GPU of nw.machines(); by default the target of the schedule. caches: also "
     .. "counts l1_hits and l2_hits of each access, in sectors, and dram_read and dram_written of each kernel, in bytes.", run)
 
   rows.define(rows.methods "schedule", "schedule", "kernels", "gpu_counts",
     "(self: nw.schedule, options?: {sizes?: table, threads?: integer, machine?: string|table|nw.machine, caches?: boolean, "
-    .. "classes?: boolean}): nw.simulation",
+    .. "classes?: boolean, ptxas?: boolean}): nw.simulation",
     "The counts of nw.simulate, without arrays, for schedules whose accesses do not depend on data. sizes: values of symbolic "
     .. "sizes, {M = 64}. Blocks whose conditions and addresses are alike are simulated once, and their counts are multiplied, so "
     .. "large grids take little time; kernels[n].simulated is the number of simulated blocks. classes = false simulates every "
     .. "block; the counts are the same. caches: also counts hits in caches, as nw.simulate does; two waves of blocks are then "
     .. "replayed in the caches (kernels[n].replayed of kernels[n].waves), and if they are very long, only their first requests "
-    .. "(kernels[n].cut). Races are found only in shared memory.", counts)
+    .. "(kernels[n].cut). ptxas = false: the registers are estimated. Races are found only in shared memory.", counts)
 end
 
 return simulate

@@ -62,6 +62,8 @@ end
 -- Simulates the schedule, and checks that there is no fault and that the outputs have the bits of the interpreter.
 local function simulated(s, options)
   local data = inputs(s)
+  options = options or {}
+  options.ptxas = options.ptxas or false
   local r = nw.simulate(s, data, options)
   assert.equal(0, #r.findings, tostring(r))
   for n, want in ipairs(nw.interpret(s, data, {lowered = true})) do
@@ -301,8 +303,8 @@ describe("counts by classes of blocks", function()
 
   -- Checks that the counts are those of a simulation of every block, and returns the report.
   local function equal_counts(s)
-    local by, all = s:gpu_counts(), s:gpu_counts {classes = false}
-    local values = nw.simulate(s, inputs(s))
+    local by, all = s:gpu_counts {ptxas = false}, s:gpu_counts {classes = false, ptxas = false}
+    local values = nw.simulate(s, inputs(s), {ptxas = false})
     for n, a in ipairs(by.accesses) do
       for _, other in ipairs {all, values} do
         for _, field in ipairs(FIELDS) do assert.equal(other.accesses[n][field], a[field], a.buffer .. " " .. field) end
@@ -377,7 +379,7 @@ end)
 describe("counts of caches", function()
   -- Returns the hits of all accesses, and the bytes of memory of all kernels.
   local function hits(s, options)
-    options.machine, options.caches = "a100", true
+    options.machine, options.caches, options.ptxas = "a100", true, false
     local r, out = s:gpu_counts(options), {}
     for _, a in ipairs(r.accesses) do out[#out + 1] = {a.buffer, a.sectors, a.l1_hits, a.l2_hits} end
     for _, k in ipairs(r.kernels) do out[#out + 1] = {k.waves, k.replayed, k.dram_read, k.dram_written} end
