@@ -1,5 +1,6 @@
 // Runs a program on the simulated GPU.
 #include "device/gpu/run.h"
+#include "access/walker.h"
 #include "run/formals.h"
 #include "run/gpu/ptxas.h"
 #include <stdlib.h>
@@ -53,12 +54,39 @@ static nwg_space space_of(const nwg_run *r, const nw_buffer *b, const nw_storage
   return b->scope == NW_WARP ? NWG_WARP : NWG_SHARED;
 }
 
-static bool count_elements(nwg_run *r, int i, int64_t *out) {
+// Returns the names of the sizes of the program.
+static const char **size_names(const nwg_run *r) {
   const nw_program *p = r->exec->p;
   const char **name = NW_NEW_N(r->arena, const char *, p->nsizes + 1);
   for (int k = 0; k < p->nsizes; k++) name[k] = p->size[k].name;
-  if (nw_eval_size(r->exec->storage[i].elements, p->nsizes, name, r->sizes, out)) return true;
-  return nw_fail(r->ctx, NW_ERANGE, NULL, "%s is too large", p->buffer[i]->name);
+  return name;
+}
+
+// Sets *out to the number of elements of a buffer. The number of its bytes fits in 64 bits, too.
+static bool count_elements(nwg_run *r, int i, int64_t *out) {
+  const nw_program *p = r->exec->p;
+  const nw_expr *elements = r->exec->storage[i].elements;
+  int64_t bytes = nw_dtype_bytes(p->buffer[i]->dtype);
+  if (nw_eval_size(elements, p->nsizes, size_names(r), r->sizes, out) && !__builtin_mul_overflow(*out, bytes, &bytes))
+    return true;
+  return nw_fail(r->ctx, NW_ERANGE, "give smaller sizes", "%s is too large: it would have more than 9 exabytes",
+                 p->buffer[i]->name);
+}
+
+// True if no expression of sizes overflows.
+static bool sizes_fit(const nwg_run *r) {
+  const nw_exec *e = r->exec;
+  const char **name = size_names(r);
+  int64_t ignored;
+  for (int i = 0; i < e->nfits; i++) {
+    if (nw_eval_size(e->fits[i], e->p->nsizes, name, r->sizes, &ignored)) continue;
+    nw_str s = {0};
+    nw_expr_print(&s, e->fits[i]);
+    nw_fail(r->ctx, NW_ERANGE, "give smaller sizes", "%s is too large", s.s);
+    nw_str_free(&s);
+    return false;
+  }
+  return true;
 }
 
 static bool attach(nwg_run *r, nwg_buffer *b, const nw_buffer *from, const nw_view *v) {
@@ -134,11 +162,16 @@ static bool count_registers(nwg_run *r) {
          nw_ptxas_registers(r->ctx, r->source, machine_of(r), n, kernel, r->registers);
 }
 
+// True if the program has a grid. On a GPU, a nest without bound loops is run by one thread.
+static bool has_grid(const nw_program *p) {
+  return p->target->machine.kind == NW_MACHINE_GPU || nw_find_bound(p->root);
+}
+
 static bool prepare(nwg_run *r, const nw_view *params) {
-  if (!nw_find_bound(r->exec->p->root))
+  if (!has_grid(r->exec->p))
     return nw_fail(r->ctx, NW_EINVAL, "bind loops to blockIdx and threadIdx: s:bind(\"i\", \"blockIdx.x\")",
                    "the schedule has no loop that is bound to a GPU's grid");
-  if (!choose_machine(r) || !make_buffers(r, params)) return false;
+  if (!choose_machine(r) || !sizes_fit(r) || !make_buffers(r, params)) return false;
   r->launches = nw_launches_of(r->exec);
   if (!r->launches || !count_registers(r)) return false;
   r->entry = NW_NEW_N(r->arena, nwg_entry, r->launches->n + 1);
@@ -224,7 +257,7 @@ nw_gpu_report *nw_gpu_simulate(nw_ctx *c, const nw_program *p, const nw_gpu_opts
 }
 
 nw_gpu_report *nw_gpu_count(nw_ctx *c, const nw_program *p, const nw_gpu_opts *o, const int64_t *sizes) {
-  if (!p) return NULL;
+  if (!p || !nw_sizes_allowed(c, p, sizes)) return NULL;
   nw_exec *e = nw_lower(p, NULL);
   nw_gpu_report *r = run(c, p, e, sizes, NULL, o);
   nw_exec_release(e);

@@ -45,8 +45,13 @@ local function simulated(what, s, o)
   return {machine = o.machine ~= nil and machine.of(o.machine, what .. ": machine") or nil}, sizes.of(what, s, o.sizes)
 end
 
-local function counts(to, s, values)
-  return core.gpu_counts(s, values, {machine = to.machine, classes = true})
+-- Returns the counts of a schedule. Raises an error if no block runs at these sizes.
+local function counts(what, to, s, values)
+  local report = core.gpu_counts(s, values, {machine = to.machine, classes = true})
+  for _, kernel in ipairs(report.kernels) do
+    if kernel.blocks > 0 then return report end
+  end
+  errors.fail("invalid", "give larger sizes", "%s: at these sizes, no grid has a block, so no warp runs", what)
 end
 
 -- ---- requests
@@ -69,7 +74,7 @@ end
 -- Returns some requests of a warp. o: the options of the place; first, most: which requests.
 local function recorded(what, s, name, o, first, most)
   local to, values = simulated(what, s, o)
-  local report = counts(to, s, values)
+  local report = counts(what, to, s, values)
   local found = access.find(what, report.accesses, name, o.kernel)
   local watch = {kernel = found[1].kernel, block = block_of(what, o.block), blocks = 1, warp = whole(what, o, "warp", 0, 0),
     buffer = found[1].buffer, write = found[1].write, skip = first - 1, requests = most, spans = 0}
@@ -155,7 +160,7 @@ end
 local function warps(s, options)
   local o = errors.options("warps", options, {"sizes", "machine", "kernel", "block", "blocks", "parts", "title"})
   local to, values = simulated("warps", s, o)
-  local report = counts(to, s, values)
+  local report = counts("warps", to, s, values)
   local number = whole("warps", o, "kernel", 1, 1)
   local kernel = report.kernels[number]
   if not kernel then errors.fail("range", nil, "warps: kernel: there is no kernel %d; there are %d", number, #report.kernels) end
