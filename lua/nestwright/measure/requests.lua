@@ -45,9 +45,20 @@ local function simulated(what, s, o)
   return {machine = o.machine ~= nil and machine.of(o.machine, what .. ": machine") or nil}, sizes.of(what, s, o.sizes)
 end
 
+local counted = setmetatable({}, {__mode = "k"}) -- schedule -> the last counts: {version, machine, values, report}
+
+-- Returns the counts of a schedule, which are kept until the schedule, the sizes or the machine change.
+local function counts_of(to, s, values)
+  local last, version, text = counted[s], s:version(), table.concat(values, " ")
+  if last and last.version == version and last.machine == to.machine and last.values == text then return last.report end
+  local report = core.gpu_counts(s, values, {machine = to.machine, classes = true, estimates = true})
+  counted[s] = {version = version, machine = to.machine, values = text, report = report}
+  return report
+end
+
 -- Returns the counts of a schedule. Raises an error if no block runs at these sizes.
 local function counts(what, to, s, values)
-  local report = core.gpu_counts(s, values, {machine = to.machine, classes = true})
+  local report = counts_of(to, s, values)
   for _, kernel in ipairs(report.kernels) do
     if kernel.blocks > 0 then return report end
   end
