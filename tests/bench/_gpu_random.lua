@@ -1,6 +1,6 @@
 --- Runs random schedules for a GPU through OpenCL, in the interpreter and on the simulated GPU, and compares the bits of the
 --- results. The schedules have tiles, blocks, threads, virtual threads, copies in shared and local memory, double buffers,
---- reductions that the threads of a block share, atomic updates, and sizes that no factor divides.
+--- reductions that the threads of a block share, atomic updates, two kernels in one grid, and sizes that no factor divides.
 --- usage: nestwright tests/bench/_gpu_random.lua FILE CASES SEED [SECONDS]     writes to FILE how many cases agree
 --- and how many do not
 package.loaded["nestwright.script"] = nil
@@ -96,16 +96,86 @@ function make.convolution(r)
   return s
 end
 
+-- A reduction of the rows by a random reducer. Returns the outputs.
+local function reduced(r, m, n)
+  local how = r:pick {"sum", "sum", "prod", "min", "max", "argmin", "argmax", "online"}
+  local dtype = how == "online" and "f32" or r:pick {"f32", "f32", "f64", "i32", "f16", "u8"}
+  local A = nw.placeholder({m, n}, dtype, "A")
+  if how ~= "online" then
+    return {nw.compute({m}, function(i)
+      local k = nw.reduce_axis(n, "k")
+      return nw[how](A(i, k), k)
+    end, "R")}
+  end
+  -- the greatest element, and the sum of exp(x - greatest), as for a softmax
+  local online = nw.reducer {name = "online", init = {-3e38, 0}, names = {"max", "sum"},
+    combine = function(a, b)
+      local most = nw.max(a[1], b[1])
+      return most, a[2] * nw.exp(a[1] - most) + b[2] * nw.exp(b[1] - most)
+    end}
+  return {nw.compute({m}, function(i)
+    local k = nw.reduce_axis(n, "k")
+    return online({A(i, k), 1.0}, k)
+  end, "R")}
+end
+
+-- Threads of a block share a reduction, along one or two indices, and rows may be other threads or loops inside.
 function make.rows(r)
   local m, n = size(r), size(r) * r:pick {1, 4}
-  local A = nw.placeholder({m, n}, "f32", "A")
-  local s = new(nw.compute({m}, function(i)
-    local k = nw.reduce_axis(n, "k")
-    return nw.sum(A(i, k), k)
-  end, "R"))
-  local ok, _, k = try(s, "split", "k", r:pick {2, 8, 32, 64})
-  s:bind("i", "blockIdx.x")
-  if ok then try(s, "bind", k, "threadIdx.x") end
+  local outputs = reduced(r, m, n)
+  local s = new(outputs)
+  local ok, k_o, k = try(s, "split", "k", r:pick {2, 3, 7, 8, 20, 32, 50, 64, 100})
+  if not ok then k = "k" end
+  if r:chance(0.5) then
+    local split, o, i = try(s, "split", "i", r:pick {2, 4, 8})
+    if split then
+      try(s, "bind", o, "blockIdx.x")
+      if r:chance(0.5) then
+        try(s, "bind", i, r:pick {"threadIdx.y", "threadIdx.z"})
+      elseif ok then
+        try(s, "reorder", o, k_o, i, k)
+      end
+    end
+  else
+    s:bind("i", "blockIdx.x")
+  end
+  if r:chance(0.3) then
+    local again, outer, inner = try(s, "split", k, r:pick {2, 4, 8})
+    if again then
+      try(s, "bind", outer, "threadIdx.y")
+      k = inner
+    end
+  end
+  try(s, "bind", k, r:chance(0.85) and "threadIdx.x" or "threadIdx.y")
+  return s
+end
+
+-- Two kernels share one grid: their nests are one loop over blocks or threads.
+function make.fused(r)
+  local m, n = size(r) * r:pick {1, 4}, size(r) * r:pick {1, 4}
+  local A, B = nw.placeholder({m}, "f32", "A"), nw.placeholder({n}, "f32", "B")
+  local X = nw.compute({m}, function(i) return A(i) * 2 + 1 end, "X")
+  local Y = nw.compute({n}, function(i) return B(n - 1 - i) * B(i) end, "Y")
+  local s = new {X, Y}
+  local blocks, threads = {}, {}
+  for l, stage in ipairs {X, Y} do
+    local o, i = s:split(s:loops(stage)[1], r:pick {4, 8, 16, 32})
+    blocks[l], threads[l] = o, i
+  end
+  if r:chance(0.5) then
+    s:bind(s:create_fused_loop(blocks[1], blocks[2]), "blockIdx.x")
+    for _, loop in ipairs(threads) do
+      if r:chance(0.2) then try(s, "vectorize", loop) else try(s, "bind", loop, "threadIdx.x") end
+    end
+    return s
+  end
+  local f = s:create_fused_loop(blocks[1], blocks[2])
+  local o, t = s:split(f, r:pick {2, 4, 8})
+  s:bind(o, "blockIdx.x")
+  s:bind(t, "threadIdx.x")
+  for _, loop in ipairs(threads) do
+    if r:chance(0.3) then try(s, "vectorize", loop) end
+  end
   return s
 end
 
@@ -153,19 +223,21 @@ end
 local FEATURES = {
   {"virtual threads", '"vthread"'}, {"shared copies", "cache_read"}, {"local sums", "cache_write"},
   {"double buffers", "double_buffer"}, {"padded rows", "storage_align"}, {"vectors", "vectorize"}, {"unrolled loops", "unroll"},
-  {"atomic updates", "atomic"},
+  {"atomic updates", "atomic"}, {"fused grids", "create_fused_loop"},
 }
 local used = {}
 
 local function note_features(s)
   local text = tostring(s:show "trace")
+  local function note(name) used[name] = (used[name] or 0) + 1 end
   for _, row in ipairs(FEATURES) do
-    if text:find(row[2], 1, true) then used[row[1]] = (used[row[1]] or 0) + 1 end
+    if text:find(row[2], 1, true) then note(row[1]) end
   end
+  if tostring(s:show "cuda"):find("__shfl_down_sync", 1, true) then note "shuffles" end
 end
 
-local KINDS = {"product", "product", "product", "convolution", "rows", "elements", "elements", "two_stages",
-  "histogram"}
+local KINDS = {"product", "product", "product", "convolution", "rows", "rows", "rows", "elements", "elements", "two_stages",
+  "histogram", "fused", "fused"}
 
 local function differ(want, got)
   for n, array in ipairs(want) do
@@ -184,7 +256,7 @@ local function tried(seed)
   if not tostring(s):find("Idx", 1, true) then return "refused", kind end
   local data = {}
   for n, t in ipairs(s:inputs()) do
-    local whole = t.dtype:find "^i"
+    local whole = t.dtype:find "^[iu]"
     data[n] = nw.random(t:shape(), t.dtype, {seed = seed + n, lo = whole and 0 or -1, hi = whole and 9 or 1})
   end
   local want = nw.interpret(s, data, {lowered = true})
