@@ -131,7 +131,7 @@ void nwi_private(nwi_program *x); // makes the private memory of all threads und
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop);
 void nwi_launch(nwi_program *x, bool begins);
-void nwi_barrier(nwi_program *x);
+void nwi_barrier(nwi_program *x, bool warp); // warp: only the threads of each warp wait for each other
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b); // called when execution enters the allocation
 void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write);
 

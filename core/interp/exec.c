@@ -209,7 +209,7 @@ void nwi_execute(nwi_program *x, nwi_code *c) {
   case NW_STORE: run_store(x, c); break;
   case NW_ALLOC: run_alloc(x, c); break;
   case NW_PREFETCH: break;
-  case NW_BARRIER: nwi_barrier(x); break;
+  case NW_BARRIER: nwi_barrier(x, c->stmt->barrier.warp); break;
   case NW_COMMIT: nwi_commit(x); break;
   case NW_WAIT: nwi_await(x, c->stmt->wait.groups); break;
   }

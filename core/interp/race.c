@@ -1,9 +1,10 @@
 // Detects races. The interpreter runs the blocks and threads of a GPU launch one after another. This file compares
 // every access in a launch with earlier accesses to the same element. Two accesses are a race if at least one of them
 // is a write, and if their order is undefined. The order of different blocks is undefined. The order of different
-// threads of a block is undefined if there is no barrier between the accesses. Two atomic updates are not a race. A
-// parallel loop is treated like a launch with one block for each iteration. Some buffers have a part for each CPU
-// thread. This part is undefined at the start of an iteration, because an earlier iteration may have used it.
+// threads of a block is undefined if there is no barrier between the accesses. A barrier of warps orders only accesses by
+// threads of one warp. Two atomic updates are not a race. A parallel loop is treated like a launch with one block for each
+// iteration. Some buffers have a part for each CPU thread. This part is undefined at the start of an iteration, because
+// an earlier iteration may have used it.
 //
 // The detection is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"
@@ -24,9 +25,9 @@ struct nwi_shadow {
   touch write, read, other, far;
 };
 
-// Records the last barrier of a block. A barrier outside of block loops applies to all blocks.
+// Records the last barrier of a block, or the last barrier of its warps. A barrier outside of block loops applies to all blocks.
 struct nwi_wait {
-  bool used, all[3]; // all[d]: true if the barrier is outside of the block loop of dimension d
+  bool used, warp, all[3]; // all[d]: true if the barrier is outside of the block loop of dimension d
   uint64_t block;
   int64_t launch, tick;
 };
@@ -77,12 +78,12 @@ void nwi_launch(nwi_program *x, bool begins) { x->grid.launch = begins ? ++x->gr
 // ---- barriers
 
 static bool same_wait(const struct nwi_wait *a, const struct nwi_wait *b) {
-  return a->block == b->block && a->launch == b->launch && !memcmp(a->all, b->all, sizeof a->all);
+  return a->block == b->block && a->launch == b->launch && a->warp == b->warp && !memcmp(a->all, b->all, sizeof a->all);
 }
 
 static struct nwi_wait *slot(const nwi_grid *g, const struct nwi_wait *key) {
   uint64_t h = nw_hash_mix(nw_hash_mix(key->block, (uint64_t)key->launch),
-                           (uint64_t)(key->all[0] + 2 * key->all[1] + 4 * key->all[2]));
+                           (uint64_t)(key->all[0] + 2 * key->all[1] + 4 * key->all[2] + 8 * key->warp));
   for (;; h++) {
     struct nwi_wait *w = &g->wait[h & (uint64_t)(g->capwaits - 1)];
     if (!w->used || same_wait(w, key)) return w;
@@ -98,12 +99,12 @@ static void grow(nwi_grid *g) {
   nw_let_go(old.wait);
 }
 
-void nwi_barrier(nwi_program *x) {
+void nwi_barrier(nwi_program *x, bool warp) {
   nwi_grid *g = &x->grid;
   if (g->inside[3] || g->inside[4] || g->inside[5])
     return nwi_fail(&x->run, NW_ERACE, "a barrier is inside a thread loop, where not every thread reaches it");
   if (2 * (g->nwaits + 1) > g->capwaits) grow(g);
-  struct nwi_wait key = {.used = true, .launch = g->launch, .tick = ++g->tick};
+  struct nwi_wait key = {.used = true, .warp = warp, .launch = g->launch, .tick = ++g->tick};
   int64_t block[3];
   for (int d = 0; d < 3; d++) key.all[d] = !g->inside[d], block[d] = g->inside[d] ? g->index[d] : 0;
   key.block = pack_block(block);
@@ -112,10 +113,11 @@ void nwi_barrier(nwi_program *x) {
   *w = key;
 }
 
-// True if the current block has passed a barrier that is not one of the first `since` barriers of the run.
-static bool waited(const nwi_grid *g, int64_t since) {
-  for (int mask = 0; mask < 8 && g->nwaits; mask++) {
-    struct nwi_wait key = {.launch = g->launch};
+// True if the current block has passed a barrier that is not one of the first `since` barriers of the run. A barrier of
+// warps counts only if `warp` is true.
+static bool waited(const nwi_grid *g, int64_t since, bool warp) {
+  for (int mask = 0; mask < (warp ? 16 : 8) && g->nwaits; mask++) {
+    struct nwi_wait key = {.launch = g->launch, .warp = mask >> 3};
     int64_t block[3];
     for (int d = 0; d < 3; d++) key.all[d] = mask >> d & 1, block[d] = key.all[d] ? 0 : g->index[d];
     key.block = pack_block(block);
@@ -141,7 +143,8 @@ static bool races(const nwi_program *x, const nwi_buffer *b, const touch *t, con
   nwi_owner now = n->by;
   if (t->by.launch != now.launch || (t->atomic && n->atomic)) return false;
   if (t->by.block != now.block) return true;
-  return t->by.thread != now.thread && (apart(x, b, t->by, now) || !waited(&x->grid, t->tick));
+  return t->by.thread != now.thread &&
+         (apart(x, b, t->by, now) || !waited(&x->grid, t->tick, same_warp(x, t->by, now)));
 }
 
 static void report(nwi_program *x, const nwi_buffer *b, int64_t at, const touch *t, bool wrote, bool writes) {

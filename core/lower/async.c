@@ -209,9 +209,11 @@ static bool find(groups *g, const search *x, fits f) {
   return false;
 }
 
+static bool is_block_barrier(const nw_stmt *s) { return s->kind == NW_BARRIER && !s->barrier.warp; }
+
 static bool is_barrier(groups *g, const search *x, spot s) {
   (void)g, (void)x;
-  return s.list->kid[s.at]->kind == NW_BARRIER;
+  return is_block_barrier(s.list->kid[s.at]);
 }
 
 static int64_t allowed(groups *g, const search *x, const nw_stmt *wait, bool within) {
@@ -225,7 +227,7 @@ static int64_t allowed(groups *g, const search *x, const nw_stmt *wait, bool wit
 static bool is_enough(groups *g, const search *x, spot s) {
   const nw_stmt *at = s.list->kid[s.at];
   if (at->kind != NW_WAIT || at->wait.groups > allowed(g, x, at, s.within)) return false;
-  bool joint = s.at + 1 < s.list->nkids && s.list->kid[s.at + 1]->kind == NW_BARRIER, threads = false;
+  bool joint = s.at + 1 < s.list->nkids && is_block_barrier(s.list->kid[s.at + 1]), threads = false;
   for (int i = x->list + 1; i < x->use.n; i++) threads |= nw_is_thread_loop(x->use.at[i]);
   return joint || (!x->a->others && (!threads || s.list == x->use.at[x->list]));
 }

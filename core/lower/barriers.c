@@ -7,6 +7,9 @@
 // A, the barrier may be between A and the end of the loop, or between the start of the loop and B. One barrier can meet
 // several requirements, so the requirements of the innermost lists are handled first. If no barrier meets a
 // requirement, a barrier is inserted before B. For a later iteration, it is inserted at the start of the loop.
+//
+// Some requirements are about threads of one warp only. They are handled last, since any barrier meets them. Those that
+// are left get a barrier for the threads of each warp.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>
@@ -45,7 +48,9 @@ static void meet(nw_program *p, const nw_sync *s) {
   if (is_met(&n)) return;
   nw_stmt *list = n.a.at[n.list];
   int at = n.round ? 0 : n.b.pos[n.list + 1];
-  nw_kids_insert(p, list, at, nw_new_like(p, NW_BARRIER, n.b.at[n.b.n - 1]));
+  nw_stmt *barrier = nw_new_like(p, NW_BARRIER, n.b.at[n.b.n - 1]);
+  barrier->barrier.warp = s->warp || NW_MUTATED(barrier_warps);
+  nw_kids_insert(p, list, at, barrier);
 }
 
 typedef struct rank {
@@ -61,16 +66,18 @@ static int by_rank(const void *a, const void *b) {
   return x->round != y->round ? x->round - y->round : x->last - y->last;
 }
 
-static bool place_all(nw_program *p, const nw_vec *syncs) {
+static void place_all(nw_program *p, const nw_vec *syncs, bool warp) {
   rank *all = nw_xcalloc((size_t)syncs->n + 1, sizeof *all);
+  int count = 0;
   for (int i = 0; i < syncs->n; i++) {
-    need n = need_of(p, syncs->at[i]);
-    all[i] = (rank){syncs->at[i], n.list, n.round, n.b.pos[n.list + 1]};
+    const nw_sync *s = syncs->at[i];
+    if (s->warp != warp) continue;
+    need n = need_of(p, s);
+    all[count++] = (rank){s, n.list, n.round, n.b.pos[n.list + 1]};
   }
-  qsort(all, (size_t)syncs->n, sizeof *all, by_rank);
-  for (int i = 0; i < syncs->n; i++) meet(p, all[i].s);
+  qsort(all, (size_t)count, sizeof *all, by_rank);
+  for (int i = 0; i < count; i++) meet(p, all[i].s);
   free(all);
-  return true;
 }
 
 // ---- launches without block loops
@@ -98,7 +105,8 @@ static void wrap_launches(nw_program *p, nw_stmt *s) {
 nw_program *nw_pass_barriers(nw_program *p) {
   if (!nw_find_bound(p->root)) return p;
   nw_vec syncs = {0};
-  bool ok = nw_syncs(p, &syncs) && place_all(p, &syncs);
+  bool ok = nw_syncs(p, &syncs);
+  for (int warp = 0; warp < 2 && ok; warp++) place_all(p, &syncs, warp);
   if (ok) wrap_launches(p, p->root);
   nw_vec_free(&syncs);
   return ok ? p : NULL;

@@ -36,10 +36,11 @@ static const nw_physical *place_of(const blocks *b, const char *name) {
   here->first = NW_NEW_N(b->p->arena, const nw_expr *, place->n);
   for (int d = 0; d < place->n; d++) {
     here->first[d] = place->first[d];
-    for (int i = 0; i < NW_GRID_DIMS; i++)
-      if (b->thread[i])
-        here->first[d] = nw_subst(pool, here->first[d], nw_grid_index[i],
-                                  nw_sub(pool, b->thread[i]->loop.var, b->thread[i]->loop.begin));
+    for (int i = 0; i < NW_GRID_DIMS; i++) { // without a loop over threads, only the first thread is here
+      const nw_stmt *l = b->thread[i];
+      const nw_expr *index = l ? nw_sub(pool, l->loop.var, l->loop.begin) : nw_index(pool, 0);
+      here->first[d] = nw_subst(pool, here->first[d], nw_grid_index[i], index);
+    }
   }
   return here;
 }

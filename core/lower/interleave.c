@@ -3,7 +3,8 @@
 // A loop bound to vthread is moved into the sequences, allocations, guards and loops inside it. It is not moved into
 // vectorized loops, nor into loops and guards whose bounds or condition use its variable. Neighbouring statements into
 // which the loop is not moved get one copy of the loop around them. Barriers stay outside of the copies. Allocations
-// stay outside, too, so each buffer becomes larger and has a separate part for each virtual thread. The judge has
+// stay outside, too, so each buffer becomes larger and has a separate part for each virtual thread. A local buffer does not
+// become larger at a thread loop, since it has a separate part for each thread already. The judge has
 // checked that virtual threads are independent, so any order of them is correct. A thread loop is split in a similar
 // way, but only at the barriers inside it. After each barrier, a new thread loop begins.
 #include "lower/pass.h"
@@ -72,6 +73,11 @@ static void copy_storage(const spread *x, nw_stmt *alloc) {
   alloc->alloc.extent[0] = nw_mul(pool, n, l->loop.extent);
 }
 
+// Each thread has its own array for a local buffer already.
+static bool needs_copies(const spread *x, const nw_stmt *alloc) {
+  return x->all || nw_find_buffer(x->p, alloc->alloc.buffer)->scope != NW_LOCAL;
+}
+
 // ---- the loop around consecutive statements
 
 static nw_stmt *loop_for(spread *x) {
@@ -104,7 +110,7 @@ static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
     }
     wrap(x, &run, out);
     nw_vec inside = {0};
-    if (kid[i]->kind == NW_ALLOC) copy_storage(x, kid[i]);
+    if (kid[i]->kind == NW_ALLOC && needs_copies(x, kid[i])) copy_storage(x, kid[i]);
     spread_over(x, kid[i]->nkids, kid[i]->kid, &inside);
     if (kid[i]->nkids) nw_kids_set(x->p, kid[i], inside.n, (nw_stmt **)inside.at);
     nw_vec_push(out, kid[i]);

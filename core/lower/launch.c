@@ -243,7 +243,7 @@ static void place_arrays(making *m) {
     }
     a->offset = rounded(l->shared_bytes, NW_BLOCK_ARRAY_ALIGN);
     a->bytes = a->elements * nw_dtype_bytes(a->dtype) * (a->scope == NW_WARP ? l->warps : 1);
-    l->shared_bytes = a->offset + a->bytes;
+    if (!a->shuffle) l->shared_bytes = a->offset + a->bytes;
   }
 }
 
@@ -266,14 +266,14 @@ static void make_launch(making *m, nw_stmt *s, nw_launch *l) {
   nw_stmt *all = nw_new_like(m->p, NW_SEQ, s);
   nw_kids_set(m->p, all, 1, &s);
   thread_kids(m, all, 0);
-  for (int d = 0; d < NW_GRID_DIMS; d++) {
-    nw_ranges_pop(&m->r);
+  for (int d = 0; d < NW_GRID_DIMS; d++)
     if (!l->extent[d]) l->extent[d] = nw_index(m->p->pool, 1);
-  }
   l->body = all;
   l->barriers = nw_has_barrier(all);
   l->array = NW_NEW_N(m->p->arena, nw_block_array, m->p->nbuffers + 1);
   m->failed |= !find_arrays(m, all);
+  if (!m->failed) nw_find_shuffles(m->p, &m->r, l, all);
+  for (int d = 0; d < NW_GRID_DIMS; d++) nw_ranges_pop(&m->r);
   if (m->failed) return;
   place_arrays(m);
   find_uses(m, all);

@@ -27,6 +27,11 @@ typedef struct nw_block_array {
   // block. The warps are numbered in the order of z, y and x.
   int64_t elements;
   int64_t offset, bytes; // place of the array if all are in one piece of memory; offset is a multiple of 16
+  // If it is not 0, the array of a warp can be a register of each lane: the only store to it, which is alone in its guard,
+  // gives a value of lane l to lane l - shuffle, and each load reads what its lane was given. Element l of the array is
+  // that of lane l, for the lanes of the first warp along x. A machine with shuffles needs no memory for it. There, all
+  // lanes of the warp execute the store together, without its guard.
+  int shuffle;
 } nw_block_array;
 
 #define NW_STATIC_SHARED 49152 // the most bytes of shared memory that the code of a kernel may declare with CUDA
@@ -46,7 +51,7 @@ typedef struct nw_launch {
   bool barriers; // true if the body has a barrier
   int narrays;
   nw_block_array *array;
-  int64_t shared_bytes; // of all these arrays together
+  int64_t shared_bytes; // of all these arrays together, except those that are shuffled
   int64_t warps; // number of warps of a block; 0 if the number of threads is not constant
 } nw_launch;
 
@@ -55,6 +60,13 @@ typedef struct nw_launches {
   int n;
   nw_launch *launch; // in the order of the program
 } nw_launches;
+
+// Returns the array if it is shuffled; otherwise NULL.
+NW_API const nw_block_array *nw_shuffled(const nw_launch *l, const char *buffer);
+// True if the threads of a warp share an array that is not shuffled. Only then is a barrier of a warp needed.
+NW_API bool nw_warps_share_memory(const nw_launch *l);
+// If s is the guard of a store that is a shuffle, or the store itself, returns the store; otherwise NULL.
+NW_API const nw_stmt *nw_shuffle_in(const nw_launch *l, const nw_stmt *s);
 
 // Returns the launches of e. The caller frees them. Returns NULL, with a diagnostic, on failure.
 nw_launches *nw_launches_of(const nw_exec *e);

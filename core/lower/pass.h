@@ -52,6 +52,11 @@ void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // like nw_stmt_exprs, 
 
 bool nw_has_barrier(const nw_stmt *s); // true if s is a barrier or contains one
 
+// ---- shuffles.c
+struct nw_launch;
+// Finds the arrays of warps that are shuffled, in a launch whose body and arrays are made. r has the ranges of the indices.
+void nw_find_shuffles(nw_program *p, nw_ranges *r, struct nw_launch *l, nw_stmt *body);
+
 // ---- calls.c
 // Computes a tile for each argument of a call, that is, the part of a buffer that is passed. `place` has the layout of
 // each buffer of p. Sets *where to a condition that must guard the call, or to NULL. Returns false, with a diagnostic,

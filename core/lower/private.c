@@ -6,6 +6,11 @@
 #include "lower/pass.h"
 #include "lower/private.h"
 
+typedef struct bound {
+  const nw_expr *e; // NULL until an access is seen
+  unsigned first; // dimensions of threads in which only index 0 makes the access, as bits
+} bound;
+
 typedef struct finding {
   const nw_program *p;
   nw_ranges *r; // the ranges around the allocation, and those of the loops inside it
@@ -13,7 +18,7 @@ typedef struct finding {
   int n; // loops inside the allocation that are not bound to threads
   const char *loop[NW_MAX_DEPTH];
   const nw_stmt *thread[NW_GRID_DIMS]; // the loops around that are bound to threads
-  const nw_expr **lo, **hi; // the least and the greatest index in each dimension; NULL until an access is seen
+  bound *lo, *hi; // the least and the greatest index in each dimension
   bool failed;
 } finding;
 
@@ -26,12 +31,31 @@ static const nw_expr *of_thread(const finding *f, const nw_expr *e) {
   return e;
 }
 
-// Returns the lesser of two bounds, or the greater one. The two must differ by a number that is known.
-static const nw_expr *beyond(finding *f, const nw_expr *a, const nw_expr *b, bool greater) {
+// Returns the difference where the indices in `zero` are 0.
+static bool difference(const finding *f, const nw_expr *b, const nw_expr *a, unsigned zero, int64_t *by) {
+  const nw_expr *e = nw_sub(f->p->pool, b, a);
+  for (int d = 0; d < NW_GRID_DIMS; d++)
+    if (zero >> d & 1) e = nw_subst(f->p->pool, e, nw_grid_index[d], nw_index(f->p->pool, 0));
+  return nw_is_int(nw_simplify(f->r, e), by);
+}
+
+// Returns the lesser of two bounds, or the greater one. The two must differ by a number that is known. Where no loop over
+// threads is around, only the first thread is: there, both bounds may be equal although they differ in other threads.
+static bound beyond(finding *f, bound a, bound b, bool greater) {
   int64_t by;
-  if (!a) return b;
-  if (!nw_is_int(nw_simplify(f->r, nw_sub(f->p->pool, b, a)), &by)) return f->failed = true, a;
-  return (by > 0) == greater ? b : a;
+  if (!a.e) return b;
+  if (difference(f, b.e, a.e, 0, &by)) return (by > 0) == greater ? b : a;
+  if (b.first && difference(f, b.e, a.e, b.first, &by) && !by) return a;
+  if (a.first && difference(f, b.e, a.e, a.first, &by) && !by) return b;
+  return f->failed = true, a;
+}
+
+// Returns the dimensions of threads of which no loop is around, as bits.
+static unsigned first_in(const finding *f) {
+  unsigned first = 0;
+  for (int d = 3; d < NW_GRID_DIMS; d++)
+    if (!f->thread[d]) first |= 1u << d;
+  return first;
 }
 
 static void access(finding *f, const nw_stmt *block, const nw_expr *const *index) {
@@ -41,8 +65,8 @@ static void access(finding *f, const nw_stmt *block, const nw_expr *const *index
     f->failed |= !lo || !hi || nw_uses_any(lo, f->n, f->loop) || nw_uses_any(hi, f->n, f->loop) ||
                  nw_uses_load(lo, NULL) || nw_uses_load(hi, NULL);
     if (f->failed) return;
-    f->lo[d] = beyond(f, f->lo[d], nw_simplify(f->r, lo), false);
-    f->hi[d] = beyond(f, f->hi[d], nw_simplify(f->r, hi), true);
+    f->lo[d] = beyond(f, f->lo[d], (bound){nw_simplify(f->r, lo), first_in(f)}, false);
+    f->hi[d] = beyond(f, f->hi[d], (bound){nw_simplify(f->r, hi), first_in(f)}, true);
   }
 }
 
@@ -99,15 +123,15 @@ bool nw_private_box(nw_program *p, nw_ranges *r, nw_stmt *alloc) {
   int n = alloc->alloc.n;
   if (b->scope != NW_LOCAL || b->nlayout || !has_threads(alloc)) return false;
   finding f = {.p = p, .r = r, .alloc = alloc};
-  f.lo = NW_NEW_N(p->arena, const nw_expr *, n + 1), f.hi = NW_NEW_N(p->arena, const nw_expr *, n + 1);
+  f.lo = NW_NEW_N(p->arena, bound, n + 1), f.hi = NW_NEW_N(p->arena, bound, n + 1);
   const nw_expr **min = NW_NEW_N(p->arena, const nw_expr *, n + 1),
                 **extent = NW_NEW_N(p->arena, const nw_expr *, n + 1);
   for (int i = 0; i < alloc->nkids; i++) see(&f, alloc->kid[i]);
   for (int d = 0; d < n && !f.failed; d++) {
     int64_t elements;
-    if (!f.lo[d]) return false;
-    min[d] = f.lo[d];
-    extent[d] = nw_simplify(r, nw_add(p->pool, nw_sub(p->pool, f.hi[d], f.lo[d]), nw_index(p->pool, 1)));
+    if (!f.lo[d].e) return false;
+    min[d] = f.lo[d].e;
+    extent[d] = nw_simplify(r, nw_add(p->pool, nw_sub(p->pool, f.hi[d].e, f.lo[d].e), nw_index(p->pool, 1)));
     f.failed |= !nw_is_int(extent[d], &elements);
   }
   if (f.failed) return false;

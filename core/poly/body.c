@@ -258,9 +258,9 @@ static bool same_spatial(const compare *c, const nw_stmt *was, const nw_stmt *is
   return at == is->block.nvars;
 }
 
-// True if the block computes a stage of the old program from partial results. Sets *part to the block that computes the
-// partial results.
-static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part, nw_answer *answer) {
+// True if the block computes a stage of the old program from partial results. Adds the blocks that compute the partial
+// results to `parts`.
+static bool from_parts(const compare *c, const nw_stmt *is, nw_vec *parts, nw_answer *answer) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, is->block.init_part, &at));) {
     bool same = was->block.ntargets == is->block.ntargets && same_spatial(c, was, is);
@@ -268,17 +268,22 @@ static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part
       const nw_block_target *a = &was->block.target[t], *b = &is->block.target[t];
       same = same_place(c, a, b) && (!b->init || (a->init && nw_import(c->pool, a->init) == b->init));
     }
-    if (same && nw_combines_parts(c->before, c->after, was, is, part, answer)) return true;
+    if (same && nw_combines_parts(c->before, c->after, was, is, parts, answer)) return true;
   }
   return false;
 }
 
 // True if the block computes partial results. Such a block is checked with the block that combines its results.
 static bool is_part(const compare *c, const nw_stmt *block) {
-  const nw_stmt *part = NULL;
-  for (int i = 0; i < c->after->nsites; i++)
-    if (!c->after->site[i]->init && from_parts(c, c->after->site[i]->block, &part, NULL) && part == block) return true;
-  return false;
+  nw_vec parts = {0};
+  bool found = false;
+  for (int i = 0; i < c->after->nsites && !found; i++) {
+    parts.n = 0;
+    if (c->after->site[i]->init || !from_parts(c, c->after->site[i]->block, &parts, NULL)) continue;
+    for (int k = 0; k < parts.n; k++) found |= parts.at[k] == block;
+  }
+  nw_vec_free(&parts);
+  return found;
 }
 
 static nw_answer check_block(const compare *c, const nw_stmt *is) {
@@ -292,8 +297,10 @@ static nw_answer check_block(const compare *c, const nw_stmt *is) {
   if (!found)
     return NW_RULE(ctx, value_known) ? refuse(c, is, "does work that is not part of the computation") : NW_HOLDS;
   nw_answer whole;
-  const nw_stmt *part;
-  if (found && !same && from_parts(c, is, &part, &whole)) return whole;
+  nw_vec parts = {0};
+  bool from = found && !same && from_parts(c, is, &parts, &whole);
+  nw_vec_free(&parts);
+  if (from) return whole;
   if (!same && NW_RULE(ctx, value_body))
     return refuse(c, is, "does not compute the same expression of the same values as before");
   if (rounded && NW_RULE(ctx, value_rounding))

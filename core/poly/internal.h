@@ -435,11 +435,27 @@ bool nw_alike(const nw_model *m, int n, const char *const *var, isl_set *box, co
 // ---- partial.c: reductions that are computed in parts
 
 // True if the new block `is` combines partial results of the reduction of the old block `was`. The caller ensures that
-// both blocks have the same spatial variables, and the same init if `is` has one. Sets *part to the block that computes
-// the partial results. If `answer` is not NULL, sets *answer to NW_HOLDS if the partial results together have every
+// both blocks have the same spatial variables, and the same init if `is` has one. Adds the blocks that compute the partial
+// results, and those that combine them in pairs, to `parts`. If `answer` is not NULL, sets *answer to NW_HOLDS if the partial results together have every
 // contribution once.
 bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
-                       const nw_stmt **part, nw_answer *answer);
+                       nw_vec *parts, nw_answer *answer);
+
+const nw_stmt *nw_only_writer(const nw_model *m,
+                              const char *buffer); // the only block that writes the temporary, or NULL
+bool nw_is_spread(
+    const nw_stmt *block); // true if each target's index is the same list of the block's spatial variables
+
+// ---- unhalve.c: partial results that were combined in pairs
+typedef struct nw_unhalving {
+  const nw_stmt *is; // the block that combines partial results
+  const nw_stmt *part; // the block that computes them
+  nw_block_var *var; // the variables of `is`, whose ranges may be larger than in `is`
+  const nw_stmt *given; // result: the block that gives partial results to other threads
+} nw_unhalving;
+// If the partial results were combined in pairs, replaces x->part by the block of the partial results before that, and
+// makes the range of the reader's variable so large that it reads all of them. Returns false if they were not.
+bool nw_unhalve(const nw_model *m, nw_unhalving *x);
 
 // ---- single.c: whether each element of a buffer has only one value as long as the buffer exists
 nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b);

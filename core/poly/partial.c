@@ -7,12 +7,13 @@
 // Substituting the body of P for its load gives a term in the variables (i, r, s). A comparison with the whole's term
 // gives k = 4*s + r, for all r and s for which the part contributes more than the neutral element. isl decides whether
 // the map (i, r, s) -> (i, k) reaches every k once. buffer.c checks that each part is complete when it is read, as for
-// every reduction.
+// every reduction. If the parts were combined in pairs, unhalve.c first finds the parts that were there before.
 #include "poly/internal.h"
 
 typedef struct whole {
   const nw_model *before, *after;
   const nw_stmt *was, *is, *part;
+  nw_block_var *var; // the variables of `is`, with the ranges in which it reads all parts
   nw_pool *pool;
   // The reduce variables of the whole are the unknowns of the comparison. `solved` has the values found for them.
   int nk;
@@ -26,7 +27,7 @@ typedef struct whole {
 static bool is_reduction(const nw_stmt *b) { return b->block.combiner != NW_PLAIN; }
 
 // Returns the only block that writes the temporary; NULL if several blocks write it.
-static const nw_stmt *only_writer(const nw_model *m, const char *buffer) {
+const nw_stmt *nw_only_writer(const nw_model *m, const char *buffer) {
   const nw_buffer *b = nw_find_buffer(m->p, buffer);
   const nw_stmt *found = NULL;
   if (!b || b->role != NW_TEMP) return NULL;
@@ -54,7 +55,7 @@ static bool find_part(whole *w) {
     const nw_expr *load = is->block.target[t].value;
     if (load->op != NW_OP_LOAD || load->n != first->n) return false;
     if (!same_index((const nw_expr *const *)load->arg, (const nw_expr *const *)first->arg, load->n)) return false;
-    const nw_stmt *part = only_writer(w->after, load->name);
+    const nw_stmt *part = nw_only_writer(w->after, load->name);
     if (!part || part == is || (t && part != w->part) || t >= part->block.ntargets) return false;
     if (strcmp(part->block.target[t].buffer, load->name)) return false;
     w->part = part;
@@ -63,7 +64,7 @@ static bool find_part(whole *w) {
 }
 
 // True if the index of every target is the same list of the part's spatial variables.
-static bool spread(const nw_stmt *part) {
+bool nw_is_spread(const nw_stmt *part) {
   const nw_block_target *first = &part->block.target[0];
   for (int t = 0; t < part->block.ntargets; t++) {
     const nw_block_target *g = &part->block.target[t];
@@ -190,6 +191,14 @@ static const nw_block_var *reduce_var(const nw_stmt *block, const char *name) {
   return NULL;
 }
 
+// Returns what the reader has as the index of the part's spatial variable; NULL if the part has no such variable.
+static const nw_expr *index_read(const whole *w, const char *name) {
+  const nw_block_target *g = &w->part->block.target[0];
+  for (int d = 0; d < g->n; d++)
+    if (!strcmp(g->index[d]->name, name)) return w->is->block.target[0].value->arg[d];
+  return NULL;
+}
+
 // Chooses values for the unknowns that the comparison of the bodies does not determine, because the bodies do not use
 // them. Such an unknown is set to its binding in the old program, in which variables of the new program replace the
 // loops of the same names. Any choice is valid, since a later check ensures that every instance is reached once.
@@ -203,9 +212,7 @@ static void choose(whole *w) {
     if (path.at[i]->kind != NW_LOOP) continue;
     const nw_stmt *l = path.at[i];
     const char *var = l->loop.var->name, *inner = marked(w->pool, var, '\'');
-    const nw_expr *is = reduce_var(w->part, var) ? nw_var(w->pool, inner)
-                        : reduce_var(w->is, var) ? reduce_var(w->is, var)->var
-                                                 : NULL;
+    const nw_expr *is = reduce_var(w->part, var) ? nw_var(w->pool, inner) : index_read(w, var);
     if (is) name[n] = var, by[n++] = nw_add(w->pool, l->loop.begin, is);
   }
   for (int i = 0; i < w->was->block.nvars; i++) {
@@ -307,9 +314,9 @@ static isl_map *contributions(const whole *w) {
   nw_space v;
   int nx = 0;
   for (int i = 0; i < w->is->block.nvars; i++)
-    if (w->is->block.var[i].kind != NW_REDUCE) add(&x, w->is->block.var[i].var->name, &w->is->block.var[i]), nx++;
+    if (w->is->block.var[i].kind != NW_REDUCE) add(&x, w->var[i].var->name, &w->var[i]), nx++;
   for (int i = 0; i < w->is->block.nvars; i++)
-    if (w->is->block.var[i].kind == NW_REDUCE) add(&x, w->is->block.var[i].var->name, &w->is->block.var[i]);
+    if (w->is->block.var[i].kind == NW_REDUCE) add(&x, w->var[i].var->name, &w->var[i]);
   for (int i = 0; i < w->part->block.nvars; i++)
     if (w->part->block.var[i].kind == NW_REDUCE)
       add(&x, marked(w->pool, w->part->block.var[i].var->name, '\''), &w->part->block.var[i]);
@@ -370,13 +377,28 @@ static nw_answer each_once(const whole *w) {
               : tell(w, NW_REFUSE_REDUCTION, "but the parts have contributions that the stage does not have");
 }
 
+static bool is_whole(whole *w) {
+  w->cond = NULL;
+  return nw_is_spread(w->part) && combined_alike(w) && same_bodies(w);
+}
+
 bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
-                       const nw_stmt **part, nw_answer *answer) {
+                       nw_vec *parts, nw_answer *answer) {
   whole w = {.before = before, .after = after, .was = was, .is = is, .pool = after->p->pool};
   if (!is_reduction(was) || was->block.combiner != is->block.combiner || is->block.ntargets != was->block.ntargets)
     return false;
-  if (!find_part(&w) || !spread(w.part) || !combined_alike(&w) || !same_bodies(&w)) return false;
-  *part = w.part;
+  if (!find_part(&w)) return false;
+  w.var = NW_NEW_N(after->arena, nw_block_var, is->block.nvars + 1);
+  if (is->block.nvars) memcpy(w.var, is->block.var, (size_t)is->block.nvars * sizeof *w.var);
+  int before_these = parts->n;
+  nw_vec_push(parts, (void *)w.part);
+  while (!is_whole(&w)) {
+    nw_unhalving x = {is, w.part, w.var, NULL};
+    if (parts->n - before_these > 2 * NW_MAX_DEPTH || !nw_unhalve(after, &x)) return parts->n = before_these, false;
+    w.part = x.part;
+    nw_vec_push(parts, (void *)x.given);
+    nw_vec_push(parts, (void *)w.part);
+  }
   if (answer) *answer = each_once(&w);
   return true;
 }

@@ -99,10 +99,12 @@ bool nw_inside_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out
 
 // A place where a barrier is needed: block `before` must finish in all threads before block `after` begins. If `loop`
 // is 0, the blocks are in the same iteration of their common loops. Otherwise `after` is in a later iteration of `loop`
-// than `before`. Allocated in the arena of p.
+// than `before`. If `warp` is true, the threads of a warp share the element, so that only they must wait for each other.
+// Allocated in the arena of p.
 typedef struct nw_sync {
   int before, after; // ids of blocks
   int loop;
+  bool warp;
 } nw_sync;
 // Adds an nw_sync * to `out` for each place. Returns false with a diagnostic if isl exceeded its budget.
 bool nw_syncs(const nw_program *p, nw_vec *out);

@@ -213,7 +213,7 @@ static void note_crossing(nw_step *st, const nw_stmt *loop) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
     if (nw_crosses(b.at[i], loop))
-      nw_step_note(st, "each thread of %s has a partial result of %s; thread 0 combines them in order",
+      nw_step_note(st, "each thread of %s has a partial result of %s; the threads combine them in pairs",
                    loop->loop.var->name, b.at[i]->block.name);
 }
 

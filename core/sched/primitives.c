@@ -294,8 +294,8 @@ static const nw_primitive rows[] = {
      "cannot run $0 in parallel"},
     {"bind",
      "Binds a loop to an index of a GPU's grid: each block, thread or virtual thread runs one iteration. If threads "
-     "share a reduction, each of them has a partial result, and thread 0 combines the partial results in the order of "
-     "the threads. s:check(), nw.interpret and nw.simulate run the program on any machine; with a target such as "
+     "share a reduction, each of them has a partial result, and the threads combine the partial results in pairs. "
+     "s:check(), nw.interpret and nw.simulate run the program on any machine; with a target such as "
      "\"cuda\" or \"opencl\", s:build() makes kernels for a GPU.",
      "s:bind(\"i_o\", \"blockIdx.x\")",
      NULL,

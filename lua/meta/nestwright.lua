@@ -34,7 +34,7 @@ function schedule:async_copy(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:atomic(stage) end
 
----Binds a loop to an index of a GPU's grid: each block, thread or virtual thread runs one iteration. If threads share a reduction, each of them has a partial result, and thread 0 combines the partial results in the order of the threads. s:check(), nw.interpret and nw.simulate run the program on any machine; with a target such as "cuda" or "opencl", s:build() makes kernels for a GPU. loop: the loop. tag: the index; the iterations of a vthread loop run interleaved in one thread. Example: s:bind("i_o", "blockIdx.x")
+---Binds a loop to an index of a GPU's grid: each block, thread or virtual thread runs one iteration. If threads share a reduction, each of them has a partial result, and the threads combine the partial results in pairs. s:check(), nw.interpret and nw.simulate run the program on any machine; with a target such as "cuda" or "opencl", s:build() makes kernels for a GPU. loop: the loop. tag: the index; the iterations of a vthread loop run interleaved in one thread. Example: s:bind("i_o", "blockIdx.x")
 ---@param loop nw.loop|string
 ---@param tag "blockIdx.x"|"blockIdx.y"|"blockIdx.z"|"threadIdx.x"|"threadIdx.y"|"threadIdx.z"|"vthread"
 function schedule:bind(loop, tag) end

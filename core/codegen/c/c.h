@@ -43,6 +43,7 @@ typedef struct nwt {
   const nw_program *p;
   nwt_vectors *vectors; // NULL if vector loops stay loops
   const nwt_dialect *dialect; // NULL if the text is C
+  const struct nw_launch *launch; // the kernel that is written; NULL outside of kernels
   bool narrow; // true if every index fits in 32 bits; only for a dialect
   const char *kernel; // name of the function
   nw_str out;

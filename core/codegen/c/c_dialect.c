@@ -43,7 +43,29 @@ static const char *memory_of(const nwt *g, const char *buffer) {
   return is_cuda(g) ? "" : s == NW_GLOBAL ? g->dialect->global : s == NW_LOCAL ? "" : g->dialect->shared;
 }
 
-bool nwk_in_place(const nwt *g, const nw_stmt *alloc) { return scope_of(g, alloc->alloc.buffer) == NW_LOCAL; }
+// Returns the number of allocations of the buffer; one that does not have one element counts as many.
+static int allocations(const nw_stmt *s, const char *buffer, bool of_one) {
+  int n = 0;
+  if (s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, buffer))
+    n = of_one && !nw_is_const(s->alloc.extent[0], 1) ? NW_MAX_DEPTH : 1;
+  for (int i = 0; i < s->nkids && n < NW_MAX_DEPTH; i++) n += allocations(s->kid[i], buffer, of_one);
+  return n;
+}
+
+bool nwk_in_register(const nwt *g, const char *buffer) {
+  if (!g->launch) return false;
+  if (is_cuda(g) && nw_shuffled(g->launch, buffer)) return true;
+  int n = scope_of(g, buffer) == NW_LOCAL ? allocations(g->launch->body, buffer, true) : 0;
+  return n > 0 && n < NW_MAX_DEPTH;
+}
+
+bool nwk_is_alone(const nwt *g, const nw_stmt *alloc) {
+  return g->launch && allocations(g->launch->body, alloc->alloc.buffer, false) == 1;
+}
+
+bool nwk_in_place(const nwt *g, const nw_stmt *alloc) {
+  return scope_of(g, alloc->alloc.buffer) == NW_LOCAL || nwk_in_register(g, alloc->alloc.buffer);
+}
 
 // ---- loops
 
@@ -260,10 +282,35 @@ bool nwk_store(nwt *g, const nw_stmt *s) {
   return true;
 }
 
+// ---- shuffles
+
+bool nwk_shuffle(nwt *g, const nw_stmt *s) {
+  const nw_stmt *store = is_cuda(g) && g->launch ? nw_shuffle_in(g->launch, s) : NULL;
+  if (!store) return false;
+  line_start(g);
+  nw_str_fmt(&g->out, "%s = __shfl_down_sync(0xffffffffu, ", nwt_name(g, store->store.buffer));
+  nwt_expr(g, store->store.value);
+  nw_str_fmt(&g->out, ", %d);\n", nw_shuffled(g->launch, store->store.buffer)->shuffle);
+  return true;
+}
+
+bool nwk_is_shuffled(const nwt *g, const nw_stmt *s, const char *buffer) {
+  bool any = is_cuda(g) && s->kind == NW_STORE && nw_shuffled(g->launch, s->store.buffer) &&
+             (!strcmp(s->store.buffer, buffer) || nw_uses_load(s->store.value, buffer));
+  for (int i = 0; i < s->nkids && !any; i++) any = nwk_is_shuffled(g, s->kid[i], buffer);
+  return any;
+}
+
 // ---- threads that wait
 
 void nwk_sync(nwt *g, const nw_stmt *s) {
   if (s->kind != NW_BARRIER && !is_cuda(g)) return; // copies are made at once
+  if (s->kind == NW_BARRIER && s->barrier.warp && is_cuda(g)) {
+    if (!nw_warps_share_memory(g->launch)) return;
+    line_start(g);
+    nw_str_add(&g->out, "__syncwarp();\n");
+    return;
+  }
   line_start(g);
   if (s->kind == NW_BARRIER) nw_str_fmt(&g->out, "%s;\n", g->dialect->barrier);
   if (s->kind == NW_COMMIT) nw_str_add(&g->out, "__pipeline_commit();\n");

@@ -88,9 +88,13 @@ static void load(nwt *g, const nw_expr *e, int around) {
     return;
   }
   paren(g, mine, around);
-  nw_str_fmt(&g->out, "%s[", nwt_name(g, e->name));
-  put(g, e->arg[0], 0);
-  nw_str_add(&g->out, mine == EQUAL ? "] != 0" : "]");
+  nw_str_add(&g->out, nwt_name(g, e->name));
+  if (!g->dialect || !nwk_in_register(g, e->name)) {
+    nw_str_add(&g->out, "[");
+    put(g, e->arg[0], 0);
+    nw_str_add(&g->out, "]");
+  }
+  if (mine == EQUAL) nw_str_add(&g->out, " != 0");
   unparen(g, mine, around);
 }
 

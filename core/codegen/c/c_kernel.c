@@ -84,18 +84,20 @@ static void push_ranges(nwt *g, const nw_launch *l) {
     nw_ranges_push(&g->ranges, nw_grid_index[d], nw_index(pool, 0), nw_sub(pool, l->extent[d], nw_index(pool, 1)));
 }
 
-static bool has_warp(const nwt *g, const nw_stmt *s) {
-  bool any = s->kind == NW_ALLOC && nw_find_buffer(g->p, s->alloc.buffer)->scope == NW_WARP;
-  for (int i = 0; i < s->nkids && !any; i++) any = has_warp(g, s->kid[i]);
+// True if the kernel uses the number of its warp, for an array of the warp that is in memory.
+static bool has_warp(const texts *x, const nw_launch *l) {
+  bool any = false;
+  for (int i = 0; i < l->narrays; i++)
+    any |= l->array[i].scope == NW_WARP && !(l->array[i].shuffle && x->d == &nwk_cuda);
   return any;
 }
 
 static void indices(texts *x, const nw_launch *l) {
   nwt *g = &x->g;
-  bool warp = has_warp(g, l->body);
+  bool warp = has_warp(x, l);
   for (int d = 0; d < NW_GRID_DIMS; d++) {
     const char *name = nwt_name_like(g, nw_grid_index[d], short_index[d]);
-    if (!uses_index(l->body, nw_grid_index[d]) && !(warp && d >= 3)) continue;
+    if (!uses_index(l->body, nw_grid_index[d]) && !(warp && d >= 3 && !nw_is_const(l->extent[d], 1))) continue;
     nw_str_fmt(&g->out, "  const %s %s = %s%s;\n", index_type(g), name,
                x->d == &nwk_opencl || !g->narrow ? g->narrow ? "(int)" : "(int64_t)" : "", x->d->index[d]);
   }
@@ -109,6 +111,7 @@ static int64_t block_arrays(texts *x, const nw_launch *l) {
   if (asked) nw_str_fmt(&g->out, "  extern __shared__ __align__(%d) char nw_shared[];\n", NW_BLOCK_ARRAY_ALIGN);
   for (int i = 0; i < l->narrays; i++) {
     const nw_block_array *a = &l->array[i];
+    if (a->shuffle && x->d == &nwk_cuda) continue; // a register
     const char *type = nwt_type(a->dtype), *name = nwt_name(g, a->buffer), *all = a->scope == NW_WARP ? "_all" : "";
     int64_t parts = a->scope == NW_WARP ? l->warps : 1;
     if (asked) {
@@ -120,10 +123,13 @@ static int64_t block_arrays(texts *x, const nw_launch *l) {
       nw_str_fmt(&g->out, "%s %s%s[%lld];\n", type, name, all, (long long)(a->elements * parts));
     }
     if (a->scope != NW_WARP || !nw_is_int(l->extent[3], &nx) || !nw_is_int(l->extent[4], &ny)) continue;
-    nw_str_fmt(&g->out, "  %s%s *const %s = %s_all + %lld * (%s / %lld + %lld * (%s + %lld * %s));\n",
-               x->d == &nwk_cuda ? "" : x->d->shared, type, name, name, (long long)a->elements,
-               nwt_name(g, nw_grid_index[3]), (long long)warp, (long long)((nx + warp - 1) / warp),
-               nwt_name(g, nw_grid_index[4]), (long long)ny, nwt_name(g, nw_grid_index[5]));
+    int64_t across = (nx + warp - 1) / warp;
+    nw_str_fmt(&g->out, "  %s%s *const %s = %s_all + %lld * (%s / %lld", x->d == &nwk_cuda ? "" : x->d->shared, type,
+               name, name, (long long)a->elements, nx > 1 ? nwt_name(g, nw_grid_index[3]) : "0", (long long)warp);
+    if (ny > 1) nw_str_fmt(&g->out, " + %lld * %s", (long long)across, nwt_name(g, nw_grid_index[4]));
+    if (!nw_is_const(l->extent[5], 1))
+      nw_str_fmt(&g->out, " + %lld * %s", (long long)(across * ny), nwt_name(g, nw_grid_index[5]));
+    nw_str_add(&g->out, ");\n");
   }
   return asked ? l->shared_bytes : 0;
 }
@@ -200,7 +206,9 @@ static int64_t kernel(texts *x, int i) {
   indices(x, l);
   int64_t bytes = block_arrays(x, l);
   g->depth = 1;
+  g->launch = l;
   nwt_stmt(g, l->body);
+  g->launch = NULL;
   nw_str_add(&g->out, "}\n");
   for (int d = 0; d < NW_GRID_DIMS; d++) nw_ranges_pop(&g->ranges);
   while (around-- > 0) nw_ranges_pop(&g->ranges);

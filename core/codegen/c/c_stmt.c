@@ -131,6 +131,7 @@ static void loop(nwt *g, const nw_stmt *s) {
 // ---- other statements
 
 static void guard(nwt *g, const nw_stmt *s) {
+  if (g->dialect && nwk_shuffle(g, s)) return;
   line_start(g);
   nw_str_add(&g->out, "if (");
   nwt_expr(g, s->guard.cond);
@@ -142,7 +143,7 @@ static void guard(nwt *g, const nw_stmt *s) {
 
 static void store(nwt *g, const nw_stmt *s) {
   bool lanes = s->store.mask || s->store.index->type.lanes > 1;
-  if (g->dialect && nwk_store(g, s)) return;
+  if (g->dialect && (nwk_shuffle(g, s) || nwk_store(g, s))) return;
   if (lanes && !g->vectors) {
     nwt_fail(g, "a masked store to %s cannot be written in C", s->store.buffer);
     return;
@@ -156,9 +157,13 @@ static void store(nwt *g, const nw_stmt *s) {
     nwv_store(g, s);
     return;
   }
-  nw_str_fmt(&g->out, "%s[", nwt_name(g, s->store.buffer));
-  nwt_expr(g, s->store.index);
-  nw_str_add(&g->out, "] = ");
+  nw_str_add(&g->out, nwt_name(g, s->store.buffer));
+  if (!g->dialect || !nwk_in_register(g, s->store.buffer)) {
+    nw_str_add(&g->out, "[");
+    nwt_expr(g, s->store.index);
+    nw_str_add(&g->out, "]");
+  }
+  nw_str_add(&g->out, " = ");
   nwt_expr(g, s->store.value);
   nw_str_add(&g->out, ";\n");
 }
@@ -186,6 +191,11 @@ static void call(nwt *g, const nw_stmt *s) {
 
 static void array(nwt *g, const nw_storage *st) {
   line_start(g);
+  if (g->dialect && nwk_in_register(g, st->buffer)) {
+    const char *start = nwk_is_shuffled(g, g->launch->body, st->buffer) ? " = 0" : "";
+    nw_str_fmt(&g->out, "%s %s%s;\n", nwt_type(st->dtype), nwt_name(g, st->buffer), start);
+    return;
+  }
   nw_str_fmt(&g->out, "%s %s[", nwt_type(st->dtype), nwt_name(g, st->buffer));
   nwt_expr(g, nw_max(g->p->pool, st->elements, nw_index(g->p->pool, 1)));
   nw_str_add(&g->out, g->vectors ? "] __attribute__((aligned(64)));\n" : "];\n");
@@ -211,7 +221,7 @@ static void allocated(nwt *g, const nw_stmt *s) {
 
 static void alloc(nwt *g, const nw_stmt *s) {
   bool scope = nwt_storage_of(g, s->alloc.buffer)->kind != NW_STORE_WORKSPACE;
-  if (g->dialect) scope = nwk_in_place(g, s);
+  if (g->dialect) scope = nwk_in_place(g, s) && !nwk_is_alone(g, s);
   if (scope) {
     line_start(g);
     nw_str_add(&g->out, "{\n");

@@ -168,7 +168,8 @@ void nwc_clock_start(nwc *g, const nw_stmt *loop, bool part);
 void nwc_clock_stop(nwc *g, const nw_stmt *loop, bool part);
 
 // ---- kernels for a GPU (llvm_device.c, llvm_async.c)
-void nwc_barrier(nwc *g);
+void nwc_barrier(nwc *g, bool warp); // warp: only the threads of each warp wait for each other
+bool nwc_shuffle(nwc *g, const nw_stmt *s); // emits a guard or a store that is a shuffle; returns false if s is neither
 void nwc_commit(nwc *g);
 void nwc_wait(nwc *g, int groups);
 // Emits an asynchronous copy. Returns false, and emits nothing, if the GPU cannot make this copy; then it is a store.

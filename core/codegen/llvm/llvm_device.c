@@ -156,7 +156,8 @@ static void emit_kernel(nwc *g, const nw_launch *l) {
   nwc_at(g, start);
   take_arguments(g);
   for (int d = 0; d < NW_GRID_DIMS; d++) bind_index(g, d);
-  for (int i = 0; i < l->narrays; i++) place_array(g, &l->array[i]);
+  for (int i = 0; i < l->narrays; i++)
+    if (!l->array[i].shuffle) place_array(g, &l->array[i]);
   nwc_stmt(g, l->body);
   LLVMBuildRetVoid(g->b);
   annotate(g, f.fn, "kernel", 1);
@@ -181,11 +182,50 @@ LLVMModuleRef nwc_device_module(LLVMContextRef lc, const nw_exec *e, const nw_la
 
 // ---- statements of a kernel
 
-void nwc_barrier(nwc *g) {
-  if (g->kernel)
-    nwc_intrinsic(g, "llvm.nvvm.barrier0", 0, NULL, 0, NULL);
-  else
+static LLVMValueRef word(nwc *g, uint32_t n) { return LLVMConstInt(LLVMInt32TypeInContext(g->lc), n, false); }
+
+void nwc_barrier(nwc *g, bool warp) {
+  LLVMValueRef all = word(g, UINT32_MAX);
+  if (!g->kernel)
     nwc_fail(g, "only a GPU has barriers between threads");
+  else if (warp && !nw_warps_share_memory(g->kernel))
+    return;
+  else if (warp)
+    nwc_intrinsic(g, "llvm.nvvm.bar.warp.sync", 0, NULL, 1, &all);
+  else
+    nwc_intrinsic(g, "llvm.nvvm.barrier0", 0, NULL, 0, NULL);
+}
+
+// Returns the word of the lane that is `by` lanes higher.
+static LLVMValueRef word_from(nwc *g, LLVMValueRef v, int by) {
+  LLVMValueRef args[] = {word(g, UINT32_MAX), v, word(g, (uint32_t)by), word(g, 31)};
+  return nwc_intrinsic(g, "llvm.nvvm.shfl.sync.down.i32", 0, NULL, 4, args);
+}
+
+// Returns the value of the lane that is `by` lanes higher. A value of 64 bits is shuffled in two words.
+static LLVMValueRef shuffled(nwc *g, LLVMValueRef v, nw_dtype t, int by) {
+  LLVMTypeRef type = LLVMTypeOf(v), i32 = LLVMInt32TypeInContext(g->lc);
+  LLVMTypeRef bits = LLVMIntTypeInContext(g->lc, 8 * (unsigned)nw_dtype_bytes(t));
+  v = LLVMBuildBitCast(g->b, v, bits, "");
+  if (nw_dtype_bytes(t) <= 4) {
+    v = LLVMBuildTrunc(g->b, word_from(g, LLVMBuildZExt(g->b, v, i32, ""), by), bits, "");
+    return LLVMBuildBitCast(g->b, v, type, "");
+  }
+  LLVMValueRef half = LLVMConstInt(bits, 32, false);
+  LLVMValueRef low = word_from(g, LLVMBuildTrunc(g->b, v, i32, ""), by);
+  LLVMValueRef high = word_from(g, LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, v, half, ""), i32, ""), by);
+  high = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, high, bits, ""), half, "");
+  return LLVMBuildBitCast(g->b, LLVMBuildOr(g->b, LLVMBuildZExt(g->b, low, bits, ""), high, ""), type, "");
+}
+
+bool nwc_shuffle(nwc *g, const nw_stmt *s) {
+  const nw_stmt *store = g->kernel ? nw_shuffle_in(g->kernel, s) : NULL;
+  if (!store) return false;
+  const nw_block_array *a = nw_shuffled(g->kernel, store->store.buffer);
+  nw_type type = {(uint8_t)a->dtype, 1};
+  LLVMValueRef v = nwc_to_memory(g, nwc_value(g, store->store.value), type);
+  LLVMBuildStore(g->b, shuffled(g, v, a->dtype, a->shuffle), g->f->buffer[nwc_buffer_index(g, a->buffer)]);
+  return true;
 }
 
 void nwc_enter(nwc *g, const nw_stmt *s) {

@@ -78,6 +78,12 @@ static LLVMValueRef base_of(nwc *g, const char *buffer) {
   return LLVMGetUndef(nwc_ptr(g));
 }
 
+// Returns the address of an element. An array that is shuffled has only one, in a register of the lane.
+static LLVMValueRef element(nwc *g, const char *buffer, LLVMTypeRef elem, const nw_expr *index) {
+  LLVMValueRef base = base_of(g, buffer);
+  return g->kernel && nw_shuffled(g->kernel, buffer) ? base : address(g, base, elem, index, 0);
+}
+
 LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index) {
   const nw_buffer *b = nw_find_buffer(g->p, buffer);
   return address(g, base_of(g, buffer), nwc_memory_type(g, (nw_type){(uint8_t)b->dtype, 1}), index, 0);
@@ -220,7 +226,7 @@ static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   int align = nw_dtype_bytes((nw_dtype)t.dtype);
   switch (shape_of(index, mask != NULL)) {
   case ONE: {
-    LLVMValueRef ptr = address(g, base, elem, index, 0);
+    LLVMValueRef ptr = element(g, e->name, elem, index);
     return mask ? load_if(g, elem, ptr, align, mask) : aligned_load(g, elem, ptr, align);
   }
   case SAME: return load_same(g, elem, address(g, base, elem, index->arg[0], 0), align, t.lanes, mask);

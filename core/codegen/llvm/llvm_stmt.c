@@ -140,7 +140,7 @@ static void store(nwc *g, const nw_stmt *s) {
   nwc_function *f = g->f;
   int outer = f->loads;
   f->loads = nwc_memo_open(&f->memo);
-  (s->store.atomic ? nwc_atomic : nwc_store)(g, s);
+  if (!nwc_shuffle(g, s)) (s->store.atomic ? nwc_atomic : nwc_store)(g, s);
   nwc_memo_close(&f->memo, f->loads);
   f->loads = outer;
 }
@@ -172,11 +172,16 @@ void nwc_stmt(nwc *g, const nw_stmt *s) {
   case NW_SEQ:
   case NW_UNIT: kids(g, s); break;
   case NW_LOOP: timed_loop(g, s); break;
-  case NW_GUARD: forgetful(g, s, guard); break;
+  case NW_GUARD:
+    if (g->kernel && nw_shuffle_in(g->kernel, s))
+      store(g, nw_shuffle_in(g->kernel, s));
+    else
+      forgetful(g, s, guard);
+    break;
   case NW_STORE: store(g, s); break;
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: forgetful(g, s, nwc_prefetch); break;
-  case NW_BARRIER: nwc_barrier(g); break;
+  case NW_BARRIER: nwc_barrier(g, s->barrier.warp); break;
   case NW_COMMIT: nwc_commit(g); break;
   case NW_WAIT: nwc_wait(g, s->wait.groups); break;
   case NW_CALL: forgetful(g, s, nwc_call); break;

@@ -211,7 +211,7 @@ static void load_one(nwg_worker *w, int site, const int64_t *index, uint32_t mas
   int64_t room[NWG_LANES];
   mask = present(w, site, &index, mask, &p, room);
   if (!mask) return;
-  if (elements && !s->own) nwg_count(w, site, b, p, index, elements);
+  if (elements && !s->own && !s->held) nwg_count(w, site, b, p, index, elements);
   if (!s->own && m->write && b->space != NWG_LOCAL) nwg_read_shadow(w, site, p, index);
   check_written(w, site, p, index);
   if (m->data)
@@ -228,7 +228,7 @@ static void store_one(nwg_worker *w, int site, const int64_t *index, uint32_t ma
   int64_t room[NWG_LANES];
   mask = present(w, site, &index, mask, &p, room);
   if (!mask) return;
-  if (elements) nwg_count(w, site, b, p, index, elements);
+  if (elements && !s->held) nwg_count(w, site, b, p, index, elements);
   if (m->write && b->space != NWG_LOCAL) nwg_write_shadow(w, site, p, index);
   if (m->data) put(b, p, data_of(w, s->buffer), index, from);
   note_written(w, site, p, index);

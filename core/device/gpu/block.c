@@ -187,6 +187,10 @@ static bool check_masks(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks)
 static void barrier(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
   bool all = check_masks(w, s, masks);
   w->now += UINT64_C(1) << NWG_TIME_SHIFT;
+  if (s->stmt->barrier.warp) {
+    if (all) w->warp_barrier = w->now;
+    return;
+  }
   if (all) w->barrier = w->now; // a barrier that some threads do not reach orders nothing
   w->barriers++;
   if (w->caches) nwg_note_barrier(w);
@@ -215,7 +219,7 @@ void nwg_run_block(nwg_worker *w, int64_t number) {
   w->block[0] = number % x, w->block[1] = number / x % y, w->block[2] = number / x / y;
   for (int d = 0; d < 3; d++) fill(NWG_I(w, k->index[d]), w->block[d]);
   w->now += UINT64_C(1) << NWG_TIME_SHIFT;
-  w->begin = w->barrier = w->now;
+  w->begin = w->barrier = w->warp_barrier = w->now;
   w->block_number[w->nblocks] = number;
   w->block_begin[w->nblocks++] = w->now;
   w->nwide = w->level = 0;

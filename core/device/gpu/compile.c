@@ -139,6 +139,15 @@ static void set_shape(nwg_kernel *k, const int64_t extent[6], const nw_machine_g
   k->groups = (int)((extent[3] + k->lanes - 1) / k->lanes * extent[4] * extent[5]);
 }
 
+// Elements that a thread keeps in a register are not counted: those of an array of one element, and what a shuffle gave.
+static void find_held(nwg_kernel *k, const nw_launch *l) {
+  for (int i = 0; i < k->nsites; i++) {
+    nwg_site *s = &k->site[i];
+    const nwg_buffer *b = &k->buffer[s->buffer];
+    s->held = b->space == NWG_LOCAL ? b->count == 1 : !s->write && nw_shuffled(l, b->name);
+  }
+}
+
 nwg_kernel *nwg_compile(nw_arena *arena, const nw_program *p, const nw_launch *l, const int64_t extent[6],
                         const nw_machine_gpu *gpu, nwg_buffer *buffer) {
   nwg_kernel *k = NW_NEW(arena, nwg_kernel);
@@ -151,7 +160,7 @@ nwg_kernel *nwg_compile(nw_arena *arena, const nw_program *p, const nw_launch *l
   nw_vec_free(&c.name);
   nw_vec_free(&c.reg);
   nw_let_go(c.made);
-  if (k->root) return nwg_note_steady(k), k;
+  if (k->root) return nwg_note_steady(k), find_held(k, l), k;
   nwg_kernel_free(k);
   return NULL;
 }

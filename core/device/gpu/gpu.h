@@ -129,6 +129,7 @@ typedef struct nwg_site { // a load or a store
   int buffer;
   bool write, atomic, async;
   bool own; // a read that is a part of an atomic update
+  bool held; // the element is in a register, so that the access is not counted
   bool whole; // the elements of a lane are adjacent
   uint16_t n; // number of elements for each lane
 } nwg_site;
@@ -270,6 +271,7 @@ typedef struct nwg_worker { // a thread of the host
   int nwide, level;
   int warp; // the current warp
   uint64_t now, barrier, begin; // stamps: the current time, the last barrier, the begin of the block
+  uint64_t warp_barrier; // stamp of the last barrier of warps, which orders accesses to buffers of scope warp
   int64_t block[3];
   int64_t nblocks; // number of blocks so far in this launch, with their numbers and the stamps of their begins
   int64_t *block_number;

@@ -98,7 +98,7 @@ void nwg_report_fill(nw_gpu_report *r, const nwg_run *run) {
     nwg_entry *e = &run->entry[i];
     // the read of an atomic update is a part of the store
     for (int s = 0; e->k && s < e->k->nsites; s++)
-      if (!e->k->site[s].own) add_access(r, r->nkernels, e->k, &e->k->site[s], &e->count[s]);
+      if (!e->k->site[s].own && !e->k->site[s].held) add_access(r, r->nkernels, e->k, &e->k->site[s], &e->count[s]);
     if (!e->k) {
       r->kernel[r->nkernels++] = e->row;
       continue;

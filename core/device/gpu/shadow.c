@@ -9,10 +9,10 @@
 #include "device/gpu/gpu.h"
 
 // True if an access with the stamp s and an access by `thread` of the current block have no defined order. Accesses
-// before `from` do not count.
-static inline bool unordered(const nwg_worker *w, uint64_t from, uint64_t s, uint64_t thread) {
-  if (s < from) return false;
-  return s < w->begin || (s >= w->barrier && (s & NWG_THREAD) != thread);
+// before a->from do not count.
+static inline bool unordered(const nwg_area *a, uint64_t s, uint64_t thread) {
+  if (s < a->from) return false;
+  return s < a->begin || (s >= a->barrier && (s & NWG_THREAD) != thread);
 }
 
 static nw_gpu_fault kind_of(const nwg_worker *w, uint64_t s) { return s < w->begin ? NW_GPU_RACE_BLOCKS : NW_GPU_RACE; }
@@ -25,6 +25,7 @@ static nwg_area area_of(const nwg_worker *w, int site) {
   nwg_area a = {.write = m->write, .thread = (uint64_t)w->warp * (uint64_t)w->k->lanes};
   a.read = m->read, a.other = m->other, a.flying = m->flying;
   a.begin = w->begin, a.barrier = w->barrier;
+  if (b->space == NWG_WARP && w->warp_barrier > a.barrier) a.barrier = w->warp_barrier;
   a.from = b->space == NWG_GLOBAL ? m->from : w->begin;
   a.since = b->space == NWG_GLOBAL ? 0 : m->since[w->warp];
   a.stamp = w->now | number << NWG_SITE_SHIFT | (s->atomic ? NWG_ATOMIC : 0);
@@ -49,7 +50,7 @@ static void check_read(nwg_worker *w, const nwg_area *a, int site, int64_t at, u
     nwg_found(w, NW_GPU_UNWRITTEN, site, at, (int)thread, 0);
   else if (a->flying && a->flying[at])
     nwg_found(w, NW_GPU_RACE_COPY, site, at, (int)thread, last);
-  else if (unordered(w, a->from, last, thread))
+  else if (unordered(a, last, thread))
     nwg_found(w, kind_of(w, last), site, at, (int)thread, last);
 }
 
@@ -61,7 +62,7 @@ static void read_one(nwg_worker *w, const nwg_area *a, int site, int64_t at, uin
 // Several threads read one element: only the last two of them need to be recorded.
 static void read_same(nwg_worker *w, const nwg_area *a, int site, int64_t at, int n, uint64_t thread) {
   uint64_t last = a->write[at];
-  bool fine = last >= a->since && (last < a->from || (last >= w->begin && last < w->barrier));
+  bool fine = last >= a->since && (last < a->from || (last >= w->begin && last < a->barrier));
   for (int i = 0; i < n && (!fine || a->flying); i++) check_read(w, a, site, at, thread + (uint64_t)i);
   if (!a->read) return;
   if (n > 1) note_read(w, a, at, thread + (uint64_t)n - 2);
@@ -94,11 +95,11 @@ static void write_one(nwg_worker *w, const nwg_area *a, int site, int64_t at, ui
   bool atomic = a->stamp & last & NWG_ATOMIC;
   if (a->flying && a->flying[at])
     nwg_found(w, NW_GPU_RACE_COPY, site, at, (int)thread, last);
-  else if (!atomic && unordered(w, a->from, last, thread))
+  else if (!atomic && unordered(a, last, thread))
     nwg_found(w, kind_of(w, last), site, at, (int)thread, last);
-  else if (a->read && unordered(w, a->from, a->read[at], thread))
+  else if (a->read && unordered(a, a->read[at], thread))
     nwg_found(w, kind_of(w, a->read[at]), site, at, (int)thread, a->read[at]);
-  else if (a->read && unordered(w, a->from, a->other[at], thread))
+  else if (a->read && unordered(a, a->other[at], thread))
     nwg_found(w, kind_of(w, a->other[at]), site, at, (int)thread, a->other[at]);
   // an atomic update by another block stays recorded, since it is unordered with all later accesses that are not atomic
   if (!(atomic && last >= a->from && last < w->begin)) a->write[at] = a->stamp | thread;

@@ -1,6 +1,6 @@
 // Rewrites cross-thread reductions. See cross.h.
 #include "ir/program/cross.h"
-#include "ir/program/factor.h"
+#include "ir/program/halving.h"
 
 bool nw_crosses(const nw_stmt *block, const nw_stmt *loop) {
   return nw_is_thread_loop(loop) && block->block.combiner != NW_PLAIN && !block->block.atomic &&
@@ -22,7 +22,6 @@ bool nw_has_crossing(const nw_program *p) { return !nw_walk(p, not_crossing, NUL
 
 typedef struct crossing {
   nw_factoring f;
-  int at; // position on the path of the statement around which the partial results are allocated
   const char *why;
 } crossing;
 
@@ -102,58 +101,6 @@ static bool can_cross(crossing *x) {
   return true;
 }
 
-// ---- storage
-
-// Returns the part of dimension d of the stage that one execution of the statement at position `at` computes; the whole
-// dimension if it cannot be bounded.
-static void part_of(const crossing *x, int d, const nw_expr **min, const nw_expr **extent) {
-  const nw_factoring *f = &x->f;
-  const nw_block_target *t = &f->block->block.target[0];
-  const nw_expr *e = nw_block_bound(f->p, f->block, t->index[d]);
-  const char *over[NW_MAX_DEPTH];
-  int n = 0;
-  nw_ranges r;
-  nw_ranges_of(&r, f->p, &f->path);
-  for (int i = x->at; i < f->path.n - 1; i++)
-    if (f->path.at[i]->kind == NW_LOOP) over[n++] = f->path.at[i]->loop.var->name;
-  const nw_expr *lo = nw_lower_over(&r, e, n, over), *hi = nw_upper_over(&r, e, n, over);
-  bool known = lo && hi && !nw_uses_any(lo, n, over) && !nw_uses_any(hi, n, over);
-  nw_pool *pool = f->p->pool;
-  *min = known ? nw_simplify(&r, lo) : nw_index(pool, 0);
-  *extent = known ? nw_simplify(&r, nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)))
-                  : nw_find_buffer(f->p, t->buffer)->shape[d];
-  nw_ranges_free(&r);
-}
-
-typedef struct box {
-  int n;
-  const nw_expr *min[NW_MAX_DEPTH], *extent[NW_MAX_DEPTH];
-} box;
-
-// Returns the part of the partial results that is stored. The dimensions of the threads come last.
-static box stored(const crossing *x) {
-  box b = {0};
-  for (; b.n < x->f.block->block.target[0].n; b.n++) part_of(x, b.n, &b.min[b.n], &b.extent[b.n]);
-  for (int i = 0; i < x->f.nred; i++)
-    if (x->f.part[i]) b.min[b.n] = nw_index(x->f.p->pool, 0), b.extent[b.n++] = x->f.red[i]->loop.extent;
-  return b;
-}
-
-// Allocates the partial results around n statements of `parent`, from position pos.
-static void allocate(const crossing *x, const box *b, nw_stmt *parent, int pos, int n) {
-  nw_program *p = x->f.p;
-  const nw_stmt *block = x->f.block;
-  for (int t = 0; t < block->block.ntargets; t++) {
-    nw_stmt *alloc = nw_new_alloc(p, nw_find_buffer(p, block->block.target[t].buffer));
-    alloc->step = block->step;
-    for (int d = 0; d < b->n; d++) alloc->alloc.min[d] = b->min[d], alloc->alloc.extent[d] = b->extent[d];
-    nw_kids_set(p, alloc, n, parent->kid + pos);
-    for (int i = 0; i < n; i++) nw_kids_remove(p, parent, pos);
-    nw_kids_insert(p, parent, pos, alloc);
-    n = 1;
-  }
-}
-
 // ---- one reduction
 
 static bool take_step(void *env, nw_stmt *s) {
@@ -163,20 +110,39 @@ static bool take_step(void *env, nw_stmt *s) {
   return true;
 }
 
+// Adds the dimensions of the threads, which come last.
+static void add_threads(const nw_factoring *f, nw_part_box *box) {
+  for (int i = 0; i < f->nred; i++)
+    if (f->part[i]) box->min[box->n] = nw_index(f->p->pool, 0), box->extent[box->n++] = f->red[i]->loop.extent;
+}
+
+// Returns the position of the outermost loop over threads, outside of which shared storage is allocated.
+static int around_threads(const nw_factoring *f) {
+  int at = 1;
+  while (at < f->top && !nw_is_thread_loop(f->path.at[at])) at++;
+  return at;
+}
+
 static bool cross(nw_program *p, nw_stmt *block, const char **why) {
-  crossing x = {.f = {.p = p, .block = block, .scope = NW_SHARED, .suffix = "_part"}};
+  crossing x = {.f = {.p = p, .block = block, .suffix = "_part"}};
   nw_factoring *f = &x.f;
   nw_find(p, block->id, &f->path);
   if (!find_loops(&x) || !can_cross(&x)) return *why = *why ? *why : x.why, false;
-  for (x.at = 1; x.at < f->top && !nw_is_thread_loop(f->path.at[x.at]);) x.at++;
+  nw_halving h = {.f = f, .was = *block, .around = around_threads(f)};
+  bool halves = nw_plan_halving(&h);
+  int at = halves ? f->top : h.around;
+  nw_part_box box;
+  nw_part_of_stage(f, block, at, &box);
+  add_threads(f, &box);
+  f->scope = halves ? NW_LOCAL : NW_SHARED;
   f->axis = block->block.target[0].n;
-  box b = stored(&x);
-  const nw_stmt was = *block;
-  nw_stmt *nest = nw_factor(f);
-  block->step = was.step;
-  nw_walk_from(nest, take_step, (void *)&was);
+  nw_stmt *inside = nw_factor_inside(f);
+  nw_stmt *nest = halves ? nw_halve(&h, inside) : nw_nest_along_output(p, &f->path, f->top, &h.was, inside, "");
+  nw_walk_from(nest, take_step, (void *)&h.was);
   nw_kids_insert(p, f->path.at[f->top - 1], f->path.pos[f->top] + 1, nest);
-  allocate(&x, &b, f->path.at[x.at - 1], f->path.pos[x.at], x.at == f->top ? 2 : 1);
+  for (int t = 0, n = at == f->top ? 2 : 1; t < h.was.block.ntargets; t++, n = 1)
+    nw_allocate_part(p, block->block.target[t].buffer, &box, f->path.at[at - 1], f->path.pos[at], n)->step = h.was.step;
+  block->step = h.was.step;
   return true;
 }
 

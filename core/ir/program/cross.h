@@ -1,11 +1,13 @@
 // Cross-thread reductions: the threads of a GPU block share a reduction, because a loop along which a block reduces is
-// bound to threadIdx. Such a program means the following. Each thread adds up a partial result of its own, in shared
-// storage. After the outermost loop of the reduction, thread 0 combines the partial results with the old value of the
-// element (or with its init), in the order of the thread indices: z is the slowest index, and x the fastest. Only
-// thread 0 writes the result. Other threads can read it after a barrier, if its storage is visible to them.
+// bound to threadIdx. Such a program means the following. Each thread adds up a partial result of its own. After the
+// outermost loop of the reduction, the threads combine the partial results in pairs (halving.h), and thread 0 combines the
+// last one with the old value of the element, or with its init. Only thread 0 writes the result. Other threads can read it
+// after a barrier, if its storage is visible to them. If the number of threads is not constant, the partial results are in
+// shared storage, and thread 0 combines them all, in the order of the thread indices: z is the slowest index, and x the
+// fastest.
 //
-// nw_cross_threads writes this down: it turns each cross-thread reduction into a block of partial results and a block
-// that combines them. The judge examines the program that results, and lowering and the interpreter run it.
+// nw_cross_threads writes this down: it turns each cross-thread reduction into a block of partial results and blocks
+// that combine them. The judge examines the program that results, and lowering and the interpreter run it.
 #pragma once
 #include "ir/program/program.h"
 

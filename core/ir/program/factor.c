@@ -240,7 +240,7 @@ const nw_stmt *nw_factor_combination(const nw_stmt *nest) {
   return nest;
 }
 
-nw_stmt *nw_factor(nw_factoring *f) {
+nw_stmt *nw_factor_inside(nw_factoring *f) {
   const nw_stmt was = *f->block;
   name_vars(f);
   const nw_expr *where = nw_where_along_output(f->p, &f->path, f->top, f->block);
@@ -248,5 +248,10 @@ nw_stmt *nw_factor(nw_factoring *f) {
   nw_stmt *inside = combination(f, &was);
   f->block->block.where = where;
   ((nw_stmt *)nw_factor_combination(inside))->block.where = where;
-  return nw_nest_along_output(f->p, &f->path, f->top, &was, inside, "");
+  return inside;
+}
+
+nw_stmt *nw_factor(nw_factoring *f) {
+  const nw_stmt was = *f->block;
+  return nw_nest_along_output(f->p, &f->path, f->top, &was, nw_factor_inside(f), "");
 }

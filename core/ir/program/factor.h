@@ -28,6 +28,8 @@ bool nw_factor_guards(const nw_factoring *f);
 // Makes the partial results. Returns the nest that combines them, which is not yet in the tree: copies of the stage's
 // loops along the output, around a loop for each new dimension. The partial results are combined in the order of `red`.
 nw_stmt *nw_factor(nw_factoring *f);
+// Does the same, but returns only the loops for the new dimensions, without the loops along the output around them.
+nw_stmt *nw_factor_inside(nw_factoring *f);
 const nw_stmt *nw_factor_combination(const nw_stmt *nest); // the block inside the nest that nw_factor returned
 
 // ---- a second nest over the output of a stage, also for the init of a reduction

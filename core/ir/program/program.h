@@ -150,7 +150,7 @@ typedef enum nw_stmt_kind {
   NW_CALL,
   NW_UNIT, // scheduled only
   // lowered only: the threads of a GPU block wait here for each other. No thread continues before all of them have
-  // arrived.
+  // arrived. With `barrier.warp`, only the threads of each warp wait for each other.
   NW_BARRIER,
   // lowered only: the asynchronous copies that a thread has started since its last commit become one group
   NW_COMMIT,
@@ -244,6 +244,9 @@ struct nw_stmt {
       int n;
       const nw_expr **min, **extent;
     } prefetch;
+    struct { // lowered only
+      bool warp;
+    } barrier;
     struct { // lowered only
       int groups;
     } wait;

@@ -67,8 +67,8 @@ bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
   if (a->kind != b->kind || a->unsafe != b->unsafe || a->tested != b->tested) return false;
   switch (a->kind) {
   case NW_SEQ:
-  case NW_BARRIER:
   case NW_COMMIT: return true;
+  case NW_BARRIER: return a->barrier.warp == b->barrier.warp;
   case NW_WAIT: return a->wait.groups == b->wait.groups;
   case NW_LOOP: return same_loop(a, b);
   case NW_BLOCK: return same_block(a, b);

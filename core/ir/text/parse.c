@@ -214,6 +214,13 @@ static nw_stmt *word_alone(nw_parser *ps, nw_stmt_kind kind) {
   return nw_end_line(ps) ? s : NULL;
 }
 
+static nw_stmt *barrier(nw_parser *ps) {
+  nw_stmt *s = nw_parse_stmt(ps, NW_BARRIER);
+  nw_next(ps);
+  s->barrier.warp = nw_accept_word(ps, "warp");
+  return nw_end_line(ps) ? s : NULL;
+}
+
 static nw_stmt *wait(nw_parser *ps) {
   nw_stmt *s = nw_parse_stmt(ps, NW_WAIT);
   int64_t n;
@@ -242,7 +249,7 @@ static nw_stmt *judged_statement(nw_parser *ps, int depth) {
     if (nw_at(ps, "block") || nw_at(ps, "init") || marked) return nw_parse_block(ps);
     if (nw_at(ps, "unit")) return unit(ps, depth);
     if (nw_at(ps, "seq")) return sequence(ps, depth);
-    if (nw_at(ps, "barrier")) return word_alone(ps, NW_BARRIER);
+    if (nw_at(ps, "barrier")) return barrier(ps);
     if (nw_at(ps, "commit")) return word_alone(ps, NW_COMMIT);
     if (nw_at(ps, "wait")) return wait(ps);
     if (nw_loop_kind_parse(word, &mark)) return nw_next(ps), loop(ps, mark, depth);

@@ -432,7 +432,7 @@ static void head(printer *pr, const nw_stmt *s) {
   case NW_STORE: store(pr, s); break;
   case NW_PREFETCH: prefetch(pr, s); break;
   case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
-  case NW_BARRIER: open_line(pr, s), word(pr, "barrier"); break;
+  case NW_BARRIER: open_line(pr, s), word(pr, s->barrier.warp ? "barrier warp" : "barrier"); break;
   case NW_COMMIT: open_line(pr, s), word(pr, "commit"); break;
   case NW_WAIT: wait(pr, s); break;
   case NW_CALL: call(pr, s); break;

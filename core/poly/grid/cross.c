@@ -1,5 +1,5 @@
 // Checks cross-thread reductions (ir/program/cross.h). The judge makes the program in which each thread has a partial
-// result and thread 0 combines them, and makes two checks of it. First, it must compute the same values: each element
+// result and the threads combine them, and makes two checks of it. First, it must compute the same values: each element
 // gets each contribution once, through the partial results, after its init and before it is read. Second, all threads
 // of the block must reach the barriers, and must see the elements that they read.
 #include "ir/program/cross.h"
@@ -91,7 +91,7 @@ static nw_answer cannot_use(const nw_model *m, const nw_program *before) {
   nw_clear(m->p->ctx);
   nw_answer answer = nw_check_threads_but_sums(m, before);
   if (answer != NW_HOLDS) return answer;
-  kept.why = nw_arena_printf(m->arena, "thread 0 combines partial results, and then %s", kept.why);
+  kept.why = nw_arena_printf(m->arena, "the threads combine partial results, and then %s", kept.why);
   nw_refuse(m->p->ctx, &kept);
   return NW_FAILS;
 }

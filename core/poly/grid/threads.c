@@ -352,7 +352,7 @@ static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt 
   if (none == isl_bool_false) answer = check_direction(d, pairs, level);
   if (none == isl_bool_false && d->c->syncs) {
     nw_sync *s = NW_NEW(d->m->p->arena, nw_sync);
-    *s = (nw_sync){d->a->site->block->id, d->b->site->block->id, loop ? loop->id : 0};
+    *s = (nw_sync){d->a->site->block->id, d->b->site->block->id, loop ? loop->id : 0, d->a->buffer->scope == NW_WARP};
     nw_vec_push(d->c->syncs, s);
   }
   isl_map_free(pairs);

@@ -13,20 +13,18 @@ extern "C" __global__ void __launch_bounds__(256) C_kernel(const float *__restri
   const int ty = threadIdx.y;
   __shared__ __align__(16) float A_shared[256];
   __shared__ __align__(16) float B_shared[256];
-  {
-    float C_local[1];
-    C_local[0] = 0.0f;
-    for (int k_o = 0; k_o < 4; k_o++) {
-      __syncthreads();
-      A_shared[16 * ty + tx] = A[1024 * by + 64 * ty + 16 * k_o + tx];
-      B_shared[16 * ty + tx] = B[1024 * k_o + 64 * ty + 16 * bx + tx];
-      __syncthreads();
-      for (int k_i = 0; k_i < 16; k_i++) {
-        C_local[0] = fmaf(A_shared[16 * ty + k_i], B_shared[16 * k_i + tx], C_local[0]);
-      }
+  float C_local;
+  C_local = 0.0f;
+  for (int k_o = 0; k_o < 4; k_o++) {
+    __syncthreads();
+    A_shared[16 * ty + tx] = A[1024 * by + 64 * ty + 16 * k_o + tx];
+    B_shared[16 * ty + tx] = B[1024 * k_o + 64 * ty + 16 * bx + tx];
+    __syncthreads();
+    for (int k_i = 0; k_i < 16; k_i++) {
+      C_local = fmaf(A_shared[16 * ty + k_i], B_shared[16 * k_i + tx], C_local);
     }
-    C[1024 * by + 64 * ty + 16 * bx + tx] = C_local[0];
   }
+  C[1024 * by + 64 * ty + 16 * bx + tx] = C_local;
 }
 
 // Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when memory runs

@@ -8,19 +8,85 @@
 extern "C" __global__ void __launch_bounds__(256) R_kernel(const float *__restrict__ A, float *__restrict__ R) {
   const int bx = blockIdx.x;
   const int tx = threadIdx.x;
-  __shared__ __align__(16) float R_part[256];
-  R_part[tx] = 0.0f;
+  __shared__ __align__(16) float R_upper[128];
+  __shared__ __align__(16) float R_upper_1[64];
+  __shared__ __align__(16) float R_upper_2[32];
+  float R_part;
+  R_part = 0.0f;
   for (int k_o = 0; k_o < 4; k_o++) {
-    R_part[tx] = R_part[tx] + (256 * k_o + tx < 1000 ? A[1000 * bx + 256 * k_o + tx] : 0.0f);
+    R_part = R_part + (256 * k_o + tx < 1000 ? A[1000 * bx + 256 * k_o + tx] : 0.0f);
+  }
+  float R_part_1;
+  if (128 <= tx) {
+    R_upper[tx - 128] = R_part;
+  }
+  __syncthreads();
+  if (tx < 128) {
+    R_part_1 = R_part + R_upper[tx];
+  }
+  float R_part_2;
+  if (tx < 128) {
+    if (64 <= tx) {
+      R_upper_1[tx - 64] = R_part_1;
+    }
+  }
+  __syncthreads();
+  if (tx < 64) {
+    R_part_2 = R_part_1 + R_upper_1[tx];
+  }
+  float R_part_3 = 0;
+  if (tx < 64) {
+    if (32 <= tx) {
+      R_upper_2[tx - 32] = R_part_2;
+    }
+  }
+  __syncthreads();
+  if (tx < 32) {
+    R_part_3 = R_part_2 + R_upper_2[tx];
+  }
+  float R_part_4 = 0;
+  float R_upper_3 = 0;
+  if (tx < 32) {
+    R_upper_3 = __shfl_down_sync(0xffffffffu, R_part_3, 16);
+  }
+  if (tx < 16) {
+    R_part_4 = R_part_3 + R_upper_3;
+  }
+  float R_part_5 = 0;
+  float R_upper_4 = 0;
+  if (tx < 32) {
+    R_upper_4 = __shfl_down_sync(0xffffffffu, R_part_4, 8);
+  }
+  if (tx < 8) {
+    R_part_5 = R_part_4 + R_upper_4;
+  }
+  float R_part_6 = 0;
+  float R_upper_5 = 0;
+  if (tx < 32) {
+    R_upper_5 = __shfl_down_sync(0xffffffffu, R_part_5, 4);
+  }
+  if (tx < 4) {
+    R_part_6 = R_part_5 + R_upper_5;
+  }
+  float R_part_7 = 0;
+  float R_upper_6 = 0;
+  if (tx < 32) {
+    R_upper_6 = __shfl_down_sync(0xffffffffu, R_part_6, 2);
+  }
+  if (tx < 2) {
+    R_part_7 = R_part_6 + R_upper_6;
+  }
+  float R_part_8;
+  float R_upper_7 = 0;
+  if (tx < 32) {
+    R_upper_7 = __shfl_down_sync(0xffffffffu, R_part_7, 1);
+  }
+  if (tx == 0) {
+    R_part_8 = R_part_7 + R_upper_7;
   }
   if (tx == 0) {
     R[bx] = 0.0f;
-  }
-  __syncthreads();
-  if (tx == 0) {
-    for (int k_i_1 = 0; k_i_1 < 256; k_i_1++) {
-      R[bx] = R[bx] + R_part[k_i_1];
-    }
+    R[bx] = R[bx] + R_part_8;
   }
 }
 

@@ -1,7 +1,8 @@
---- Tests cross-thread reductions: a loop of a reduction is bound to threadIdx. Each thread has a partial result, and thread 0
---- combines the partial results in the order of the threads.
+--- Tests cross-thread reductions: a loop of a reduction is bound to threadIdx. Each thread has a partial result, and the
+--- partial results are combined in pairs.
 local nw = require "nestwright"
 local support = require "support"
+local ptxas = require "ptxas"
 
 local function rounded(x) return (string.unpack("f", string.pack("f", x))) end
 
@@ -55,14 +56,32 @@ local function less(n, m, dtype)
   return nw.schedule(Z), Z, R
 end
 
--- Returns the sum of the row, with partial results as documented. thread(k) is the number of the thread that adds term k.
-local function in_parts(row, threads, thread)
-  local part, sum = {}, 0.0
-  for t = 1, threads do part[t] = 0.0 end
-  for k = 0, #row - 1 do part[thread(k) + 1] = rounded(part[thread(k) + 1] + row[k + 1]) end
-  for t = 1, threads do sum = rounded(sum + part[t]) end
-  return sum
+-- Adds the parts from..from + n*step, in steps, in pairs, as documented. The sum is then in part[from].
+local function halve(part, from, n, step)
+  while n > 1 do
+    local half = 1
+    while 2 * half < n do half = 2 * half end
+    for t = 0, n - half - 1 do
+      part[from + t * step] = rounded(part[from + t * step] + part[from + (half + t) * step])
+    end
+    n = half
+  end
 end
+
+-- Returns the sum of the row, with partial results as documented. thread(k) is the number of the thread that adds term k.
+-- A block has `across` threads along x, and threads // across along another index, which is combined first.
+local function in_parts(row, threads, thread, across)
+  local part = {}
+  across = across or threads
+  for t = 0, threads - 1 do part[t] = 0.0 end
+  for k = 0, #row - 1 do part[thread(k)] = rounded(part[thread(k)] + row[k + 1]) end
+  for x = 0, across - 1 do halve(part, x, threads // across, across) end
+  halve(part, 0, across, 1)
+  return part[0]
+end
+
+-- Returns how many barriers of a block the lowered program has.
+local function barriers(s) return select(2, tostring(s:show "lowered"):gsub("barrier%f[\n\0]", "")) end
 
 local function row_of(data, i, m)
   local row = {}
@@ -71,15 +90,19 @@ local function row_of(data, i, m)
 end
 
 describe("threads that share a reduction", function()
-  it("combine their partial results in the order of the threads", function()
-    local s = fold(3, 50, "f32")
-    local _, k_i = s:split("k", 8)
-    s:bind(k_i, "threadIdx.x")
-    local got, data = same_bits(s)
-    for i = 1, 3 do assert.equal(in_parts(row_of(data, i, 50), 8, function(k) return k % 8 end), got[i]) end
+  it("combine their partial results in pairs", function()
+    for _, threads in ipairs {2, 3, 8, 13, 50, 64, 100} do
+      local s = fold(3, 150, "f32")
+      local _, k_i = s:split("k", threads)
+      s:bind(k_i, "threadIdx.x")
+      local got, data = same_bits(s)
+      for i = 1, 3 do
+        assert.equal(in_parts(row_of(data, i, 150), threads, function(k) return k % threads end), got[i])
+      end
+    end
   end)
 
-  it("count their index along x fastest, in whatever order the loops are", function()
+  it("combine along z, y and then x, in whatever order the loops are", function()
     for _, tags in ipairs {{"threadIdx.x", "threadIdx.z"}, {"threadIdx.y", "threadIdx.x"}} do
       local s = fold(2, 24, "f32")
       local k_o, k_i = s:split("k", 4)
@@ -88,7 +111,8 @@ describe("threads that share a reduction", function()
       local got, data = same_bits(s)
       local outer_is_x = tags[1] == "threadIdx.x"
       for i = 1, 2 do
-        assert.equal(in_parts(row_of(data, i, 24), 24, function(k) return outer_is_x and k // 4 + 6 * (k % 4) or k end), got[i])
+        local thread = function(k) return outer_is_x and k // 4 + 6 * (k % 4) or k end
+        assert.equal(in_parts(row_of(data, i, 24), 24, thread, outer_is_x and 6 or 4), got[i])
       end
     end
   end)
@@ -96,7 +120,7 @@ describe("threads that share a reduction", function()
   it("note that rounding may change, also if they no longer share it", function()
     local s = fold(2, 16, "f32")
     s:bind("k", "threadIdx.x")
-    assert.truthy(s:notes():find("each thread of k has a partial result of S; thread 0 combines them in order", 1, true))
+    assert.truthy(s:notes():find("each thread of k has a partial result of S; the threads combine them in pairs", 1, true))
     assert.truthy(s:notes():find("rounding may change", 1, true))
     s:unmark "k"
     assert.truthy(s:notes():find("rounding may change", 1, true))
@@ -105,16 +129,19 @@ describe("threads that share a reduction", function()
     assert.is_nil(whole:notes():find("rounding", 1, true))
   end)
 
-  it("have one partial result each in shared storage, with a barrier before they are combined", function()
-    local s, S = fold(4, 64, "i32")
-    local _, k_i = s:split("k", 16)
-    s:bind("i", "blockIdx.x")
-    s:bind(k_i, "threadIdx.x")
-    local text = tostring(s:show "lowered")
-    assert.truthy(text:find("alloc S_part[16] shared", 1, true), text)
-    assert.equal(1, select(2, text:gsub("barrier", "")))
-    assert.equal(1, select(2, text:gsub("\n *S%[i%] = i32%(0%)", ""))) -- the init happens once
-    exact(s, {S})
+  it("have one partial result each in local storage, and wait for the whole block only if other warps take them", function()
+    for threads, waits in pairs {[16] = 0, [32] = 0, [40] = 1, [64] = 1, [128] = 2} do
+      local s, S = fold(4, 256, "i32")
+      local _, k_i = s:split("k", threads)
+      s:bind("i", "blockIdx.x")
+      s:bind(k_i, "threadIdx.x")
+      local text = tostring(s:show "lowered")
+      assert.truthy(text:find("alloc S_part[1] local", 1, true), text)
+      assert.equal(waits, barriers(s))
+      assert.equal(waits, select(2, text:gsub(" shared\n", "")))
+      assert.equal(1, select(2, text:gsub("\n *S%[i%] = i32%(0%)", ""))) -- the init happens once
+      exact(s, {S})
+    end
   end)
 
   it("share every combiner and dtype", function()
@@ -153,7 +180,7 @@ describe("threads that share a reduction", function()
     s:bind(j, "threadIdx.x")
     local _, k_i = s:split(s:loops(R)[3], 8) -- fewer threads than j has
     s:bind(k_i, "threadIdx.x")
-    assert.equal(2, select(2, tostring(s:show "lowered"):gsub("barrier", "")))
+    assert.equal(1, barriers(s))
     exact(s, {Z})
   end)
 
@@ -199,6 +226,54 @@ describe("threads that share a reduction", function()
     s:decompose_reduction(S, "k")
     s:bind("k", "threadIdx.x")
     exact(s, {S})
+  end)
+
+  it("print what the page on schedules shows", function()
+    local page = support.read "docs/schedule.md"
+    local section = page:match "\n## Threads that share a reduction\n(.-)\n## "
+    local code, shown = section:match "\n\n(    local A.-)\n\nThis prints:\n\n(    .-)\n\nThe judge makes"
+    local printed
+    local env = setmetatable({nw = nw, print = function(text) printed = tostring(text) end}, {__index = _G})
+    assert(load(code, "=schedule.md", "t", env))()
+    assert.equal(shown, "    " .. printed:gsub("\n+$", ""):gsub("\n", "\n    "))
+  end)
+
+  -- Returns a reduction whose rows are blocks, and in each block `rows` threads along y.
+  local function rows_on_gpu(how, dtype, threads, rows)
+    local s = fold(16, 300, dtype, how)
+    local o, i = s:split("i", rows)
+    local _, k = s:split("k", threads)
+    s:bind(o, "blockIdx.x")
+    s:bind(i, "threadIdx.y")
+    s:bind(k, "threadIdx.x")
+    return s:retarget "a100"
+  end
+
+  it("give partial results to other lanes by shuffles", function()
+    -- the last numbers: shuffles in CUDA C, and shuffles of words of 32 bits; the index of argmin has two words
+    for _, case in ipairs {{"sum", "f32", 32, 1, 5, 5}, {"max", "f64", 64, 2, 5, 10}, {"sum", "f16", 8, 8, 3, 3},
+      {"min", "u8", 24, 1, 5, 5}, {"prod", "i32", 96, 4, 5, 5}, {"argmin", "f32", 128, 2, 10, 15}} do
+      local how, dtype, threads, rows, shuffles, words = table.unpack(case)
+      local s = rows_on_gpu(how, dtype, threads, rows)
+      local text, ptx = tostring(s:show "cuda"), tostring(s:show "ptx")
+      assert.equal(shuffles, select(2, text:gsub("__shfl_down_sync%(0xffffffffu, ", "")), text)
+      assert.equal(threads > 32, text:find("__shared__", 1, true) ~= nil, text)
+      assert.falsy(text:find("__syncwarp", 1, true) or ptx:find("bar.warp", 1, true))
+      assert.equal(words, select(2, ptx:gsub("shfl%.sync%.down", "")), ptx)
+      if ptxas.path() then ptxas.accepts(ptx, {"sm_80"}) end
+      local report = support.simulates(s, data_for(s))
+      for _, a in ipairs(report.accesses) do assert.falsy(a.scope == "warp" and not a.write) end -- what was given is in a register
+      assert.equal(0, select(2, tostring(s:show "opencl"):gsub("shfl", "")))
+    end
+  end)
+
+  it("use shared memory if a row of threads does not divide into warps", function()
+    for _, case in ipairs {{24, 2}, {48, 2}} do
+      local s = rows_on_gpu("sum", "i32", table.unpack(case))
+      assert.falsy(tostring(s:show "lowered"):find(" warp\n"))
+      support.simulates(s, data_for(s))
+      assert(s:check())
+    end
   end)
 
   it("cannot be compiled yet", function()

@@ -223,10 +223,10 @@ describe("s:explain()", function()
     local s = nw.schedule {X, Y}
     s:bind(s:create_fused_loop(s[X]:loops()[1], s[Y]:loops()[1]), "threadIdx.z") -- no barrier fits in one of its branches
     local err = refuse(s, "bind", "k", "threadIdx.x")
-    assert.truthy(err.refusal.why:find "^thread 0 combines partial results")
+    assert.truthy(err.refusal.why:find "^the threads combine partial results")
     local lesson = s:explain()
     assert.is_true(lesson.seen)
-    assert.truthy(tostring(lesson):find("it would be a race: element %d+ of Y_part is written by thread %(1, 0, %d+%) .*, "
+    assert.truthy(tostring(lesson):find("it would be a race: element %d+ of Y_upper is written by thread %(1, 0, %d+%) .*, "
       .. "and read by thread %(0, 0, %d+%)"), tostring(lesson))
   end)
 
@@ -238,7 +238,7 @@ describe("s:explain()", function()
     local s = nw.schedule {Z, Y}
     s:bind("k", "threadIdx.x")
     local err = refuse(s, "bind", "q", "blockIdx.x")
-    assert.truthy(err.refusal.why:find "^thread 0 combines partial results")
+    assert.truthy(err.refusal.why:find "^the threads combine partial results")
     local lesson = s:explain()
     assert.is_true(lesson.seen)
     assert.truthy(tostring(lesson):find("it would be a race: .*the order of blocks is undefined"), tostring(lesson))

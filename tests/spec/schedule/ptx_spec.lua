@@ -69,7 +69,7 @@ describe("the view \"ptx\"", function()
     end
     s:set_scope(X, "warp")
     local text = ptx(s)
-    has(text, ".shared .align 16 .b8 Y_kernel_X[2048]", "bar.sync")
+    has(text, ".shared .align 16 .b8 Y_kernel_X[2048]", "bar.warp.sync")
     if ptxas.path() then ptxas.accepts(text, {"sm_80"}) end
   end)
 

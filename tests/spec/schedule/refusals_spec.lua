@@ -109,8 +109,7 @@ local refusals = {
   {"parallel_twice", GEMM .. 's:parallel "i"\n', 's:parallel "i"'},
   {"bind_reduction", GEMM, 's:bind("k", "blockIdx.x")'},
   {"bind_reduction_cut", GEMM .. 's:cut("k", 64)\n', 's:bind("k.rest", "threadIdx.x")'},
-  {"bind_reduction_large", GEMM .. 's:split("i", 16)\ns:bind("i_i", "threadIdx.y")\ns:split("k", 16)\n',
-    's:bind("k_i", "threadIdx.x")'},
+  {"bind_reduction_large", GEMM .. 's:reorder("k", "i", "j")\ns:split("k", 16)\n', 's:bind("k_i", "threadIdx.x")'},
   {"bind_reduction_local", GEMM .. 's:cache_write(C, "local", {at = "i"})\ns:bind("i", "blockIdx.x")\n' ..
     's:bind("k", "threadIdx.x")\n', 's:bind("j", "threadIdx.x")'},
   {"warp_in_threads", STAGES .. 's:compute_at(X, "i_1")\ns:bind("i_1", "threadIdx.x")\n', 's:set_scope(X, "warp")'},

@@ -103,6 +103,42 @@ static void threads_of_a_warp_are_unordered(void **state) {
   assert_int_equal(f.first.thread[0], 15 - f.second.thread[0]);
 }
 
+// 60 threads share a sum: one partial result is given to another warp, and then five times to another lane.
+static const char sums[] = "program sums\ninput A: i32[2, 60]\noutput Y: i32[2]\n"
+                           "blockIdx.x for i in 0..2:\n  threadIdx.x for k in 0..60:\n"
+                           "    block Y of Y (i = i in 0..2, reduce k = k in 0..60):\n"
+                           "      init Y[i] = i32(0)\n      Y[i] += A[i, k]\n";
+
+static int number; // of the barrier in which a fault is planted
+
+static nw_stmt *numbered(nw_stmt *s, int *n) {
+  if (s->kind == NW_BARRIER && (*n)-- == 0) return s;
+  for (int i = 0; i < s->nkids; i++) {
+    nw_stmt *one = numbered(s->kid[i], n);
+    if (one) return one;
+  }
+  return NULL;
+}
+
+static nw_stmt *chosen(nw_program *p) {
+  int n = number;
+  return numbered(p->root, &n);
+}
+
+static void drop_chosen(nw_program *p) { drop(p, chosen(p)); }
+static void for_warps(nw_program *p) { chosen(p)->barrier.warp = true; }
+
+static void each_barrier_between_partial_results_is_needed(void **state) {
+  for (number = 0; number < 6; number++) {
+    nw_gpu_finding f = found(*state, sums, drop_chosen, NW_GPU_RACE);
+    assert_memory_equal(f.buffer, "Y_upper", 7);
+    assert_true(f.has_first && f.first.write && f.first.thread[0] > f.second.thread[0]);
+  }
+  number = 0;
+  nw_gpu_finding f = found(*state, sums, for_warps, NW_GPU_RACE); // threads of two warps are not ordered
+  assert_string_equal(f.buffer, "Y_upper");
+}
+
 static void guard_barrier(nw_program *p) {
   nw_stmt *barrier = first(p->root, NW_BARRIER), *store = first(p->root, NW_STORE);
   nw_path path;
@@ -178,6 +214,7 @@ int main(void) {
       TEST(threads_of_a_warp_are_unordered),          TEST(a_barrier_under_a_condition_is_found),
       TEST(a_missing_store_is_a_read_of_nothing),     TEST(an_access_outside_is_found),
       TEST(blocks_that_write_the_same_elements_race), TEST(a_barrier_under_a_condition_orders_nothing),
+      TEST(each_barrier_between_partial_results_is_needed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

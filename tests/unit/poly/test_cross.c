@@ -1,4 +1,4 @@
-// Tests cross-thread reductions: the threads of a block share a reduction, and thread 0 combines their partial results.
+// Tests cross-thread reductions: the threads of a block share a reduction, and combine their partial results.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -83,10 +83,77 @@ static void another_term(void **state) {
   not_from(state, 8, &(parts){"0.0", "+", "A[s, 4*s + r]", 2}, NW_REFUSE_VALUE, "not part of the computation");
 }
 
+// ---- partial results that were combined in pairs
+
+typedef struct pairs {
+  int n; // number of partial results, 3 or 4
+  const char *taken; // the value that Q gets in addition
+  const char *given; // the value that is given away
+  const char *last; // the value that R stores
+} pairs;
+
+static void write_pairs(char *out, size_t size, const pairs *x) {
+  snprintf(out, size,
+           "program p\ninput A: i32[4, %d]\noutput C: i32[4]\ntemp P: i32[4, %d]\ntemp U: i32[4, %d]\n"
+           "temp Q: i32[4, 2]\ntemp V: i32[4, 1]\ntemp R: i32[4, 1]\nalloc P[0..4, 0..%d]:\n alloc U[0..4, 0..%d]:\n"
+           "  alloc Q[0..4, 0..2]:\n   alloc V[0..4, 0..1]:\n    alloc R[0..4, 0..1]:\n     for i in 0..4:\n"
+           "      for t in 0..%d:\n       block P of P (i = i in 0..4, t = t in 0..%d):\n        P[i, t] = A[i, t]\n"
+           "      for t_1 in 0..%d:\n       block U of U (i = i in 0..4, t = t_1 in 0..%d):\n        U[i, t] = %s\n"
+           "      for t_2 in 0..2:\n       block Q of Q (i = i in 0..4, t = t_2 in 0..2):\n        Q[i, t] = %s\n"
+           "      block V of V (i = i in 0..4, t = 0 in 0..1):\n       V[i, t] = Q[i, t + 1]\n"
+           "      block R of R (i = i in 0..4, t = 0 in 0..1):\n       R[i, t] = %s\n"
+           "      for t_3 in 0..1:\n       block C of C (i = i in 0..4, reduce t = t_3 in 0..1):\n"
+           "        init C[i] = i32(0)\n        C[i] += R[i, t]\n",
+           x->n, x->n, x->n - 2, x->n, x->n - 2, x->n, x->n, x->n - 2, x->n - 2, x->given, x->taken, x->last);
+}
+
+static void write_row_sums(char *out, size_t size, int n) {
+  snprintf(
+      out, size,
+      "program p\ninput A: i32[4, %d]\noutput C: i32[4]\nfor i in 0..4:\n  for k in 0..%d:\n"
+      "    block C of C (i = i in 0..4, reduce k = k in 0..%d):\n      init C[i] = i32(0)\n      C[i] += A[i, k]\n",
+      n, n, n);
+}
+
+static void in_pairs(void **state, const pairs *x) {
+  char before[1024], after[2048];
+  write_row_sums(before, sizeof before, x->n);
+  write_pairs(after, sizeof after, x);
+  accepts(*state, before, after, 'v');
+}
+
+static void not_in_pairs(void **state, const pairs *x, nw_refusal_kind kind, const char *why) {
+  char before[1024], after[2048];
+  write_row_sums(before, sizeof before, x->n);
+  write_pairs(after, sizeof after, x);
+  refuses(*state, before, after, kind, why);
+}
+
+#define SUM "Q[i, t] + V[i, t]"
+
+static void combined_in_pairs(void **state) {
+  in_pairs(state, &(pairs){4, "P[i, t] + U[i, t]", "P[i, t + 2]", SUM});
+  in_pairs(state, &(pairs){3, "P[i, t] + select(t < 1, U[i, t], i32(0))", "P[i, t + 2]", SUM});
+}
+
+static void combined_in_wrong_pairs(void **state) {
+  const char *why = "is not part of the computation";
+  not_in_pairs(state, &(pairs){4, "P[i, t] - U[i, t]", "P[i, t + 2]", SUM}, NW_REFUSE_VALUE, why);
+  not_in_pairs(state, &(pairs){4, "P[i, t] + U[i, t]", "P[i, t + 2]", "Q[i, t]*V[i, t]"}, NW_REFUSE_VALUE, why);
+  not_in_pairs(state, &(pairs){4, "P[i, t] + U[i, t]", "P[i, t + 1]", SUM}, NW_REFUSE_VALUE, why);
+  not_in_pairs(state, &(pairs){4, "P[i, t] + U[i, 1 - t]", "P[i, t + 2]", SUM}, NW_REFUSE_VALUE, why);
+  not_in_pairs(state, &(pairs){4, "P[i, t] + select(t < 1, U[i, t], i32(0))", "P[i, t + 2]", SUM}, NW_REFUSE_VALUE,
+               why);
+  not_in_pairs(state, &(pairs){3, "P[i, t] + select(t < 1, U[i, t], i32(1))", "P[i, t + 2]", SUM}, NW_REFUSE_VALUE,
+               why);
+  not_in_pairs(state, &(pairs){4, "P[i, t] + U[i, t]", "P[3 - i, t + 2]", SUM}, NW_REFUSE_VALUE, why);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(made_of_parts),          T(some_left_out),         T(combined_another_way),      T(wrong_neutral_elements),
-      T(one_contribution_twice), T(one_contribution_lost), T(one_contribution_too_many), T(another_term),
+      T(made_of_parts),          T(some_left_out),           T(combined_another_way),      T(wrong_neutral_elements),
+      T(one_contribution_twice), T(one_contribution_lost),   T(one_contribution_too_many), T(another_term),
+      T(combined_in_pairs),      T(combined_in_wrong_pairs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
