@@ -194,10 +194,11 @@ static void shuffle(search *x, nw_stmt *body) {
 }
 
 void nw_find_shuffles(nw_program *p, nw_ranges *r, nw_launch *l, nw_stmt *body) {
-  if (!p->target || !in_warps(l, p->target->limit.launch.warp)) return;
+  const nw_target *t = p->target;
+  if (!t || (t->backend && t->backend->no_shuffles) || !in_warps(l, t->limit.launch.warp)) return;
   for (int i = 0; i < l->narrays; i++) {
     search x = {.p = p, .r = r, .a = &l->array[i], .lane = nw_var(p->pool, nw_grid_index[3])};
-    x.warp = p->target->limit.launch.warp;
+    x.warp = t->limit.launch.warp;
     nw_is_int(l->extent[3], &x.threads);
     if (x.a->scope == NW_WARP && find(&x, body)) shuffle(&x, body);
   }

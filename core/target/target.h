@@ -48,6 +48,7 @@ typedef struct nw_backend {
   double (*seconds)(nw_kernel *k, int64_t times);
   bool (*serves)(const nw_machine *m); // true if it makes code for this machine of its kind; NULL: for all
   const char *views; // the names of the views of the code, for hints
+  bool no_shuffles; // the lanes of a warp exchange values only through memory
   const char *untimed; // why the runs of its kernels have no times; NULL if they have
 } nw_backend;
 

@@ -42,7 +42,7 @@ local function counted()
   return out
 end
 
-local SCOPES = {global = "global", shared = "local"}
+local SCOPES = {global = "global", shared = "local", warp = "local"}
 
 local function simulated(s, data)
   local report = nw.simulate(s, data, {ptxas = false})

@@ -218,6 +218,7 @@ const nw_backend nw_cuda = {.name = "cuda",
                             .serves = is_nvidia,
                             .views = "lowered, llvm, llvm-plain or ptx"};
 const nw_backend nw_opencl = {.name = "opencl",
+                              .no_shuffles = true,
                               .doc = "OpenCL C, compiled and run by the driver of a device",
                               .compile = compile_opencl,
                               .text = text_opencl,
