@@ -63,6 +63,14 @@ static const nw_expr *put_value(void *env, const nw_expr *e) {
   return nw_subst(o->pool, e, o->var, o->by);
 }
 
+// True if nothing happens in s except that threads wait.
+static bool only_waits(const nw_stmt *s) {
+  bool structure = s->kind == NW_LOOP || s->kind == NW_GUARD || s->kind == NW_ALLOC || s->kind == NW_SEQ;
+  bool waits = s->kind == NW_BARRIER || (structure && s->nkids);
+  for (int i = 0; i < s->nkids && waits; i++) waits = only_waits(s->kid[i]);
+  return waits;
+}
+
 static void simplify_loop(simple *s, nw_stmt *at, nw_vec *out) {
   nw_stmt_exprs(at, simplified, s);
   const nw_expr *one = nw_index(s->p->pool, 1);
@@ -74,7 +82,8 @@ static void simplify_loop(simple *s, nw_stmt *at, nw_vec *out) {
     return;
   }
   simplify_kids(s, at);
-  if (at->nkids) nw_vec_push(out, at);
+  // A barrier inside a loop separates accesses of which one is in the loop, so without accesses it is not needed.
+  if (at->nkids && !(at->loop.mark < NW_PARALLEL && only_waits(at))) nw_vec_push(out, at);
 }
 
 static bool never(const nw_expr *mask) {
