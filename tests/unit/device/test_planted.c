@@ -210,10 +210,14 @@ static void blocks_that_write_the_same_elements_race(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_lowering, close_lowering)
   const struct CMUnitTest tests[] = {
-      TEST(nothing_is_found_in_a_right_program),      TEST(a_missing_barrier_is_a_race_of_two_threads),
-      TEST(threads_of_a_warp_are_unordered),          TEST(a_barrier_under_a_condition_is_found),
-      TEST(a_missing_store_is_a_read_of_nothing),     TEST(an_access_outside_is_found),
-      TEST(blocks_that_write_the_same_elements_race), TEST(a_barrier_under_a_condition_orders_nothing),
+      TEST(nothing_is_found_in_a_right_program),
+      TEST(a_missing_barrier_is_a_race_of_two_threads),
+      TEST(threads_of_a_warp_are_unordered),
+      TEST(a_barrier_under_a_condition_is_found),
+      TEST(a_missing_store_is_a_read_of_nothing),
+      TEST(an_access_outside_is_found),
+      TEST(blocks_that_write_the_same_elements_race),
+      TEST(a_barrier_under_a_condition_orders_nothing),
       TEST(each_barrier_between_partial_results_is_needed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
