@@ -98,24 +98,20 @@ end
 
 -- A reduction of the rows by a random reducer. Returns the outputs.
 local function reduced(r, m, n)
-  local how = r:pick {"sum", "sum", "prod", "min", "max", "argmin", "argmax", "online"}
-  local dtype = how == "online" and "f32" or r:pick {"f32", "f32", "f64", "i32", "f16", "u8"}
+  local how = r:pick {"sum", "sum", "prod", "min", "max", "argmin", "argmax", "extent"}
+  local dtype = how == "extent" and "f32" or r:pick {"f32", "f32", "f64", "i32", "f16", "u8"}
   local A = nw.placeholder({m, n}, dtype, "A")
-  if how ~= "online" then
+  if how ~= "extent" then
     return {nw.compute({m}, function(i)
       local k = nw.reduce_axis(n, "k")
       return nw[how](A(i, k), k)
     end, "R")}
   end
-  -- the greatest element, and the sum of exp(x - greatest), as for a softmax
-  local online = nw.reducer {name = "online", init = {-3e38, 0}, names = {"max", "sum"},
-    combine = function(a, b)
-      local most = nw.max(a[1], b[1])
-      return most, a[2] * nw.exp(a[1] - most) + b[2] * nw.exp(b[1] - most)
-    end}
+  local extent = nw.reducer {name = "extent", init = {math.huge, -math.huge, 0}, names = {"least", "most", "sum"},
+    combine = function(a, b) return nw.min(a[1], b[1]), nw.max(a[2], b[2]), a[3] + b[3] end}
   return {nw.compute({m}, function(i)
     local k = nw.reduce_axis(n, "k")
-    return online({A(i, k), 1.0}, k)
+    return extent({A(i, k), A(i, k), A(i, k) * A(i, k)}, k)
   end, "R")}
 end
 
@@ -233,7 +229,7 @@ local function note_features(s)
   for _, row in ipairs(FEATURES) do
     if text:find(row[2], 1, true) then note(row[1]) end
   end
-  if tostring(s:show "cuda"):find("__shfl_down_sync", 1, true) then note "shuffles" end
+  if tostring(s:show "lowered"):find("_upper[", 1, true) then note "shared reductions" end
 end
 
 local KINDS = {"product", "product", "product", "convolution", "rows", "rows", "rows", "elements", "elements", "two_stages",
