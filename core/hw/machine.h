@@ -124,6 +124,8 @@ typedef struct nw_machine_gpu {
   int64_t shared, shared_reserved, shared_unit, banks;
   int64_t sector, line, l1_bytes, l2_bytes;
   double l1_per_cycle, shared_per_cycle, l2_bandwidth, special_per_cycle;
+  double clock_base; // GHz when all units are busy; 0: as the machine's clock
+  double l1_latency, shared_latency, l2_latency; // cycles
   double tensor_f16, tensor_tf32, tensor_int8; // dense peak of the tensor cores, in TFLOP/s (int8: in TOP/s)
   double launch; // microseconds
   double capability; // compute capability of an NVIDIA GPU, for example 8.0; 0 for another GPU

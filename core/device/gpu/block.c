@@ -43,6 +43,7 @@ static void run_kids(nwg_worker *w, const nwg_stmt *s, uint32_t mask) {
 
 static void run_fixed(nwg_worker *w, const nwg_stmt *s, uint32_t mask) {
   int64_t *var = NWG_I(w, s->var);
+  w->runs[s->number] += s->times;
   for (int64_t i = 0; i < s->times && !stopped(w); i++) {
     fill(var, s->first + i);
     run_kids(w, s, mask);
@@ -58,6 +59,7 @@ static void run_loop(nwg_worker *w, const nwg_stmt *s, uint32_t mask) {
   for (int64_t i = 0; mask && !stopped(w); i++) {
     if (i >= least) mask = lanes_within(extent, mask, i);
     if (!mask) break;
+    w->runs[s->number]++;
     for (int l = 0; l < NWG_LANES; l++) var[l] = begin[l] + i;
     run_kids(w, s, mask);
   }
@@ -69,7 +71,9 @@ static void run(nwg_worker *w, const nwg_stmt *s, uint32_t mask) {
   case NW_GUARD:
     w->f.execute(w, s->cond, mask);
     mask &= lanes_of(NWG_I(w, s->cond.reg));
-    if (mask) run_kids(w, s, mask);
+    if (!mask) break;
+    w->runs[s->number]++;
+    run_kids(w, s, mask);
     break;
   case NW_STORE: nwg_store(w, s, mask); break;
   case NW_ALLOC:
@@ -136,6 +140,7 @@ static void wide_guard(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) 
     enter_warp(w, i);
     w->f.execute(w, s->cond, masks[i]);
     inner[i] &= lanes_of(NWG_I(w, s->cond.reg));
+    w->runs[s->number] += inner[i] != 0;
   }
   if (any(w, inner)) wide_kids(w, s, inner);
   w->level--;
@@ -163,7 +168,10 @@ static void wide_loop(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
   w->wide[at] = s;
   for (int64_t n = 0; !stopped(w); n++) {
     for (int i = 0; i < w->k->warps; i++)
-      if (inner[i]) inner[i] = lanes_within(at_warp(w->wide_extent, w, s->loop, i), inner[i], n);
+      if (inner[i]) {
+        inner[i] = lanes_within(at_warp(w->wide_extent, w, s->loop, i), inner[i], n);
+        w->runs[s->number] += inner[i] != 0;
+      }
     if (!any(w, inner)) break;
     w->wide_at[at] = n;
     wide_kids(w, s, inner);

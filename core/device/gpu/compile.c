@@ -49,6 +49,7 @@ static bool compile_kept(nwg_compiling *c, const nw_expr *e, uint32_t reg, nwg_c
 static bool compile_loop(nwg_compiling *c, const nw_stmt *s, nwg_stmt *to) {
   to->fixed = nw_is_int(s->loop.begin, &to->first) && nw_is_int(s->loop.extent, &to->times);
   to->loop = to->wide ? c->k->nwide++ : 0;
+  to->number = c->k->nruns++;
   to->var = nwg_register(c, NW_INDEX, 1);
   if (!to->fixed) {
     to->var_begin = nwg_register(c, NW_INDEX, 1);
@@ -97,6 +98,7 @@ static nwg_stmt *compile(nwg_compiling *c, const nw_stmt *s) {
   case NW_LOOP: good = compile_loop(c, s, to); break;
   case NW_GUARD:
     if (to->wide) c->k->nwide++;
+    to->number = c->k->nruns++;
     good = compile_code(c, s->guard.cond, &to->cond) && compile_kids(c, s, to);
     break;
   case NW_STORE: good = compile_store(c, s, to); break;

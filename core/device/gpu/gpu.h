@@ -140,6 +140,7 @@ struct nwg_stmt {
   const nw_stmt *stmt;
   bool wide; // all warps of the block execute it together, because it contains a barrier
   bool fixed; // LOOP: `begin` and `extent` are constants
+  int number; // LOOP, GUARD: among those of the kernel
   int nkids;
   nwg_stmt **kid;
   nwg_code cond, begin, extent; // GUARD, LOOP
@@ -159,6 +160,7 @@ typedef struct nwg_kernel {
   int threads, warps, lanes; // of a block, of a block, of a warp
   int groups; // of a block: groups of threads that have an array of scope warp of their own
   int ninstrs, nsites, nwide; // nwide: number of wide loops, and of wide guards
+  int nruns; // number of loops and guards
   nwg_instr *instr;
   nwg_site *site;
   nwg_stmt *root;
@@ -257,6 +259,7 @@ typedef struct nwg_worker { // a thread of the host
   char *reg, *reg_room; // the registers, aligned, in reg_room
   nwg_mem *mem; // for each buffer
   int64_t *times, *ignored; // number of executions of each instruction; `ignored`: of repeated ones
+  int64_t *runs; // for each loop and guard, the number of times that warps execute what is inside
   int64_t active, issued; // sum of the active lanes of the statements, and number of these
   nwg_counts *count; // for each site
   nwg_pattern *pattern; // NWG_PATTERNS for each site, and the number of the last one that was found
@@ -314,6 +317,9 @@ int nwg_wavefronts(const nwg_worker *w, const nwg_pattern *p, int64_t first, int
 void nwg_record_request(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index, int each, int sectors);
 // Records that the current warp has executed a nest, which took so many stores.
 void nwg_record_span(nwg_worker *w, const nwg_stmt *s, int64_t statements);
+// Returns the wavefronts of a request to shared memory. `each` is the number of bytes of a lane. A request of 8 bytes for
+// each lane is made in two halves, and one of 16 bytes in four quarters.
+int nwg_waves(int64_t banks, const nwg_pattern *p, int64_t first, int bytes, int each);
 // ---- shadow.c
 void nwg_read_shadow(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index);
 void nwg_write_shadow(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index);

@@ -65,7 +65,12 @@ static void add_counts(nwg_counts *to, const nwg_counts *from, int64_t times) {
 static void take_counts(nwg_entry *e, nwg_worker *w, int64_t times) {
   const nwg_kernel *k = w->k;
   for (int i = 0; i < k->ninstrs; i++) e->times[i] += w->times[i] * times;
-  for (int i = 0; i < k->nsites; i++) add_counts(&e->count[i], &w->count[i], times);
+  for (int i = 0; i < k->nsites; i++) {
+    const nwg_pattern *last = &w->pattern[i * NWG_PATTERNS + w->last[i]];
+    add_counts(&e->count[i], &w->count[i], times);
+    if (last->mask) e->pattern[i] = *last;
+  }
+  for (int i = 0; i < k->nruns; i++) e->runs[i] += w->runs[i] * times;
   e->row.barriers += w->barriers * times;
   e->row.active += w->active * times, e->row.issued += w->issued * times;
 }
@@ -73,6 +78,7 @@ static void take_counts(nwg_entry *e, nwg_worker *w, int64_t times) {
 static void clear_counts(nwg_worker *w) {
   memset(w->times, 0, sizeof *w->times * (size_t)w->k->ninstrs);
   memset(w->count, 0, sizeof *w->count * (size_t)w->k->nsites);
+  memset(w->runs, 0, sizeof *w->runs * (size_t)w->k->nruns);
   w->barriers = w->active = w->issued = 0;
 }
 
@@ -80,7 +86,9 @@ static bool make_counts(nwg_run *r, nwg_entry *e, const nwg_kernel *k) {
   nw_ctx *c = r->ctx;
   if (!e->times) e->times = nw_ask(c, "the counts of instructions", (uint64_t)k->ninstrs + 1, sizeof *e->times);
   if (!e->count) e->count = nw_ask(c, "the counts of accesses", (uint64_t)k->nsites + 1, sizeof *e->count);
-  return e->times && e->count;
+  if (!e->runs) e->runs = nw_ask(c, "the counts of loops", (uint64_t)k->nruns + 1, sizeof *e->runs);
+  if (!e->pattern) e->pattern = nw_ask(c, "the patterns of accesses", (uint64_t)k->nsites + 1, sizeof *e->pattern);
+  return e->times && e->count && e->runs && e->pattern;
 }
 
 // ---- the watched blocks

@@ -85,9 +85,9 @@ static int units(const nwg_pattern *p, int64_t first, int bytes, int each, int64
 }
 
 // Returns the largest number of different words in one bank, of the words of the lanes in `mask`.
-static int bank_waves(const nwg_worker *w, const nwg_pattern *p, int64_t first, int bytes, int each, uint32_t mask) {
+static int bank_waves(int banks, const nwg_pattern *p, int64_t first, int bytes, int each, uint32_t mask) {
   int64_t v[NWG_LANES * 4];
-  int n = 0, banks = (int)w->k->banks, most = 0, count[NWG_MOST_BANKS] = {0};
+  int n = 0, most = 0, count[NWG_MOST_BANKS] = {0};
   for (uint32_t m = mask & p->mask; m; m &= m - 1) {
     int64_t at = (first + p->off[__builtin_ctz(m)]) * bytes;
     for (int64_t u = at / 4; u <= (at + each - 1) / 4; u++) v[n++] = u;
@@ -101,11 +101,10 @@ static int bank_waves(const nwg_worker *w, const nwg_pattern *p, int64_t first, 
   return most;
 }
 
-// A request of 8 bytes for each lane is made in two halves, and one of 16 bytes in four quarters.
-static int waves(const nwg_worker *w, const nwg_pattern *p, int64_t first, int bytes, int each) {
+int nwg_waves(int64_t banks, const nwg_pattern *p, int64_t first, int bytes, int each) {
   int parts = each >= 16 ? 4 : each >= 8 ? 2 : 1, lanes = NWG_LANES / parts, all = 0;
   uint32_t mask = parts == 1 ? UINT32_MAX : (1u << lanes) - 1;
-  for (int i = 0; i < parts; i++) all += bank_waves(w, p, first, bytes, each, mask << (i * lanes % NWG_LANES));
+  for (int i = 0; i < parts; i++) all += bank_waves((int)banks, p, first, bytes, each, mask << (i * lanes % NWG_LANES));
   return all;
 }
 
@@ -176,7 +175,7 @@ void nwg_count(nwg_worker *w, int site, const nwg_buffer *b, nwg_pattern *p, con
     if (w->caches) nwg_note_request(w, site, p, index, each);
   } else if (b->space == NWG_SHARED) {
     int64_t place = (first * b->bytes & 3) >> __builtin_ctz((unsigned)b->bytes);
-    if (p->waves[place] < 0) p->waves[place] = (int16_t)waves(w, p, first, b->bytes, each);
+    if (p->waves[place] < 0) p->waves[place] = (int16_t)nwg_waves(w->k->banks, p, first, b->bytes, each);
     c->wavefronts += p->waves[place];
     c->degree[p->waves[place] < NW_GPU_DEGREES ? p->waves[place] : NW_GPU_DEGREES - 1]++;
   }

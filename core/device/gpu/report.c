@@ -1,5 +1,5 @@
 // The report of a simulation.
-#include "device/gpu/run.h"
+#include "device/gpu/code.h"
 #include <stdlib.h>
 
 struct nw_gpu_report {
@@ -12,6 +12,7 @@ struct nw_gpu_report {
   nw_gpu_kernel *kernel;
   nwg_record record;
   nw_gpu_units units;
+  nwg_code_room code;
 };
 
 _Static_assert(NW_CLASS_COUNT <= NW_GPU_CLASSES, "a row of a kernel has a number for each class");
@@ -31,6 +32,8 @@ void nw_gpu_report_free(nw_gpu_report *r) {
   free(r->kernel);
   free(r->record.request);
   free(r->record.span);
+  free(r->code.part);
+  free(r->code.access);
   nw_arena_free(r->arena);
   free(r);
 }
@@ -65,7 +68,8 @@ static const char *scope_name(nwg_space s) {
   return name[s];
 }
 
-static void add_access(nw_gpu_report *r, int kernel, const nwg_kernel *k, const nwg_site *s, const nwg_counts *c) {
+static void add_access(nw_gpu_report *r, int kernel, const nwg_kernel *k, int site, const nwg_counts *c) {
+  const nwg_site *s = &k->site[site];
   const nwg_buffer *b = &k->buffer[s->buffer];
   nw_gpu_access *a = &r->access[r->naccesses++];
   *a = (nw_gpu_access){.kernel = kernel, .id = s->stmt->id, .step = s->stmt->step};
@@ -76,6 +80,11 @@ static void add_access(nw_gpu_report *r, int kernel, const nwg_kernel *k, const 
   a->requests = c->requests, a->lanes = c->lanes, a->sectors = c->sectors, a->lines = c->lines;
   a->wavefronts = c->wavefronts, a->l1_hits = c->l1_hits, a->l2_hits = c->l2_hits;
   memcpy(a->degree, c->degree, sizeof a->degree);
+  const nwg_access_code *code = &r->code.access[site];
+  a->part = code->part;
+  a->compiled = code->share * (double)c->requests;
+  a->array_bytes = b->count * b->bytes;
+  a->compiled_wavefronts = code->waves > 0 ? code->waves * a->compiled : code->share * (double)c->wavefronts;
 }
 
 static void add_kernel(nw_gpu_report *r, nwg_entry *e) {
@@ -91,14 +100,16 @@ static void add_kernel(nw_gpu_report *r, nwg_entry *e) {
 
 void nwg_report_fill(nw_gpu_report *r, const nwg_run *run) {
   int sites = 0;
+  r->code.arena = r->arena, r->code.gpu = &run->gpu, r->code.pool = run->launches->p->pool;
   for (int i = 0; i < run->launches->n; i++) sites += run->entry[i].k ? run->entry[i].k->nsites : 0;
   r->access = nw_xcalloc((size_t)sites + 1, sizeof *r->access);
   r->kernel = nw_xcalloc((size_t)run->launches->n + 1, sizeof *r->kernel);
   for (int i = 0; i < run->launches->n; i++) {
     nwg_entry *e = &run->entry[i];
+    if (e->k) nwg_estimate_code(&r->code, e, r->nkernels);
     // the read of an atomic update is a part of the store
     for (int s = 0; e->k && s < e->k->nsites; s++)
-      if (!e->k->site[s].own && !e->k->site[s].held) add_access(r, r->nkernels, e->k, &e->k->site[s], &e->count[s]);
+      if (!e->k->site[s].own && !e->k->site[s].held) add_access(r, r->nkernels, e->k, s, &e->count[s]);
     if (!e->k) {
       r->kernel[r->nkernels++] = e->row;
       continue;
@@ -133,6 +144,8 @@ int64_t nw_warp_requests_seen(const nw_gpu_report *r) { return r->record.seen; }
 int nw_warp_spans(const nw_gpu_report *r) { return r->record.nspans; }
 const nw_warp_span *nw_warp_span_at(const nw_gpu_report *r, int i) { return &r->record.span[i]; }
 nw_gpu_units nw_gpu_units_of(const nw_gpu_report *r) { return r->units; }
+int nw_gpu_parts(const nw_gpu_report *r) { return r->code.nparts; }
+const nw_gpu_part *nw_gpu_part_at(const nw_gpu_report *r, int i) { return &r->code.part[i]; }
 const char *nw_gpu_class(int i) { return i < NW_CLASS_COUNT ? nw_class_name((nw_class)i) : NULL; }
 double nw_gpu_seconds(const nw_gpu_report *r) { return r->seconds; }
 const char *nw_gpu_machine(const nw_gpu_report *r) { return r->machine; }

@@ -191,6 +191,8 @@ static void release(nwg_run *r) {
     nw_arena_free(r->entry[i].arena);
     nw_let_go(r->entry[i].times);
     nw_let_go(r->entry[i].count);
+    nw_let_go(r->entry[i].runs);
+    nw_let_go(r->entry[i].pattern);
   }
   for (int i = 0; r->buffer && i < r->exec->p->nbuffers; i++) {
     if (r->own[i]) nw_let_go(r->buffer[i].data);

@@ -8,6 +8,8 @@ typedef struct nwg_entry { // what is known of a kernel after its launches
   nw_gpu_kernel row;
   int64_t *times; // number of executions of each instruction
   nwg_counts *count; // for each site
+  int64_t *runs; // for each loop and guard
+  nwg_pattern *pattern; // for each site, the last pattern of its requests; the mask is 0 if there was none
 } nwg_entry;
 
 typedef struct nwg_classes { // of the indices of a dimension of the grid

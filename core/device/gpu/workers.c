@@ -82,6 +82,7 @@ static bool open_worker(nwg_run *r, nwg_worker *w, const nwg_kernel *k, int64_t 
               (w->times = nw_ask(c, "the counts of instructions", (uint64_t)k->ninstrs + 1, sizeof *w->times)) &&
               (w->ignored = nw_ask(c, "the counts of instructions", (uint64_t)k->ninstrs + 1, sizeof *w->ignored)) &&
               (w->count = nw_ask(c, "the counts of accesses", (uint64_t)k->nsites + 1, sizeof *w->count)) &&
+              (w->runs = nw_ask(c, "the counts of loops", (uint64_t)k->nruns + 1, sizeof *w->runs)) &&
               (w->last = nw_ask(c, "the patterns of accesses", (uint64_t)k->nsites + 1, 1)) &&
               (w->pattern =
                    nw_ask(c, "the patterns of accesses", (uint64_t)k->nsites * NWG_PATTERNS + 1, sizeof *w->pattern)) &&
@@ -112,11 +113,11 @@ bool nwg_workers_open(nwg_run *r, int n, const nwg_kernel *k, const int64_t *var
 void nwg_workers_close(nwg_run *r, int n) {
   for (int i = 0; i < n; i++) {
     nwg_worker *w = &r->worker[i];
-    void **each[] = {(void **)&w->reg_room,     (void **)&w->times,       (void **)&w->ignored,
-                     (void **)&w->count,        (void **)&w->last,        (void **)&w->pattern,
-                     (void **)&w->full,         (void **)&w->lane_index,  (void **)&w->masks,
-                     (void **)&w->wide_begin,   (void **)&w->commits,     (void **)&w->wide_extent,
-                     (void **)&w->block_number, (void **)&w->block_begin, (void **)&w->group};
+    void **each[] = {
+        (void **)&w->reg_room,     (void **)&w->times,       (void **)&w->ignored, (void **)&w->count,
+        (void **)&w->last,         (void **)&w->pattern,     (void **)&w->full,    (void **)&w->lane_index,
+        (void **)&w->masks,        (void **)&w->wide_begin,  (void **)&w->commits, (void **)&w->wide_extent,
+        (void **)&w->block_number, (void **)&w->block_begin, (void **)&w->group,   (void **)&w->runs};
     for (int k = 0; k < NW_COUNT(each); k++) {
       nw_let_go(*each[k]);
       *each[k] = NULL;

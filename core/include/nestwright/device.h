@@ -79,7 +79,21 @@ typedef struct nw_gpu_access { // the counts of one load or store of a kernel
   int64_t wavefronts; // of shared memory: cycles of the banks
   int64_t degree[NW_GPU_DEGREES]; // number of requests to shared memory with each number of wavefronts; the last: more
   int64_t l1_hits, l2_hits; // sectors that hit; 0 if no caches were simulated
+  int part; // number of the innermost loop around, or of the kernel, among the parts
+  double compiled; // estimated number of instructions for it in compiled code; 0 if the element is in a register
+  double compiled_wavefronts; // of these instructions
+  int64_t array_bytes; // of the buffer
 } nw_gpu_access;
+
+// A loop of a kernel, or a whole kernel. The numbers of instructions are an estimate of those of compiled code; they
+// include those of the loops inside.
+typedef struct nw_gpu_part {
+  int kernel, id, depth; // id of the statement of the loop or of the launch; depth: number of parts around
+  const char *name; // NULL for a kernel
+  double times; // number of iterations that warps execute
+  double issued, f32, f64, ints, special; // instructions of warps: all, and those of each kind of arithmetic unit
+  double chain; // for a kernel: cycles that a warp needs if it never waits for another warp
+} nw_gpu_part;
 
 #define NW_GPU_CLASSES 32
 typedef struct nw_gpu_kernel {
@@ -160,6 +174,8 @@ NW_API int64_t nw_warp_requests_seen(const nw_gpu_report *r);
 NW_API int nw_warp_spans(const nw_gpu_report *r);
 NW_API const nw_warp_span *nw_warp_span_at(const nw_gpu_report *r, int i);
 NW_API nw_gpu_units nw_gpu_units_of(const nw_gpu_report *r);
+NW_API int nw_gpu_parts(const nw_gpu_report *r);
+NW_API const nw_gpu_part *nw_gpu_part_at(const nw_gpu_report *r, int i); // each is followed by the parts inside it
 NW_API const char *nw_gpu_class(int i); // name of a class of instructions: "fma", "int", ...; NULL after the last one
 NW_API double nw_gpu_seconds(const nw_gpu_report *r); // time that the simulation took
 NW_API const char *nw_gpu_machine(const nw_gpu_report *r); // name of the machine whose limits were used

@@ -7,7 +7,7 @@ return {
   memory = {bytes = 141 * 10 ^ 9 // 1, bandwidth = 4800},
   gpu = {
     capability = 9.0,
-    sms = 132, lanes = 128, lanes64 = 64, warps = 64, blocks = 32,
+    clock_base = 1.59, sms = 132, lanes = 128, lanes64 = 64, warps = 64, blocks = 32,
     shared = 228 << 10, shared_block = 227 << 10, l1_bytes = 256 << 10,
     l2_bytes = 50 << 20,
     tensor_f16 = 990, tensor_tf32 = 495, tensor_int8 = 1979,

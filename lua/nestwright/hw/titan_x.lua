@@ -7,7 +7,7 @@ return {
   memory = {bytes = 12 << 30, bandwidth = 336.5},
   gpu = {
     capability = 5.2,
-    sms = 24, lanes = 128, lanes_shared = 128, lanes64 = 4, special_per_cycle = 32, warps = 64, blocks = 32,
+    clock_base = 1.0, sms = 24, lanes = 128, lanes_shared = 128, lanes64 = 4, special_per_cycle = 32, warps = 64, blocks = 32,
     shared = 96 << 10, shared_block = 48 << 10, shared_reserved = 0, shared_unit = 256, l1_bytes = 144 << 10,
     l2_bytes = 3 << 20,
   },
