@@ -56,6 +56,8 @@ static void push_access(lua_State *L, const nw_gpu_access *a) {
   nwl_set_integer(L, "sectors", a->sectors);
   nwl_set_integer(L, "lines", a->lines);
   nwl_set_integer(L, "wavefronts", a->wavefronts);
+  nwl_set_number(L, "compiled", a->compiled);
+  nwl_set_number(L, "compiled_wavefronts", a->compiled_wavefronts);
   nwl_set_integer(L, "l1_hits", a->l1_hits);
   nwl_set_integer(L, "l2_hits", a->l2_hits);
   lua_newtable(L);
@@ -122,6 +124,56 @@ static void push_report(lua_State *L, const nw_gpu_report *r) {
   lua_setfield(L, -2, "kernels");
   nwl_set_number(L, "seconds", nw_gpu_seconds(r));
   nwl_set_text(L, "machine", nw_gpu_machine(r));
+}
+
+static void push_part(lua_State *L, const nw_gpu_part *p, const nw_gpu_part_time *t) {
+  lua_createtable(L, 0, 12);
+  nwl_set_integer(L, "kernel", p->kernel + 1);
+  if (p->name) nwl_set_text(L, "name", p->name);
+  if (p->id) nwl_set_integer(L, "id", p->id);
+  nwl_set_integer(L, "depth", p->depth);
+  nwl_set_number(L, "times", p->times);
+  nwl_set_number(L, "issued", p->issued);
+  nwl_set_number(L, "f32", p->f32);
+  nwl_set_number(L, "f64", p->f64);
+  nwl_set_number(L, "ints", p->ints);
+  nwl_set_number(L, "special", p->special);
+  nwl_set_number(L, "seconds", t->seconds);
+  nwl_set_text(L, "bottleneck", nw_gpu_limit_name(t->bound));
+}
+
+static void push_time(lua_State *L, const nw_gpu_time *t) {
+  lua_createtable(L, 0, 4);
+  nwl_set_number(L, "seconds", t->seconds);
+  nwl_set_number(L, "waves", t->waves);
+  nwl_set_text(L, "bottleneck", nw_gpu_limit_name(t->bound));
+  lua_newtable(L);
+  for (int i = 0; i < NW_GPU_LIMIT_COUNT; i++) {
+    lua_createtable(L, 0, 2);
+    nwl_set_text(L, "name", nw_gpu_limit_name((nw_gpu_limit)i));
+    nwl_set_number(L, "seconds", t->limit[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "limits");
+}
+
+// Pushes the predicted times of a report's kernels and parts.
+static void push_cost(lua_State *L, const nw_gpu_report *r, const nw_gpu_cost *k) {
+  lua_createtable(L, 0, 2);
+  lua_createtable(L, nw_gpu_kernels(r), 0);
+  for (int i = 0; i < nw_gpu_kernels(r); i++) {
+    nw_gpu_time t = nw_gpu_cost_kernel(k, i);
+    push_time(L, &t);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "kernels");
+  lua_createtable(L, nw_gpu_parts(r), 0);
+  for (int i = 0; i < nw_gpu_parts(r); i++) {
+    nw_gpu_part_time t = nw_gpu_cost_part(k, i);
+    push_part(L, nw_gpu_part_at(r, i), &t);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "parts");
 }
 
 static nw_gpu_opts read_options(lua_State *L, int at) {
@@ -285,17 +337,39 @@ static int f_watch(lua_State *L) {
 
 // ---- counts
 
-static int f_counts(lua_State *L) {
+// Reads the arguments (schedule, sizes, options), and makes the counts.
+static nw_gpu_report *counted(lua_State *L, nw_gpu_opts *o) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
   int64_t sizes[NWL_MAX_DIMS];
   read_sizes(L, s, sizes);
-  nw_gpu_opts o = read_options(L, 3);
+  *o = read_options(L, 3);
   nw_clear(nwl_ctx(L));
-  nw_gpu_report *r = nw_gpu_count(nwl_ctx(L), nw_sched_program(s), &o, sizes);
-  if (!r) return nwl_raise(L);
+  nw_gpu_report *r = nw_gpu_count(nwl_ctx(L), nw_sched_program(s), o, sizes);
+  if (!r) nwl_raise(L);
+  return r;
+}
+
+static int f_counts(lua_State *L) {
+  nw_gpu_opts o;
+  nw_gpu_report *r = counted(L, &o);
   push_report(L, r);
   nw_gpu_report_free(r);
   return 1;
+}
+
+static int f_cost(lua_State *L) {
+  nw_gpu_opts o;
+  nw_gpu_report *r = counted(L, &o);
+  nw_gpu_cost *k = nw_gpu_cost_of(nwl_ctx(L), r, o.machine);
+  if (!k) {
+    nw_gpu_report_free(r);
+    return nwl_raise(L);
+  }
+  push_report(L, r);
+  push_cost(L, r, k);
+  nw_gpu_cost_free(k);
+  nw_gpu_report_free(r);
+  return 2;
 }
 
 const nwl_row nwl_simulate_rows[] = {
@@ -304,6 +378,8 @@ const nwl_row nwl_simulate_rows[] = {
      "store and for each kernel. options: {threads, machine, caches}."},
     {"gpu_counts", f_counts, "(s: nw.schedule, sizes: integer[], options: table): table",
      "Makes the counts without arrays. options: {threads, machine, caches, classes}."},
+    {"gpu_cost", f_cost, "(s: nw.schedule, sizes: integer[], options: table): table, table",
+     "Makes the counts, and predicts the times of kernels and loops on options.machine."},
     {"gpu_watch", f_watch, "(s: nw.schedule, sizes: integer[], options: table, watch: table): table",
      "Simulates some blocks of a kernel, without arrays, and returns what was recorded. watch: {kernel, block, blocks; "
      "buffer, "

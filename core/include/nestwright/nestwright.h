@@ -26,6 +26,7 @@
 #include "nestwright/launches.h"
 #include "nestwright/cache.h"
 #include "nestwright/device.h"
+#include "nestwright/gpu_cost.h"
 #include "nestwright/cost.h"
 #include "nestwright/learn.h"
 #include "nestwright/nest.h"

@@ -8,6 +8,7 @@ local missed = require "nestwright.cost.missed"
 local report = require "nestwright.show.report"
 local rows = require "nestwright.language.rows"
 local target = require "nestwright.language.target"
+local gpu = later "nestwright.cost.gpu_cost"
 local text = later "nestwright.cost.cost_text"
 
 local cost = {}
@@ -106,11 +107,16 @@ local function counted_for(s, walk, m)
   return copied(kept.record)
 end
 
+--- Returns the record of the machine for which a schedule's cost is predicted.
+function cost.machine(s, o)
+  return o.machine == nil and target.machine(core.schedule_target(s)) or machine.of(o.machine)
+end
+
 --- Returns the cost record of a schedule, or of its version o.version. The options machine, sizes, threads, conflicts and feed are
 --- those of s:cost.
 function cost.of(what, s, o)
   local walk = caches.walk(what, s, {sizes = o.sizes, version = o.version})
-  local m = o.machine == nil and target.machine(core.schedule_target(s)) or machine.of(o.machine)
+  local m = cost.machine(s, o)
   walk.threads, walk.conflicts = threads_of(what, o.threads), o.conflicts ~= false
   walk.full, walk.in_cache = not caches.by_misses(o.feed), o.in_cache
   local c = counted_for(s, walk, m)
@@ -273,11 +279,14 @@ end
 
 -- ---- the method
 
-local OPTIONS = {"machine", "sizes", "threads", "conflicts", "feed", "measure", "mca"}
+local OPTIONS = {"machine", "sizes", "threads", "conflicts", "feed", "measure", "mca", "caches"}
 
 local function full(s, options)
   local o = errors.options("cost", options, OPTIONS)
   caches.check_schedule("cost", s)
+  local m = cost.machine(s, o)
+  if m.kind == "gpu" then return gpu.report(s, o, m) end
+  if o.caches ~= nil then errors.fail("invalid", "leave it out", "cost: caches: those of a CPU are always simulated") end
   local c = cost.of("cost", s, o)
   if o.measure then
     local kernel
@@ -294,7 +303,7 @@ function cost.install(nw)
   local method = rows.definer(rows.methods "schedule", "schedule", "costs")
 
   method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer, "
-    .. "conflicts?: boolean, feed?: 'misses'|'full', measure?: boolean|nw.array[], mca?: boolean}): nw.report",
+    .. "conflicts?: boolean, feed?: 'misses'|'full', measure?: boolean|nw.array[], mca?: boolean, caches?: boolean}): nw.report",
     "Predicts with a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is "
     .. "called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: "
     .. "values of symbolic sizes. threads: 1 by default, also if a loop is parallel; the answer says for how many threads it is "
@@ -319,7 +328,10 @@ function cost.install(nw)
     .. "clock of the record, which nw.calibrate measures in CPU time, over wall-clock time); "
     .. "spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); "
     .. "measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not "
-    .. "measured); mca; machine.", full)
+    .. "measured); mca; machine. For a GPU, the options are machine, sizes and caches (true: simulates caches), and the fields "
+    .. "are seconds, bottleneck, machine; kernels (seconds, bottleneck, limits with name and seconds, waves, grid, block, "
+    .. "launches, resident, limiter, occupancy); loops (name, id, depth, kernel, times, issued, f32, f64, ints and special: "
+    .. "instructions of warps, seconds, bottleneck); and counts, the answer of s:gpu_counts.", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
     .. "threads?: integer, conflicts?: boolean, feed?: 'misses'|'full'}): nw.report",

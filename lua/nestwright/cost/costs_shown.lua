@@ -3,6 +3,7 @@ local cost = require "nestwright.cost.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local loop_times = require "nestwright.measure.loop_times"
+local gpu = later "nestwright.cost.gpu_cost"
 local text = later "nestwright.cost.cost_text"
 local written = require "nestwright.show.written"
 
@@ -87,30 +88,48 @@ local function remarks_of(measured, o, c)
   return lines
 end
 
+-- Returns the lowered nest with texts beside its loops, which are given by the ids of the loops. The texts begin in one column.
+local function annotated(s, beside)
+  local nest, ids = core.lowered_folded(s)
+  local lines, width = {}, 0
+  for line in (nest .. "\n"):gmatch "(.-)\n" do
+    lines[#lines + 1] = line
+    if beside[ids[#lines]] then width = math.max(width, math.min(utf8.len(line), 56)) end
+  end
+  for n, line in ipairs(lines) do
+    local words = beside[ids[n]]
+    if words then lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. words end
+  end
+  return lines
+end
+
+-- Returns the text of a nest and of the remarks below it.
+local function joined(lines, remarks)
+  table.move(remarks, 1, #remarks, #lines + 1, lines)
+  return (table.concat(lines, "\n"):gsub("\n\n+#", "\n#"))
+end
+
 --- Returns the lowered nest with the cycles, the misses of the first level and the bottleneck beside each loop. The measured time
 --- of each loop is there too, if it is known or if options.measured is true.
 function shown.nest(s, options)
   local o = errors.options("show", options, {"cost", "machine", "sizes", "threads", "measured"})
+  local m = cost.machine(s, o)
+  if m.kind == "gpu" then
+    local beside, remarks = gpu.beside(s, o, m)
+    return joined(annotated(s, beside), remarks)
+  end
   local c = cost.of("show", s, o)
   local measured = measured_for(s, o, c)
-  local by_id, misses, lines, width = {}, misses_of(c), {}, 0
-  local nest, ids = core.lowered_folded(s)
-  for _, loop in ipairs(c.loops) do if loop.name then by_id[loop.id] = loop end end
-  for line in (nest .. "\n"):gmatch "(.-)\n" do
-    lines[#lines + 1] = line
-    if by_id[ids[#lines]] then width = math.max(width, math.min(utf8.len(line), 56)) end
-  end
-  for n, line in ipairs(lines) do
-    local loop = by_id[ids[n]]
-    if loop then
-      local beside = measured and ("measured %-18s | predicted "):format(loop_times.words(measured, ids[n])) or ""
-      lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. beside .. remark(loop, misses[loop.name], c.cycles)
+  local beside, misses = {}, misses_of(c)
+  for _, loop in ipairs(c.loops) do
+    if loop.name then
+      local before = measured and ("measured %-18s | predicted "):format(loop_times.words(measured, loop.id)) or ""
+      beside[loop.id] = before .. remark(loop, misses[loop.name], c.cycles)
     end
   end
+  local lines = annotated(s, beside)
   if measured then table.insert(lines, 1, head_of(measured, c)) end
-  local remarks = remarks_of(measured, o, c)
-  table.move(remarks, 1, #remarks, #lines + 1, lines)
-  return (table.concat(lines, "\n"):gsub("\n\n+#", "\n#"))
+  return joined(lines, remarks_of(measured, o, c))
 end
 
 --- Returns the prediction for a version: {time as text, bottleneck} and the record, or {"?", reason} if there is no prediction.

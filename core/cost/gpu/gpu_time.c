@@ -1,0 +1,197 @@
+// Predicts the time of a kernel on a GPU. docs/gpu_model.md derives the equations.
+#include "hw/machine.h"
+#include "nestwright/gpu_cost.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+  FIRST_OF_GPU = NW_GPU_LIMIT_L2, // the limits before it are of a multiprocessor
+  INT_LANES = 64, // of a multiprocessor, if they are not shared with f32
+};
+
+struct nw_gpu_cost {
+  int nkernels, nparts;
+  nw_gpu_time *kernel;
+  nw_gpu_part_time *part;
+  double (*cycles)[NW_GPU_LIMIT_COUNT]; // for each part, the cycles of one multiprocessor if it did all the work
+};
+
+const char *nw_gpu_limit_name(nw_gpu_limit l) {
+  static const char *const name[] = {
+#define NAME(id, name) name,
+      NW_GPU_LIMITS(NAME)
+#undef NAME
+  };
+  return name[l];
+}
+
+// ---- the work of parts
+
+static void add_arithmetic(const nw_machine_gpu *g, const nw_gpu_part *p, double *cycles) {
+  double warp = (double)g->limit.warp, shared = (double)g->lanes_shared, lanes = (double)g->lanes;
+  // Lanes that compute either f32 or integers are busy with both. The other lanes compute f32.
+  double f32 = fmax(p->f32 * warp / lanes, shared > 0 ? (p->f32 + p->ints) * warp / lanes : 0);
+  cycles[NW_GPU_LIMIT_ISSUE] += p->issued / (double)g->schedulers;
+  cycles[NW_GPU_LIMIT_F32] += f32;
+  cycles[NW_GPU_LIMIT_INT] += p->ints * warp / (shared > 0 ? shared : fmin(lanes, INT_LANES));
+  if (p->f64 > 0 && g->lanes64 > 0) cycles[NW_GPU_LIMIT_F64] += p->f64 * warp / (double)g->lanes64;
+  cycles[NW_GPU_LIMIT_SPECIAL] += p->special * warp / fmax(g->special_per_cycle, 1);
+}
+
+// Adds the cycles of a load or store. The L1 cache looks up a line per cycle, and moves a number of bytes per cycle to the
+// lanes, also if several lanes get the same bytes.
+static void add_access(const nw_machine_gpu *g, const nw_gpu_access *a, double *cycles) {
+  double share = a->requests > 0 ? a->compiled / (double)a->requests : 0;
+  if (!strcmp(a->scope, "shared") || !strcmp(a->scope, "warp")) {
+    double bytes = 4 * (double)g->banks;
+    cycles[NW_GPU_LIMIT_SHARED] += a->compiled_wavefronts * fmax(bytes / g->shared_per_cycle, 1);
+    return;
+  }
+  double moved = (double)a->lanes * a->bytes / g->l1_per_cycle;
+  cycles[NW_GPU_LIMIT_L1] += share * fmax(moved, (double)a->lines);
+}
+
+static nw_gpu_limit tightest(const double *seconds, int n) {
+  int most = 0;
+  for (int i = 1; i < n; i++)
+    if (seconds[i] > seconds[most]) most = i;
+  return (nw_gpu_limit)most;
+}
+
+// Returns the part around a part; -1 for a kernel.
+static int around(const nw_gpu_report *r, int i) {
+  int depth = nw_gpu_part_at(r, i)->depth, at = i - 1;
+  if (!depth) return -1;
+  while (nw_gpu_part_at(r, at)->depth >= depth) at--;
+  return at;
+}
+
+static void add_work(nw_gpu_cost *k, const nw_gpu_report *r, const nw_machine_gpu *g) {
+  for (int i = 0; i < k->nparts; i++) add_arithmetic(g, nw_gpu_part_at(r, i), k->cycles[i]);
+  for (int i = 0; i < nw_gpu_accesses(r); i++) {
+    const nw_gpu_access *a = nw_gpu_access_at(r, i);
+    for (int at = a->part; at >= 0; at = around(r, at)) add_access(g, a, k->cycles[at]);
+  }
+}
+
+// ---- kernels
+
+// Returns the bytes that a kernel moves at least between the memory and the L2 cache: each array once.
+static double least_bytes(const nw_gpu_report *r, int kernel) {
+  double all = 0;
+  for (int i = 0; i < nw_gpu_accesses(r); i++) {
+    const nw_gpu_access *a = nw_gpu_access_at(r, i);
+    bool first = a->kernel == kernel && !strcmp(a->scope, "global");
+    for (int j = 0; j < i && first; j++) {
+      const nw_gpu_access *b = nw_gpu_access_at(r, j);
+      first = b->kernel != kernel || strcmp(b->buffer, a->buffer) || b->write != a->write;
+    }
+    if (first) all += fmin((double)a->array_bytes, (double)a->lanes * a->bytes);
+  }
+  return all;
+}
+
+// Sets the limits of the whole GPU. If the caches were not simulated, the traffic of L2 is not known.
+static void set_traffic(nw_gpu_time *t, const nw_gpu_report *r, int kernel, const nw_machine *m) {
+  const nw_gpu_kernel *row = nw_gpu_kernel_at(r, kernel);
+  double bytes = 0, moved = row->waves ? (double)(row->dram_read + row->dram_written) : least_bytes(r, kernel);
+  for (int i = 0; i < nw_gpu_accesses(r) && row->waves; i++) {
+    const nw_gpu_access *a = nw_gpu_access_at(r, i);
+    double share = a->requests > 0 ? a->compiled / (double)a->requests : 0;
+    if (a->kernel == kernel && !strcmp(a->scope, "global"))
+      bytes += share * (double)(a->sectors - a->l1_hits) * (double)m->gpu.sector;
+  }
+  if (m->gpu.l2_bandwidth > 0) t->limit[NW_GPU_LIMIT_L2] = bytes / (m->gpu.l2_bandwidth * 1e9);
+  t->limit[NW_GPU_LIMIT_MEMORY] = moved / (m->memory.bandwidth * 1e9);
+}
+
+// Returns the time until n jobs are done that share one unit. Each needs the unit for `work` cycles in all, and waits
+// elsewhere for `wait` cycles in all, in many small turns. This is the mean value analysis of a closed network with one
+// queue (Reiser and Lavenberg 1980).
+static double shared_time(double n, double work, double wait) {
+  double queue = 0, through = 0;
+  for (int i = 1; i <= (int)n; i++) {
+    double stay = work * (1 + queue);
+    through = i / (wait + stay);
+    queue = through * stay;
+  }
+  return through > 0 ? n / through : 0;
+}
+
+// Returns the cycles in which a multiprocessor executes n blocks at a time. The warps of a block wait for each other at
+// barriers, so then the jobs are blocks; otherwise they are warps.
+static double blocks_time(const nw_gpu_kernel *row, double n, double work, double chain) {
+  double warps = row->barriers ? 1 : (double)row->warps / (double)row->blocks;
+  return shared_time(n * warps, work / warps, chain);
+}
+
+// The clock falls from the usual one to the guaranteed one as the f32 units become busy.
+static double clock_of(const nw_machine *m, double busy) {
+  double base = m->gpu.clock_base > 0 ? m->gpu.clock_base : m->clock;
+  return (m->clock + (base - m->clock) * fmin(busy, 1)) * 1e9;
+}
+
+// Sets the times of a kernel. Blocks are started as long as there is room for them, so each multiprocessor has
+// `resident` of them at a time.
+static void time_kernel(nw_gpu_time *t, const nw_gpu_kernel *row, const nw_gpu_part *part, const double *cycles,
+                        const nw_machine *m) {
+  const nw_machine_gpu *g = &m->gpu;
+  double launches = (double)row->launches, sms = (double)g->sms;
+  double blocks = launches > 0 ? (double)row->blocks / launches : 0, resident = fmax((double)row->resident, 1);
+  t->limit[NW_GPU_LIMIT_LAUNCH] = launches * g->launch * 1e-6;
+  if (!(blocks > 0)) return;
+  double work = cycles[tightest(cycles, FIRST_OF_GPU)] / (double)row->blocks;
+  double rounds = floor(blocks / (resident * sms)), left = ceil((blocks - rounds * resident * sms) / sms);
+  double round = blocks_time(row, resident, work, part->chain);
+  double used = fmin(resident, ceil(blocks / sms)),
+         even = blocks / sms * blocks_time(row, used, work, part->chain) / used;
+  double busy = rounds * round + blocks_time(row, left, work, part->chain);
+  double hz = clock_of(m, cycles[NW_GPU_LIMIT_F32] / sms / (launches * busy));
+  for (int i = 0; i < FIRST_OF_GPU; i++) t->limit[i] = cycles[i] / sms / hz;
+  t->waves = blocks / (resident * sms);
+  t->limit[NW_GPU_LIMIT_WAIT] = launches * (even - blocks / sms * work) / hz;
+  t->limit[NW_GPU_LIMIT_TAIL] = launches * fmax(busy - even, 0) / hz;
+}
+
+static void finish(nw_gpu_time *t) {
+  double most = 0;
+  for (int i = 0; i < NW_GPU_LIMIT_WAIT; i++) most = fmax(most, t->limit[i]);
+  double in_sm = 0;
+  for (int i = 0; i < FIRST_OF_GPU; i++) in_sm = fmax(in_sm, t->limit[i]);
+  double sm = in_sm + t->limit[NW_GPU_LIMIT_WAIT] + t->limit[NW_GPU_LIMIT_TAIL];
+  t->seconds = fmax(most, sm) + t->limit[NW_GPU_LIMIT_LAUNCH];
+  t->bound = tightest(t->limit, NW_GPU_LIMIT_COUNT);
+}
+
+nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine *m) {
+  if (m->kind != NW_MACHINE_GPU) return nw_fail(c, NW_EINVAL, "nw.machines() lists them", "%s is not a GPU", m->name);
+  nw_gpu_cost *k = nw_xcalloc(1, sizeof *k);
+  k->nkernels = nw_gpu_kernels(r), k->nparts = nw_gpu_parts(r);
+  k->kernel = nw_xcalloc((size_t)k->nkernels + 1, sizeof *k->kernel);
+  k->part = nw_xcalloc((size_t)k->nparts + 1, sizeof *k->part);
+  k->cycles = nw_xcalloc((size_t)k->nparts + 1, sizeof *k->cycles);
+  add_work(k, r, &m->gpu);
+  for (int i = 0; i < k->nparts; i++) {
+    const nw_gpu_part *p = nw_gpu_part_at(r, i);
+    nw_gpu_part_time *t = &k->part[i];
+    t->bound = tightest(k->cycles[i], FIRST_OF_GPU);
+    t->seconds = k->cycles[i][t->bound] / (double)m->gpu.sms / (m->clock * 1e9);
+    if (p->depth) continue;
+    nw_gpu_time *whole = &k->kernel[p->kernel];
+    time_kernel(whole, nw_gpu_kernel_at(r, p->kernel), p, k->cycles[i], m);
+    set_traffic(whole, r, p->kernel, m);
+    finish(whole);
+  }
+  return k;
+}
+
+void nw_gpu_cost_free(nw_gpu_cost *k) {
+  if (!k) return;
+  free(k->kernel);
+  free(k->part);
+  free(k->cycles);
+  free(k);
+}
+
+nw_gpu_time nw_gpu_cost_kernel(const nw_gpu_cost *k, int i) { return k->kernel[i]; }
+nw_gpu_part_time nw_gpu_cost_part(const nw_gpu_cost *k, int i) { return k->part[i]; }

@@ -1,0 +1,138 @@
+--- Predicts the times of schedules on GPUs, from the counts of the simulated GPU. docs/gpu_model.md explains the model.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local report = require "nestwright.show.report"
+local sizes = require "nestwright.language.sizes"
+local written = require "nestwright.show.written"
+
+local gpu = {}
+
+local FOR_CPUS = {threads = "a GPU runs the whole grid", conflicts = "it is for the caches of CPUs",
+  feed = "it is for the caches of CPUs", measure = "f:time measures a kernel on a GPU", mca = "llvm-mca is for CPUs"}
+
+-- Limits that are added to the longest of the others.
+local ADDED = {latency = true, ["idle multiprocessors"] = true, launch = true}
+
+-- ---- the record
+
+-- Returns the limits with at least 0.1 % of the time, longest first. `added` selects those that are added to the others.
+local function limits_of(kernel, added)
+  local out = {}
+  for _, limit in ipairs(kernel.limits) do
+    if not ADDED[limit.name] == not added and limit.seconds >= 0.001 * kernel.seconds then out[#out + 1] = limit end
+  end
+  table.sort(out, function(a, b) return a.seconds > b.seconds end)
+  return out
+end
+
+local function longest(kernels)
+  local found = kernels[1]
+  for _, k in ipairs(kernels) do if k.seconds > found.seconds then found = k end end
+  return found
+end
+
+local function check_options(what, o)
+  for name, why in pairs(FOR_CPUS) do
+    if o[name] ~= nil then errors.fail("invalid", "leave it out", "%s: %s: %s", what, name, why) end
+  end
+end
+
+--- Returns the predicted times of a schedule on a GPU of which `m` is the record. Options: sizes, caches.
+function gpu.of(what, s, o, m)
+  check_options(what, o)
+  if o.caches ~= nil then errors.expect(what .. ": caches", o.caches, "boolean") end
+  local how = {machine = m, classes = true, caches = o.caches or nil}
+  local counts, times = core.gpu_cost(s, sizes.of(what, s, o.sizes), how)
+  local c = {machine = m, counts = counts, kernels = {}, loops = {}, seconds = 0, caches = o.caches or false}
+  for n, k in ipairs(times.kernels) do
+    local row = counts.kernels[n]
+    c.kernels[n] = {seconds = k.seconds, bottleneck = k.bottleneck, limits = k.limits, waves = k.waves, grid = row.grid,
+      block = row.block, launches = row.launches, resident = row.resident, limiter = row.limiter, occupancy = row.occupancy}
+    c.seconds = c.seconds + k.seconds
+  end
+  for _, part in ipairs(times.parts) do if part.name then c.loops[#c.loops + 1] = part end end
+  c.parts, c.bottleneck = times.parts, c.kernels[1] and longest(c.kernels).bottleneck
+  return c
+end
+
+-- ---- texts
+
+local function product(v) return ("%d x %d x %d"):format(v[1], v[2], v[3]) end
+
+local function limit_line(limit, kernel)
+  return ("  %-26s %12s  %4.0f %%"):format(limit.name, written.seconds(limit.seconds), 100 * limit.seconds / kernel.seconds)
+end
+
+local function clock_text(m)
+  local base = m.gpu.clock_base or 0
+  return base > 0 and ("%.3g to %.3g GHz"):format(base, m.clock) or ("%.3g GHz"):format(m.clock)
+end
+
+local function add_kernel(out, c, n, k)
+  out[#out + 1] = ("kernel %d: %s, limited by %s"):format(n, written.seconds(k.seconds), k.bottleneck)
+    .. (k.launches > 1 and (", for %d launches"):format(k.launches) or "")
+  out[#out + 1] = ("  %s blocks of %s threads; each of %d multiprocessors runs %s at a time, limited by %s: %.2f waves"):format(
+    product(k.grid), product(k.block), c.machine.gpu.sms, written.plural(k.resident or 0, "block"), k.limiter or "nothing", k.waves)
+  out[#out + 1] = "  time of each resource if it were the only limit:"
+  for _, limit in ipairs(limits_of(k, false)) do out[#out + 1] = "  " .. limit_line(limit, k) end
+  local added = limits_of(k, true)
+  if #added > 0 then out[#out + 1] = "  and time that is added to the longest of them:" end
+  for _, limit in ipairs(added) do out[#out + 1] = "  " .. limit_line(limit, k) end
+end
+
+local function remarks(c)
+  local out = {("a prediction for %s at %s"):format(c.machine.name, clock_text(c.machine))}
+  if not c.caches then
+    out[2] = "caches are not simulated: each array is read from memory once, and the time of L2 is not known; caches = true "
+      .. "simulates them"
+  elseif (c.machine.gpu.l2_bandwidth or 0) == 0 then
+    out[2] = "the bandwidth of L2 is not in the record, so its time is not known"
+  end
+  return out
+end
+
+local function text_of(c)
+  local out = {("%s: %s, limited by %s"):format(c.machine.name, written.seconds(c.seconds), c.bottleneck or "nothing")}
+  for n, k in ipairs(c.kernels) do add_kernel(out, c, n, k) end
+  for _, remark in ipairs(remarks(c)) do out[#out + 1] = remark end
+  return table.concat(out, "\n")
+end
+
+local function cells_of(c)
+  local list = {}
+  for n, k in ipairs(c.kernels) do
+    for _, kind in ipairs {{false, ""}, {true, "added: "}} do
+      for _, limit in ipairs(limits_of(k, kind[1])) do
+        local share = ("%.0f %%"):format(100 * limit.seconds / k.seconds)
+        list[#list + 1] = {("%d"):format(n), kind[2] .. limit.name, written.seconds(limit.seconds), share}
+      end
+    end
+  end
+  return {head = {"kernel", "limit", "time", "share"}, rows = list, left = {true, true, heads = true},
+    foot = ("%s: %s, limited by %s; %s"):format(c.machine.name, written.seconds(c.seconds), c.bottleneck or "nothing",
+      table.concat(remarks(c), "; "))}
+end
+
+--- Returns the report of s:cost for a GPU.
+function gpu.report(s, options, m)
+  local c = gpu.of("cost", s, options, m)
+  return report.new(c, text_of(c), cells_of(c))
+end
+
+--- Returns the text beside each loop of the lowered nest, by the id of the loop, and remarks below the nest.
+function gpu.beside(s, o, m)
+  local c = gpu.of("show", s, {machine = o.machine, sizes = o.sizes, threads = o.threads}, m)
+  local longest_of, by_id = {}, {} -- a loop that lowering has copied has several parts
+  for _, part in ipairs(c.parts) do
+    local before = longest_of[part.id]
+    if not before or part.seconds > before.seconds then longest_of[part.id] = part end
+  end
+  for id, loop in pairs(longest_of) do
+    by_id[id] = ("%5.1f %%  %10s  %s"):format(100 * loop.seconds / c.seconds, written.seconds(loop.seconds), loop.bottleneck)
+  end
+  local lines = {("# %s: %s, limited by %s"):format(m.name, written.seconds(c.seconds), c.bottleneck or "nothing")}
+  for _, remark in ipairs(remarks(c)) do lines[#lines + 1] = "# " .. remark end
+  return by_id, lines
+end
+
+return gpu

@@ -1,0 +1,136 @@
+--- The model of GPUs: each test changes one thing, and checks the limit that must change.
+package.path = "tests/tools/?.lua;" .. package.path
+local nw = require "nestwright"
+local support = require "support"
+
+local N = 256
+
+local function transpose(target, skewed)
+  local A = nw.placeholder({N, N}, "f32", "A")
+  local T = nw.compute({N, N}, function(i, j) return A(j, i) end, "T")
+  local s = nw.schedule(T, {target = target})
+  s:tile("i", "j", 32, 32)
+  s:bind("i_o", "blockIdx.y")
+  s:bind("j_o", "blockIdx.x")
+  s:split("i_i", 8)
+  s:bind("i_i_i", "threadIdx.y")
+  s:bind("j_i", "threadIdx.x")
+  if skewed == nil then return s end
+  local c = s:cache_read(A, "shared", {T}, {at = "j_o"})
+  local l = s:loops(c)
+  s:bind(l[#l], "threadIdx.x")
+  local _, y = s:split(l[#l - 1], 8)
+  s:bind(y, "threadIdx.y")
+  if skewed then s:storage_align(c, 0, 32, 1) end
+  return s
+end
+
+local function limit(c, name)
+  for _, l in ipairs(c.kernels[1].limits) do if l.name == name then return l.seconds end end
+end
+
+-- A vector whose elements each take n multiply-adds, one after another, in blocks of `threads` threads.
+local function chain(n, threads, blocks)
+  local X = nw.placeholder({threads * blocks}, "f32", "X")
+  local Y = nw.compute({threads * blocks}, function(i)
+    local v = X(i)
+    for _ = 1, n do v = v * 1.5 + 0.5 end
+    return v
+  end, "Y")
+  local s = nw.schedule(Y, {target = "a100"})
+  s:split("i", threads)
+  s:bind("i_o", "blockIdx.x")
+  s:bind("i_i", "threadIdx.x")
+  return s
+end
+
+describe("the cost model of GPUs", function()
+  it("charges each line of a request to the L1 cache", function()
+    local direct, tiled = transpose("a100"):cost(), transpose("a100", true):cost()
+    assert.is_true(limit(direct, "L1 cache") > 5 * limit(tiled, "L1 cache"))
+    assert.equal("L1 cache", transpose("a100"):cost {sizes = {}}.loops[1].bottleneck)
+  end)
+
+  it("charges bank conflicts to shared memory", function()
+    local conflicts, skewed = transpose("a100", false):cost(), transpose("a100", true):cost()
+    -- 32 wavefronts instead of one for a load, and one for a store in both
+    assert.is_true(math.abs(limit(conflicts, "shared memory") / limit(skewed, "shared memory") - 33 / 2) < 1e-6)
+  end)
+
+  it("reads each array from memory once if caches are not simulated", function()
+    local m = nw.machine "a100"
+    assert.is_true(math.abs(limit(transpose("a100", true):cost(), "memory") * m.memory.bandwidth * 1e9 - 2 * 4 * N * N) < 1)
+  end)
+
+  it("counts multiply-adds as instructions of the f32 units", function()
+    local c = chain(100, 256, 1080):cost()
+    local m = nw.machine "a100"
+    local warps = 1080 * 256 / 32
+    assert.equal(100 * warps, c.parts[1].f32)
+    assert.equal("f32 units", c.parts[1].bottleneck)
+    local cycles = 100 * warps * 32 / m.gpu.lanes / m.gpu.sms
+    local seconds = limit(c, "f32 units")
+    assert.is_true(seconds >= cycles / (m.clock * 1e9) and seconds <= cycles / (m.gpu.clock_base * 1e9))
+  end)
+
+  it("shows the time in which no warp is ready if there are few warps", function()
+    local few, many = chain(500, 32, 108):cost(), chain(500, 1024, 216):cost()
+    assert.is_true(limit(few, "latency") > 5 * limit(few, "f32 units"))
+    assert.is_true(limit(many, "latency") < 0.05 * limit(many, "f32 units"))
+  end)
+
+  it("shows idle multiprocessors if the last wave has one block", function()
+    local m = nw.machine "a100"
+    local full = m.gpu.sms * chain(500, 1024, 1):cost().kernels[1].resident
+    local even, odd = chain(500, 1024, full):cost(), chain(500, 1024, full + 1):cost()
+    assert.equal(1, even.kernels[1].waves)
+    assert.is_true(limit(even, "idle multiprocessors") < 1e-9)
+    assert.is_true(odd.seconds > 1.3 * even.seconds)
+  end)
+
+  it("adds the launch", function()
+    local c = chain(1, 32, 1):cost()
+    assert.equal(nw.machine "a100".gpu.launch * 1e-6, limit(c, "launch"))
+    assert.equal("launch", c.bottleneck)
+  end)
+
+  it("executes a load once if unrolled loops do not change its address", function()
+    local A, x = nw.placeholder({64}, "f32", "A"), nw.placeholder({64, 8}, "f32", "x")
+    local Y = nw.compute({64, 8}, function(i, j) return A(i) * x(i, j) end, "Y")
+    local s = nw.schedule(Y, {target = "a100"})
+    s:bind("i", "threadIdx.x")
+    for _, a in ipairs(s:cost().counts.accesses) do
+      if a.buffer == "A" then assert.equal(a.requests / 8, a.compiled) end
+      if a.buffer == "x" then assert.equal(a.requests, a.compiled) end
+    end
+  end)
+
+  it("takes the machine from an option", function()
+    local s = transpose("a100", true)
+    assert.equal("t4", s:cost {machine = "t4"}.machine.name)
+    assert.is_true(s:cost {machine = "t4"}.seconds > s:cost().seconds)
+  end)
+
+  it("shows limits beside loops", function()
+    local text = transpose("a100"):show {cost = true}
+    assert.matches("blockIdx.y for i_o in .-# +[%d.]+ %% .-L1 cache", text)
+    assert.matches("for i_i_o in .-# +[%d.]+ %% .-L1 cache", text)
+    assert.matches("# a100: .- limited by", text)
+  end)
+
+  it("prints limits and what is added to them", function()
+    local text = tostring(transpose("a100", true):cost())
+    assert.matches("^a100: [%d.]+ us, limited by launch", text)
+    assert.matches("each array is read from memory once", text)
+  end)
+
+  it("refuses options for CPUs", function()
+    local s = transpose("a100")
+    support.fails("^cost: threads: a GPU runs the whole grid", "invalid", function() s:cost {threads = 2} end)
+    support.fails("^cost: measure: f:time measures", "invalid", function() s:cost {measure = true} end)
+    local A = nw.placeholder({8}, "f32", "A")
+    local cpu = nw.schedule(nw.compute({8}, function(i) return A(i) end, "B"))
+    support.fails("^cost: caches: those of a CPU are always simulated", "invalid", function() cpu:cost {caches = true} end)
+    support.fails("^cost: .*no loop that is bound", "invalid", function() cpu:cost {machine = "a100"} end)
+  end)
+end)
