@@ -82,8 +82,9 @@ typedef struct coding {
 
 // ---- loops
 
+// True if all threads of the block wait for each other in s.
 static bool has_barrier(const nwg_stmt *s) {
-  bool any = s->kind == NW_BARRIER;
+  bool any = s->kind == NW_BARRIER && !s->stmt->barrier.warp;
   for (int i = 0; i < s->nkids && !any; i++) any = has_barrier(s->kid[i]);
   return any;
 }
@@ -394,7 +395,7 @@ static chain visit(coding *c, const nwg_stmt *s, double times) {
   case NW_BARRIER:
     forget(c, -1);
     issue(c, c->part, times);
-    return (chain){0, BARRIER};
+    return (chain){0, s->stmt->barrier.warp ? OPERATION : BARRIER};
   default: return visit_kids(c, s, times);
   }
 }
