@@ -110,6 +110,14 @@ static void check_inside(nw_accumulation *x) {
   }
 }
 
+// Checks that nothing else inside the vector loop uses the elements: the lanes are combined after the loop. If the loop has
+// one iteration, no dependence that it carries shows this.
+static void check_alone(nw_accumulation *x) {
+  const nw_stmt *s = x->path.at[x->vector];
+  if (NW_MUTATED(lanes_alone) || nw_walk_from(s, updates_only, &(look){x->block})) return;
+  refuse(x, "%s is used inside %s, before the lanes are combined", s->loop.var->name);
+}
+
 // True if the init of the block runs before the vector loop, or is not a part of the block. Otherwise the init would
 // run in one of the lanes.
 static bool starts_outside(const nw_program *p, const nw_stmt *block) {
@@ -142,6 +150,7 @@ bool nw_accumulation_of(nw_accumulation *x, const nw_program *p, const nw_stmt *
   x->top = x->vector;
   widen(x);
   check_inside(x);
+  check_alone(x);
   if (block->block.where && !(block->block.has_init && nw_init_starts(p, block))) check_guard(x, block->block.where);
   if (!starts_outside(p, block))
     refuse(x, "the init of %s is not before %s: one of the lanes would run it", x->path.at[x->vector]->loop.var->name);
