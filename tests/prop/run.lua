@@ -357,7 +357,7 @@ for _, name in ipairs(rows.names) do
   print(("  %-22s %8d %8d"):format(name, seen.accepted[name], seen.refused[name]))
   least = math.min(least, seen.accepted[name])
   local share = math.min(1, (last - first + 1) / 2000) -- in shorter runs, the counts of rare steps vary more
-  local wanted = LEAST * (share < 1 and share / 2 or 1)
+  local wanted = math.floor(LEAST * (share < 1 and share / 2 or 1))
   if share >= 0.25 and (seen.accepted[name] < wanted or seen.refused[name] < wanted // 2) then
     figures.failed = figures.failed + 1
     print(("  %s was accepted fewer than %d times or refused fewer than %d times"):format(name, wanted, wanted // 2))
