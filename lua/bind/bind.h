@@ -93,6 +93,8 @@ typedef struct nwl_walk { // the accesses to enumerate; argument 2 is {sizes, ve
   nw_walk_opts walk;
 } nwl_walk;
 void nwl_read_walk(lua_State *L, nwl_walk *w); // reads *w; argument 1 is the schedule
+// Reads the values of the sizes of a program from the list at a stack index, in the order of the program.
+void nwl_read_sizes(lua_State *L, int list, const nw_program *p, int64_t *sizes);
 void nwl_set_count(lua_State *L, const char *name, int64_t value); // sets a field of the table on top
 bool nwl_flag_in(lua_State *L, int at, const char *name); // true if the field of the table at `at` is a true value
 

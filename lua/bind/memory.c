@@ -36,16 +36,14 @@ static int count_or(lua_State *L, int at, const char *name, int lo, int hi, int 
   return v;
 }
 
-static void read_sizes(lua_State *L, int arg, nwl_walk *w) {
-  lua_getfield(L, arg, "sizes");
-  int list = lua_gettop(L), n = nwl_list_length(L, list, NWL_MAX_DIMS, "sizes");
-  if (n != nw_program_sizes(w->program))
-    nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", nw_program_sizes(w->program), n);
+void nwl_read_sizes(lua_State *L, int list, const nw_program *p, int64_t *sizes) {
+  int n = nwl_list_length(L, list, NWL_MAX_DIMS, "sizes");
+  if (n != nw_program_sizes(p))
+    nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", nw_program_sizes(p), n);
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, list, i + 1);
-    w->size[i] = nwl_integer(L, -1, nw_program_size(w->program, i));
+    sizes[i] = nwl_integer(L, lua_gettop(L), nw_program_size(p, i));
   }
-  lua_settop(L, list - 1);
 }
 
 void nwl_read_walk(lua_State *L, nwl_walk *w) {
@@ -53,7 +51,9 @@ void nwl_read_walk(lua_State *L, nwl_walk *w) {
   nwl_table(L, 2, "walk");
   w->program = nw_sched_version(s, count_or(L, 2, "version", 0, INT_MAX, nw_sched_current(s)));
   if (!w->program) nwl_fail(L, NW_ERANGE, NULL, "version: there is no such version");
-  read_sizes(L, 2, w);
+  lua_getfield(L, 2, "sizes");
+  nwl_read_sizes(L, lua_gettop(L), w->program, w->size);
+  lua_pop(L, 1);
   w->walk.sizes = w->size;
   w->walk.threads = count_or(L, 2, "threads", 0, 1024, 0);
   w->walk.thread = count_or(L, 2, "thread", 0, 1023, 0);

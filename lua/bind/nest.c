@@ -35,13 +35,7 @@ static int f_of(lua_State *L) {
   const nw_program *p = nw_sched_version(s, nwl_count_or(L, 3, "version", 0, INT_MAX, nw_sched_current(s)));
   if (!p) nwl_fail(L, NW_ERANGE, NULL, "version: there is no such version");
   int64_t size[NWL_MAX_DIMS];
-  int n = nwl_list_length(L, 2, NWL_MAX_DIMS, "sizes");
-  if (n != nw_program_sizes(p))
-    nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", nw_program_sizes(p), n);
-  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
-    lua_rawgeti(L, 2, i + 1);
-    size[i] = nwl_integer(L, -1, "size");
-  }
+  nwl_read_sizes(L, 2, p, size);
   nwl_box *b = nwl_new(L, &nwl_loopnest_class, release_nest);
   nw_clear(nwl_ctx(L));
   return push_nest(L, b, nw_loopnest_of(nwl_ctx(L), p, size));

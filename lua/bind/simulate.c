@@ -206,16 +206,6 @@ static int f_simulate(lua_State *L) {
   return 1;
 }
 
-// Reads the values of the sizes of a schedule from the list at stack index 2.
-static void read_sizes(lua_State *L, nw_sched *s, int64_t *sizes) {
-  int n = nwl_list_length(L, 2, NWL_MAX_DIMS, "sizes"), wanted = nw_program_sizes(nw_sched_program(s));
-  if (n != wanted) nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", wanted, n);
-  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
-    lua_rawgeti(L, 2, i + 1);
-    sizes[i] = nwl_integer(L, lua_gettop(L), "size");
-  }
-}
-
 // ---- what single warps do
 
 static void set_request_lane(lua_State *L, const nw_warp_request *r, int l) {
@@ -323,7 +313,7 @@ static nw_gpu_watch read_watch(lua_State *L, int at) {
 static int f_watch(lua_State *L) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
   int64_t sizes[NWL_MAX_DIMS];
-  read_sizes(L, s, sizes);
+  nwl_read_sizes(L, 2, nw_sched_program(s), sizes);
   nw_gpu_opts o = read_options(L, 3);
   nw_gpu_watch watch = read_watch(L, 4);
   o.watch = &watch;
@@ -341,7 +331,7 @@ static int f_watch(lua_State *L) {
 static nw_gpu_report *counted(lua_State *L, nw_gpu_opts *o) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
   int64_t sizes[NWL_MAX_DIMS];
-  read_sizes(L, s, sizes);
+  nwl_read_sizes(L, 2, nw_sched_program(s), sizes);
   *o = read_options(L, 3);
   nw_clear(nwl_ctx(L));
   nw_gpu_report *r = nw_gpu_count(nwl_ctx(L), nw_sched_program(s), o, sizes);

@@ -75,9 +75,10 @@ void nwk_mark(nwt *g, const nw_stmt *loop) {
   case NW_VECTORIZED:
   case NW_VECTOR_REDUCE:
     line_start(g);
-    if (loop->loop.mark != NW_UNROLLED)
-      nw_str_add(&g->out, "// vectorized, but no vector of the language holds its elements: one at a time\n"),
-          line_start(g);
+    if (loop->loop.mark != NW_UNROLLED) {
+      nw_str_add(&g->out, "// vectorized, but no vector of the language holds its elements: one at a time\n");
+      line_start(g);
+    }
     nw_str_add(&g->out, "#pragma unroll\n");
     break;
   default:

@@ -27,7 +27,8 @@ void nwk_mark(nwt *g, const nw_stmt *loop); // writes what stands before a loop 
 bool nwk_wide_copy(nwt *g, const nw_stmt *loop);
 bool nwk_store(nwt *g, const nw_stmt *s); // writes an atomic or asynchronous store; returns false if s is neither
 void nwk_sync(nwt *g, const nw_stmt *s); // writes a barrier, a commit or a wait
-// Writes a guard or a store that is a shuffle. Returns false if s is neither, or if the dialect has no shuffles.
+// Writes a shuffle: a store, or a guard around one. Returns false, and writes nothing, if s is another statement or the
+// dialect has no shuffles.
 bool nwk_shuffle(nwt *g, const nw_stmt *s);
 // True if a shuffle in s gives away values of the array, or stores to it. Lanes without a value take part, too.
 bool nwk_is_shuffled(const nwt *g, const nw_stmt *s, const char *buffer);

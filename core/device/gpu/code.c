@@ -30,7 +30,7 @@ typedef struct cost { // instructions of a warp for one operation of a class
   double f32, f64, ints, special;
 } cost;
 
-// The functions are those of codegen/c/c_helpers.c, counted there.
+// The numbers for functions and divisions are rough: no compiled code was counted for them.
 static const cost costs[NW_CLASS_COUNT] = {
     [NW_CLASS_FMA] = {.f32 = 1},
     [NW_CLASS_ADD] = {.f32 = 1},
@@ -166,13 +166,8 @@ static int innermost(const coding *c, const nw_expr *e) {
   return -1;
 }
 
-typedef struct counted {
-  int operations;
-} counted;
-
 static bool count_operation(void *env, const nw_expr *e) {
-  counted *n = env;
-  n->operations += e->n > 0 && e->op != NW_OP_LOAD;
+  *(int *)env += e->n > 0 && e->op != NW_OP_LOAD;
   return true;
 }
 
@@ -184,9 +179,9 @@ static void add_address(coding *c, int buffer, const nw_expr *index) {
   *known = 1;
   bool wide = c->k->buffer[buffer].space == NWG_GLOBAL;
   if (at < 0) {
-    counted n = {0};
-    nw_visit(index, count_operation, &n);
-    return add(c, c->root, NW_CLASS_INT, (double)c->e->row.warps * (n.operations + wide), false);
+    int operations = 0;
+    nw_visit(index, count_operation, &operations);
+    return add(c, c->root, NW_CLASS_INT, (double)c->e->row.warps * (operations + wide), false);
   }
   const frame *f = &c->frame[at];
   add(c, f->part, NW_CLASS_INT, runs_of(c, f->s) / GROUP * (1 + wide), false);
@@ -417,10 +412,7 @@ void nwg_estimate_code(nwg_code_room *out, const nwg_entry *e, int kernel) {
   c.registers = nw_xcalloc((size_t)k->nbuffers + 1, sizeof *c.registers);
   c.address = nw_xcalloc(((size_t)k->nbuffers + 1) * (NW_MAX_DEPTH + 1), sizeof *c.address);
   out->access = nw_xrealloc(out->access, sizeof *out->access * (size_t)(k->nsites + 1));
-  for (int i = 0; i < k->nbuffers; i++) {
-    const nwg_buffer *b = &k->buffer[i];
-    c.registers[i] = b->space == NWG_LOCAL;
-  }
+  for (int i = 0; i < k->nbuffers; i++) c.registers[i] = k->buffer[i].space == NWG_LOCAL;
   find_registers(&c, k->root);
   int from = c.part = add_part(&c, NULL, (double)e->row.warps);
   out->part[from].id = k->launch->at->id;

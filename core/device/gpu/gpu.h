@@ -312,6 +312,8 @@ void nwg_count(nwg_worker *w, int site, const nwg_buffer *b, nwg_pattern *p, con
 // Sets the wavefront in which each word of each lane is transferred, and returns the number of wavefronts.
 int nwg_wavefronts(const nwg_worker *w, const nwg_pattern *p, int64_t first, int bytes, int each,
                    int8_t wave[NWG_LANES][NW_GPU_WORDS]);
+// ---- report.c
+const char *nwg_scope_name(const nwg_buffer *b); // the memory in which the elements are: "global", "shared", ...
 // ---- watch.c
 // Records a request of the current warp, if it is watched.
 void nwg_record_request(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index, int each, int sectors);

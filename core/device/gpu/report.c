@@ -63,9 +63,9 @@ bool nwg_report_findings(nw_gpu_report *r, const nwg_worker *w) {
 
 // ---- rows
 
-static const char *scope_name(nwg_space s) {
+const char *nwg_scope_name(const nwg_buffer *b) {
   static const char *const name[] = {"global", "shared", "warp", "local"};
-  return name[s];
+  return b->device ? name[NWG_GLOBAL] : name[b->space];
 }
 
 static void add_access(nw_gpu_report *r, int kernel, const nwg_kernel *k, int site, const nwg_counts *c) {
@@ -74,7 +74,7 @@ static void add_access(nw_gpu_report *r, int kernel, const nwg_kernel *k, int si
   nw_gpu_access *a = &r->access[r->naccesses++];
   *a = (nw_gpu_access){.kernel = kernel, .id = s->stmt->id, .step = s->stmt->step};
   a->buffer = nw_arena_strdup(r->arena, b->name);
-  a->scope = b->device ? "global" : scope_name(b->space);
+  a->scope = nwg_scope_name(b);
   a->bytes = b->bytes * s->n;
   a->write = s->write, a->atomic = s->atomic, a->async = s->async;
   a->requests = c->requests, a->lanes = c->lanes, a->sectors = c->sectors, a->lines = c->lines;

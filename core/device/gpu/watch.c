@@ -11,11 +11,6 @@ static bool is_watched(const nwg_worker *w, int site) {
          !strcmp(w->k->buffer[s->buffer].name, watch->buffer);
 }
 
-static const char *scope_of(const nwg_buffer *b) {
-  if (b->device || b->space == NWG_GLOBAL) return "global";
-  return b->space == NWG_SHARED ? "shared" : b->space == NWG_WARP ? "warp" : "local";
-}
-
 void nwg_record_request(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index, int each, int sectors) {
   nwg_record *to = w->record;
   const nwg_site *s = &w->k->site[site];
@@ -28,7 +23,7 @@ void nwg_record_request(nwg_worker *w, int site, const nwg_pattern *p, const int
   nw_warp_request *r = &to->request[to->nrequests++];
   *r = (nw_warp_request){.id = s->stmt->id,
                          .step = s->stmt->step,
-                         .scope = scope_of(b),
+                         .scope = nwg_scope_name(b),
                          .bytes = each,
                          .lanes = p->mask,
                          .sectors = sectors};
