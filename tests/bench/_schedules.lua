@@ -269,7 +269,7 @@ function schedules.rows(kind, m, n, lanes)
   return s
 end
 
---- Makes the softmax of each row.
+--- Makes the softmax of each row. The sums have as many lanes as those of gcc, because the order of a sum decides its last bits.
 function schedules.softmax(m, n, o)
   o = o or {}
   local lanes = o.lanes or nw.machine().vector_bytes // 4
@@ -291,7 +291,7 @@ function schedules.softmax(m, n, o)
   end
   for _, stage in ipairs {Z, M} do
     local loops = s:loops(stage)
-    local _, lane = s:split(loops[#loops], o.sums or 8)
+    local _, lane = s:split(loops[#loops], lanes)
     s:vectorize(lane, {reduce = "tree"})
   end
   if (o.threads or 1) > 1 then s:parallel(row) end

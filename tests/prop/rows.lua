@@ -111,12 +111,12 @@ end
 -- ---------------------------------------------------------------- goals
 
 -- The weights of primitives that get more goals, because they are seldom applicable. All other primitives have the weight 1.
-local MORE = {cache_index = 6, rewrite = 14,
-  stream_stores = 6, async_copy = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6,
-  fission = 2, compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
-  store_at = 6, skew = 4, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
+local MORE = {cache_index = 10, pad_einsum = 5, rewrite = 14, unblockize = 5, join = 2, merge = 2,
+  stream_stores = 6, async_copy = 6, tensorize = 16, rolling_buffer = 14, bind = 14, double_buffer = 8, trim = 9,
+  fission = 2, compute_root = 4, reverse_compute_inline = 9, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
+  store_at = 6, skew = 5, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
   set_dtype = 10, reverse = 4, hoist_storage = 16, reorder_stmts = 3, compute_at = 2, cache_read = 2,
-  decompose_padding = 3, transform_layout = 4, reorder_storage = 3, storage_align = 3, reorder = 2, tile = 9, pragma = 5,
+  decompose_padding = 12, transform_layout = 4, reorder_storage = 3, storage_align = 3, reorder = 2, tile = 9, pragma = 5,
   unroll = 6}
 local LEAST = 4 -- the least number of goals of each primitive in one pass through all goals
 
