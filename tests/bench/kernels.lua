@@ -151,14 +151,14 @@ end
 
 -- Returns the softmax of each row of X, computed with doubles.
 local function exact_softmax(X, m, n)
-  local out = nw.zeros({m, n}, "f64")
+  local exact = nw.zeros({m, n}, "f64")
   for i = 0, m - 1 do
     local row, sum = {}, 0
     for j = 0, n - 1 do row[j] = math.exp(X:get(i, j)) end -- no overflow, because the elements are less than 1
     for j = 0, n - 1 do sum = sum + row[j] end
-    for j = 0, n - 1 do out:set(i, j, row[j] / sum) end
+    for j = 0, n - 1 do exact:set(i, j, row[j] / sum) end
   end
-  return out
+  return exact
 end
 
 -- Returns the largest error of the elements of `got`, in ulp of the exact value.
