@@ -309,13 +309,13 @@ end
 --- rows are written with streaming stores of whole lines.
 function schedules.turned(n, threads, o)
   o = o or {}
-  local rows, columns = o.rows or 16, o.columns or 32 -- of a block of B
+  local rows, columns = o.rows or 32, o.columns or 64 -- of a block of B
   local tile_rows, tile_columns = o.tile_rows or 8, o.tile_columns or 16 -- of a tile of A
   local A = nw.placeholder({n, n}, "f32", "A")
   local B = nw.compute({n, n}, function(i, j) return A(j, i) end, "B")
   local s = nw.schedule(B)
   local i_o, j_o, _, j_i = s:tile("i", "j", rows, columns)
-  local i_b, i_m = s:split(i_o, (o.strip or 1024) // rows)
+  local i_b, i_m = s:split(i_o, (o.strip or 512) // rows)
   s:reorder(i_b, j_o, i_m)
   local at = i_m
   local T = s:cache_write(B, "local", {at = at})
