@@ -76,17 +76,29 @@ static void add_work(nw_gpu_cost *k, const nw_gpu_report *r, const nw_machine_gp
 
 // ---- kernels
 
-// Returns the bytes that a kernel moves at least between the memory and the L2 cache: each array once.
+// True if access i and access j have the same kernel, array and direction, and the array is in global memory.
+static bool same_traffic(const nw_gpu_report *r, int i, int j) {
+  const nw_gpu_access *a = nw_gpu_access_at(r, i), *b = nw_gpu_access_at(r, j);
+  return a->kernel == b->kernel && a->write == b->write && !strcmp(a->scope, "global") && !strcmp(b->scope, "global") &&
+         !strcmp(a->buffer, b->buffer);
+}
+
+// Returns the bytes that a kernel moves at least between the memory and the L2 cache: each array once, but not more
+// than its accesses ask for. The copies of an access that an unrolled loop makes ask for a part of the array each.
 static double least_bytes(const nw_gpu_report *r, int kernel) {
   double all = 0;
   for (int i = 0; i < nw_gpu_accesses(r); i++) {
     const nw_gpu_access *a = nw_gpu_access_at(r, i);
-    bool first = a->kernel == kernel && !strcmp(a->scope, "global");
-    for (int j = 0; j < i && first; j++) {
+    if (a->kernel != kernel) continue;
+    bool first = true;
+    double asked = 0;
+    for (int j = 0; j < nw_gpu_accesses(r); j++) {
       const nw_gpu_access *b = nw_gpu_access_at(r, j);
-      first = b->kernel != kernel || strcmp(b->buffer, a->buffer) || b->write != a->write;
+      if (!same_traffic(r, i, j)) continue;
+      first = first && j >= i;
+      asked += (double)b->lanes * b->bytes;
     }
-    if (first) all += fmin((double)a->array_bytes, (double)a->lanes * a->bytes);
+    if (first) all += fmin((double)a->array_bytes, asked);
   }
   return all;
 }
