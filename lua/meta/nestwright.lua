@@ -1323,6 +1323,11 @@ function nw.full(shape, value, dtype) end
 ---@return nw.expr
 function nw.ge(a, b) end
 
+---Compares schedules for GPUs, such as the steps of a tutorial: nw.gpu_steps{{"baseline", s1}, {"coalesced", s2}}. Nothing is measured. For each schedule, the answer has a row with step (its name), seconds and bottlenecks (as s:cost predicts for each of machines), speedups (over the first schedule), sectors (of a request to global memory), wavefronts (turns of a request to shared memory), occupancy (of the kernel that takes longest), and limiter, the resource that limits the occupancy. The last four are those on the first machine. machines: names or records of GPUs, by default a T4 and an A100. sizes: values of symbolic sizes. caches: as in s:cost.
+---@param steps table
+---@return nw.gpusteps
+function nw.gpu_steps(steps) end
+
 ---a > b, as an expression.
 ---@param a nw.expr|nw.axis|number
 ---@param b nw.expr|nw.axis|number

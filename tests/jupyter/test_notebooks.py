@@ -11,8 +11,13 @@ import unittest
 TUTORIALS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tutorials")
 BUILD = os.environ.get("NW_BUILD", "build/dev")
 NOTEBOOKS = sorted(glob.glob(os.path.join(TUTORIALS, "*.ipynb")))
-MOST = 900000  # largest size of a file, in bytes
-SMALL = {"gemm.ipynb": [("N = 1024", "N = 128")], "gpu_gemm.ipynb": [("N = 256", "N = 128")]}
+MOST = 1000000  # largest size of a file, in bytes
+SMALL = {
+    "gemm.ipynb": [("N = 1024", "N = 128")], "gpu_gemm.ipynb": [("N = 256", "N = 128")],
+    "gpu_conv1d.ipynb": [("1 << 22", "1 << 14")], "gpu_transpose.ipynb": [("or 4096", "or 512")],
+    "gpu_reduction.ipynb": [("1 << 24", "1 << 20")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
+}
+LESSONS = ["gpu_conv1d.ipynb", "gpu_depthwise.ipynb", "gpu_reduction.ipynb", "gpu_transpose.ipynb"]  # with predicted times
 PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|build|var|opt|mnt)/\w")
 
 
@@ -145,6 +150,53 @@ class Stored(unittest.TestCase):
             self.assertIn("s%d:gpu_counts()" % n, code)
             self.assertRegex(code, r"nw\.(warp_request|bank_conflicts|warps)\(s%d\b" % n)
         self.assertEqual(len(pictures), 8)
+
+    def lessons(self):
+        """Returns {notebook's name: its steps}. A step is its cell's source, its rows {name: seconds on a T4}, and its loops."""
+        out, units = {}, {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+        for name in LESSONS:
+            out[name] = []
+            for cell in read(os.path.join(TUTORIALS, name))["cells"]:
+                if not re.search(r"^s\d = step\(", text(cell["source"]), re.M):
+                    continue
+                printed = "".join(text(o.get("text", "")) for o in cell["outputs"])
+                self.assertRegex(printed, r"^step +t4 +limited by +a100 +limited by +sectors/request +turns/request +occupancy")
+                rows = re.findall(r"^(\S.*?)  +([\d.]+) (ns|us|ms|s)  ", printed, re.M)
+                loops = "".join(text(o["data"]["text/plain"]) for o in cell["outputs"] if "data" in o)
+                out[name].append((text(cell["source"]), {n: float(v) * units[u] for n, v, u in rows}, loops))
+        return out
+
+    def test_each_step_of_a_gpu_lesson_has_its_control_its_loops_and_a_picture(self):
+        for name, steps in self.lessons().items():
+            notebook = read(os.path.join(TUTORIALS, name))
+            code = "".join(text(c["source"]) + "\n" for c in notebook["cells"] if c["cell_type"] == "code")
+            self.assertGreaterEqual(len(steps), 6, name)
+            for n, (_, rows, loops) in enumerate(steps, 1):
+                self.assertRegex(loops, r"for \w+ in 0\.\.", (name, n))
+                self.assertRegex(code, r"nw\.(warp_request|bank_conflicts|warps)\(s%d\b" % n, (name, n))
+                if n > 1:
+                    self.assertEqual(len(rows), 2, (name, n))
+                    self.assertTrue(list(rows)[0].startswith("control: "), (name, n))
+            table = [text(o["data"]["text/plain"]) for _, o in outputs(notebook)
+                     if text(o.get("data", {}).get("text/plain", "")).startswith("step ")][-1]
+            for _, rows, _ in steps:
+                self.assertIn(list(rows)[-1], table)
+
+    def test_the_gpu_lessons_show_the_effects_that_their_texts_name(self):
+        steps = {name: [list(rows.values()) for _, rows, _ in list_] for name, list_ in self.lessons().items()}
+        conv1d, depthwise = steps["gpu_conv1d.ipynb"], steps["gpu_depthwise.ipynb"]
+        reduction, transpose = steps["gpu_reduction.ipynb"], steps["gpu_transpose.ipynb"]
+        for n in (2, 3, 4, 6, 7):
+            self.assertGreater(conv1d[n - 1][0], conv1d[n - 1][1])
+        self.assertGreater(conv1d[4][1], conv1d[4][0])  # the signal in shared memory does not help on a T4
+        self.assertGreater(depthwise[1][0] / depthwise[1][1], 8)
+        self.assertGreater(depthwise[3][0], depthwise[3][1])
+        self.assertGreater(depthwise[6][1], depthwise[6][0])  # without shared memory
+        self.assertGreater(reduction[4][0] / reduction[4][1], 2)
+        self.assertEqual(reduction[6][0], reduction[6][1])  # memory is the limit
+        self.assertGreater(transpose[3][1], transpose[3][0])  # conflicts of banks
+        self.assertGreater(transpose[4][0], transpose[4][1])
+        self.assertEqual(transpose[5][0], transpose[5][1])
 
     def test_outputs_contain_no_scripts(self):
         for _, notebook in self.each():

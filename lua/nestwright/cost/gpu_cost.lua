@@ -25,7 +25,8 @@ local function limits_of(kernel, added)
   return out
 end
 
-local function longest(kernels)
+--- Returns the kernel with the longest time, or nil if there is none.
+function gpu.longest(kernels)
   local found = kernels[1]
   for _, k in ipairs(kernels) do if k.seconds > found.seconds then found = k end end
   return found
@@ -51,7 +52,7 @@ function gpu.of(what, s, o, m)
     c.seconds = c.seconds + k.seconds
   end
   for _, part in ipairs(times.parts) do if part.name then c.loops[#c.loops + 1] = part end end
-  c.parts, c.bottleneck = times.parts, c.kernels[1] and longest(c.kernels).bottleneck
+  c.parts, c.bottleneck = times.parts, c.kernels[1] and gpu.longest(c.kernels).bottleneck
   return c
 end
 

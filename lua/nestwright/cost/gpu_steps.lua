@@ -30,10 +30,10 @@ local function row_of(name, s, machines, o)
     local c = gpu_cost.of("gpu_steps", s, {sizes = o.sizes, caches = o.caches}, m)
     row.machines[n], row.seconds[n], row.bottlenecks[n] = m.name, c.seconds, c.bottleneck or "nothing"
     if n == 1 then
-      local last = c.kernels[#c.kernels]
+      local longest = gpu_cost.longest(c.kernels)
       row.sectors = per_request(c.counts.accesses, "global", "sectors")
       row.wavefronts = per_request(c.counts.accesses, "shared", "wavefronts")
-      row.occupancy, row.limiter = last and last.occupancy, last and last.limiter
+      row.occupancy, row.limiter = longest and longest.occupancy, longest and longest.limiter
     end
   end
   return row
@@ -79,8 +79,8 @@ local function text_of(head, list, machines)
 end
 
 local function foot_of(machines, caches)
-  return ("predicted times; sectors of a request to global memory (4 are 128 bytes) and turns of a request to shared memory, as on %s%s")
-    :format(machines[1].name, caches and "" or "; each array is read from memory once, because caches are not simulated")
+  return ("predicted times; sectors of a request to global memory (4 are 128 bytes) and turns of a request to shared memory, as on "
+    .. "%s%s"):format(machines[1].name, caches and "" or "; each array is read from memory once, because caches are not simulated")
 end
 
 -- ---- the function
@@ -142,15 +142,15 @@ end
 
 function gpu_steps.install(nw)
   rows.define(class.methods, "gpusteps", "kernels", "plot", "(self: nw.gpusteps, options?: {title?: nw.label}): nw.plot",
-    "Draws how many times faster each schedule is than the first one, as predicted for each machine. Rows: step, machine, speedup.", plot)
-  rows.define(nw, "nw", "kernels", "gpu_steps",
-    "(steps: table): nw.gpusteps",
+    "Draws how many times faster each schedule is than the first one, as predicted for each machine. Rows: step, machine, "
+    .. "speedup.", plot)
+  rows.define(nw, "nw", "kernels", "gpu_steps", "(steps: table): nw.gpusteps",
     "Compares schedules for GPUs, such as the steps of a tutorial: nw.gpu_steps{{\"baseline\", s1}, {\"coalesced\", s2}}. Nothing "
-    .. "is measured. For each schedule, the answer has a row with step (its name), seconds, bottlenecks (as s:cost predicts for "
-    .. "each of machines), speedups (over the first schedule), sectors (of a request to global memory), wavefronts (turns of a request to shared memory), occupancy, "
-    .. "and limiter, the resource that limits the occupancy. The last four are those on the first machine, and of the last kernel "
-    .. "if there are several. machines: names or records of GPUs, by default a T4 and an A100. sizes: values of symbolic sizes. "
-    .. "caches: as in s:cost.", compare)
+    .. "is measured. For each schedule, the answer has a row with step (its name), seconds and bottlenecks (as s:cost predicts for "
+    .. "each of machines), speedups (over the first schedule), sectors (of a request to global memory), wavefronts (turns of a "
+    .. "request to shared memory), occupancy (of the kernel that takes longest), and limiter, the resource that limits the "
+    .. "occupancy. The last four are those on the first machine. machines: names or records of GPUs, by default a T4 and an A100. "
+    .. "sizes: values of symbolic sizes. caches: as in s:cost.", compare)
 end
 
 return gpu_steps
