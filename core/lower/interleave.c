@@ -5,8 +5,10 @@
 // which the loop is not moved get one copy of the loop around them. Barriers stay outside of the copies. Allocations
 // stay outside, too, so each buffer becomes larger and has a separate part for each virtual thread. A local buffer does not
 // become larger at a thread loop, since it has a separate part for each thread already. The judge has
-// checked that virtual threads are independent, so any order of them is correct. A thread loop is split in a similar
-// way, but only at the barriers inside it. After each barrier, a new thread loop begins.
+// checked that virtual threads are independent, so any order of them is correct. A guard around a barrier that depends
+// on the virtual thread is moved inwards first: all threads of the block reach the barrier, because no thread differs
+// from another in the guard. A thread loop is split in a similar way, but only at the barriers inside it. After each
+// barrier, a new thread loop begins.
 #include "lower/pass.h"
 
 enum { UNROLL_BELOW = 16 }; // with fewer virtual threads than this, the copies of a loop are unrolled
@@ -98,13 +100,51 @@ static void wrap(spread *x, nw_vec *run, nw_vec *out) {
   run->n = 0;
 }
 
+// ---- guards around barriers
+
+static void guard_inside(nw_program *p, const nw_stmt *guard, nw_stmt *s);
+
+// Adds s to `out`: with the guard around it, or inside it if it contains a barrier.
+static void guard_around(nw_program *p, const nw_stmt *guard, nw_stmt *s, nw_vec *out) {
+  nw_vec_push(out, s);
+  if (nw_has_barrier(s)) {
+    if (s->nkids) guard_inside(p, guard, s);
+    return;
+  }
+  nw_stmt *copy = nw_new_like(p, NW_GUARD, guard);
+  copy->guard.cond = guard->guard.cond;
+  nw_kids_set(p, copy, 1, &s);
+  out->at[out->n - 1] = copy;
+}
+
+// Moves the guard into s, which contains a barrier.
+static void guard_inside(nw_program *p, const nw_stmt *guard, nw_stmt *s) {
+  nw_vec kids = {0};
+  for (int i = 0; i < s->nkids; i++) guard_around(p, guard, s->kid[i], &kids);
+  nw_kids_set(p, s, kids.n, (nw_stmt **)kids.at);
+  nw_vec_free(&kids);
+}
+
+// True if the loop of virtual threads can be moved into s only after the guard s was moved inwards.
+static bool is_guard_of(const spread *x, const nw_stmt *s) {
+  return x->all && s->kind == NW_GUARD && nw_has_barrier(s) && nw_uses_var(s->guard.cond, x->loop->loop.var->name);
+}
+
+// ---- moving inwards
+
 // Adds the statements to `out`. The loop is moved into each statement for which goes_in is true. The other statements
 // get copies of the loop around them, one copy for neighbouring statements.
 static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
   nw_vec run = {0};
   for (int i = 0; i < n; i++) {
+    if (is_guard_of(x, kid[i])) {
+      wrap(x, &run, out);
+      guard_inside(x->p, kid[i], kid[i]);
+      spread_over(x, kid[i]->nkids, kid[i]->kid, out);
+      continue;
+    }
     if (!goes_in(x, kid[i])) {
-      x->failed |= !x->all && nw_has_barrier(kid[i]);
+      x->failed |= nw_has_barrier(kid[i]);
       nw_vec_push(&run, kid[i]);
       continue;
     }

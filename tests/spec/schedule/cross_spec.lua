@@ -267,6 +267,20 @@ describe("threads that share a reduction", function()
     end
   end)
 
+  it("in a part of the virtual threads use storage of their own", function()
+    local A, B = nw.placeholder({13, 4}, "i32", "A"), nw.placeholder({9, 2}, "i32", "B")
+    local k = nw.reduce_axis(4, "k")
+    local Y = nw.compute({9, 2}, function(i, j) return B(i, j) * 3 end, "Y")
+    local Z = nw.compute({13}, function(i) return nw.sum(A(i, k), k) end, "Z")
+    local s = nw.schedule({Y, Z}, {target = "gpu"})
+    local both = s:create_fused_loop(s:loops(Y)[1], s:loops(Z)[1])
+    s:bind("k", "threadIdx.z")
+    s:bind(both, "vthread")
+    local text = tostring(s:show "lowered")
+    assert.truthy(text:find("Z_upper%[44%] shared"), text) -- two words for each of 22 virtual threads
+    exact(s, {Y, Z})
+  end)
+
   it("use shared memory if a row of threads does not divide into warps", function()
     for _, case in ipairs {{24, 2}, {48, 2}} do
       local s = rows_on_gpu("sum", "i32", table.unpack(case))
