@@ -15,7 +15,7 @@ from jupyter_client.manager import KernelManager
 from jupyter_client.session import Session
 
 OURS, THEIRS = "nestwright", "python3"
-LINES = {OURS: "for i = 1, 100000 do print(i) end", THEIRS: "for i in range(1, 100001): print(i)"}
+LINES = "for i = 1, 100000 do print(i) end"
 
 
 def started(name):
@@ -35,15 +35,12 @@ def started(name):
     return (time.perf_counter() - start) * 1000, process, socket
 
 
-def start_ms(name, times):
-    out = []
-    for _ in range(times):
-        ms, process, socket = started(name)
-        socket.close(0)
-        process.kill()
-        process.wait()
-        out.append(ms)
-    return statistics.median(out)
+def start_ms(name):
+    ms, process, socket = started(name)
+    socket.close(0)
+    process.kill()
+    process.wait()
+    return ms
 
 
 class Kernel:
@@ -102,7 +99,7 @@ class Kernel:
     def lines(self):
         """Prints a hundred thousand lines. Returns the seconds, the number of lost lines, and the number of messages."""
         start = time.perf_counter()
-        message_id = self.client.execute(LINES[self.name])
+        message_id = self.client.execute(LINES)
         out = self.published(message_id)
         seconds = time.perf_counter() - start
         self.reply(message_id)
@@ -178,39 +175,72 @@ def in_turn(*measures):
     work that ipykernel does after a reply overlaps the next measurement. The first turn is not counted."""
     out = [[] for _ in measures]
     for turn in range(11):
-        for values, f in zip(out, measures):
+        pairs = list(zip(out, measures))
+        for values, f in pairs if turn % 2 else reversed(pairs):
             time.sleep(0.05)
             some = [f() for _ in range(20)]
             values += some if turn else []
     return out
 
 
-def measure():
-    out = {"kernel.start_ms": start_ms(OURS, 15), "ipykernel.start_ms": start_ms(THEIRS, 3)}
-    ours, theirs = Kernel(OURS), Kernel(THEIRS)
-    out["kernel.rss_idle_mb"], out["ipykernel.rss_idle_mb"] = ours.rss_mb(), theirs.rss_mb()
-    mine, others, bare = in_turn(ours.roundtrip_ms, theirs.roundtrip_ms, ours.heartbeat_ms)
-    out["kernel.roundtrip_ms_median"], out["kernel.roundtrip_ms_p95"] = statistics.median(mine), percentile(mine, 0.95)
-    out["kernel.heartbeat_ms_median"] = statistics.median(bare)
-    out["ipykernel.roundtrip_ms_median"] = statistics.median(others)
-    out["kernel.vs_ipykernel_roundtrip"] = statistics.median(others) / statistics.median(mine)
-    runs = []
+def medians(times, *measures):
+    """Takes measurements of each function, one at a time in turn, and in the opposite order in every other round. Returns the median for each function."""
+    out = [[] for _ in measures]
+    for turn in range(times):
+        pairs = list(zip(out, measures))
+        for values, f in pairs if turn % 2 else reversed(pairs):
+            values.append(f())
+    return [statistics.median(values) for values in out]
+
+
+def measure(names):
+    """Measures kernels of this project in turn, and ipykernel with them. Returns a table of figures for each kernel."""
+    count = len(names)
+    starts = medians(15, *(lambda name=name: start_ms(name) for name in names))
+    theirs_start = medians(3, lambda: start_ms(THEIRS))[0]
+    kernels, theirs = [Kernel(name) for name in names], Kernel(THEIRS)
+    memory, theirs_memory = [k.rss_mb() for k in kernels], theirs.rss_mb()
+    times = in_turn(*(k.roundtrip_ms for k in kernels), theirs.roundtrip_ms, *(k.heartbeat_ms for k in kernels))
+    others = statistics.median(times[count])
+    runs = [[] for _ in kernels]
     for _ in range(40):
-        time.sleep(1.3)  # front ends accept a megabyte a second, so the kernel does not send faster
-        runs.append(ours.lines())
-    out["kernel.lines_1e5_s"] = statistics.median(r[0] for r in runs)
-    out["kernel.lines_lost"], out["kernel.stream_messages"] = sum(r[1] for r in runs), max(r[2] for r in runs)
-    ours.reply(ours.client.execute(SETUP))
-    out["kernel.interrupt_ms_p95"] = percentile([ours.interrupt_ms(code) for _ in range(8) for code in INTERRUPTED], 0.95)
-    ours.stop()
-    theirs.stop()
-    pairs = [(nbconvert_s(OURS, ["x = 1", "x + 1"]), nbconvert_s(THEIRS, ["x = 1", "x + 1"])) for _ in range(5)]
-    out["kernel.nbconvert_vs_ipykernel"] = statistics.median(b for _, b in pairs) / statistics.median(a for a, _ in pairs)
-    return out
+        for out, k in zip(runs, kernels):
+            time.sleep(1.3 / count)  # front ends accept a megabyte a second, so the kernel does not send faster
+            out.append(k.lines())
+    for k in kernels:
+        k.reply(k.client.execute(SETUP))
+    interrupts = [[] for _ in kernels]
+    for code in INTERRUPTED * 8:
+        for out, k in zip(interrupts, kernels):
+            out.append(k.interrupt_ms(code))
+    for k in (*kernels, theirs):
+        k.stop()
+    converts = medians(5, *(lambda name=name: nbconvert_s(name, ["x = 1", "x + 1"]) for name in (*names, THEIRS)))
+    return [{
+        "kernel.start_ms": starts[n], "ipykernel.start_ms": theirs_start,
+        "kernel.rss_idle_mb": memory[n], "ipykernel.rss_idle_mb": theirs_memory,
+        "kernel.roundtrip_ms_median": statistics.median(times[n]), "kernel.roundtrip_ms_p95": percentile(times[n], 0.95),
+        "kernel.heartbeat_ms_median": statistics.median(times[count + 1 + n]),
+        "ipykernel.roundtrip_ms_median": others, "kernel.vs_ipykernel_roundtrip": others / statistics.median(times[n]),
+        "kernel.lines_1e5_s": statistics.median(r[0] for r in runs[n]),
+        "kernel.lines_lost": sum(r[1] for r in runs[n]), "kernel.stream_messages": max(r[2] for r in runs[n]),
+        "kernel.interrupt_ms_p95": percentile(interrupts[n], 0.95),
+        "kernel.nbconvert_vs_ipykernel": converts[count] / converts[n],
+    } for n in range(count)]
 
 
-def main():
-    figures, missed = measure(), 0
+def install_other(binary):
+    """Makes another version of the kernel available by a name of its own, and returns the name."""
+    name, folder = "nestwright-other", tempfile.mkdtemp()
+    os.makedirs(f"{folder}/kernels/{name}")
+    with open(f"{folder}/kernels/{name}/kernel.json", "w") as f:
+        json.dump({"argv": [binary, "-f", "{connection_file}"], "display_name": name, "language": "lua"}, f)
+    os.environ["JUPYTER_PATH"] = f"{folder}:{os.environ.get('JUPYTER_PATH', '')}"
+    return name
+
+
+def write(path, figures):
+    missed = 0
     for name, value in figures.items():
         line = f"{name:34s} {value:10.3f}"
         if name in BARS:
@@ -219,12 +249,19 @@ def main():
             missed += not met
             line += f"  bar {sign} {bar}  {'met' if met else 'MISSED'}"
         print(line)
-    with open(sys.argv[1], "w") as f:
+    with open(path, "w") as f:
         json.dump(figures, f, indent=2)
+    print(f"{path}: {len(figures)} figures, {missed} bars missed")
+
+
+def main():
+    """usage: kernel.py OUT [KERNEL OUT2]   KERNEL: another version of nestwright-kernel, measured in turn with this one"""
+    names = [OURS] + [install_other(binary) for binary in sys.argv[2:3]]
+    for path, figures in zip(sys.argv[1::2], measure(names)):
+        write(path, figures)
     if "NW_BENCH_DIRECTIONS" in os.environ:
         with open(os.environ["NW_BENCH_DIRECTIONS"], "w") as f:
             json.dump({name: sign for name, (sign, _) in BARS.items()}, f)
-    print(f"{sys.argv[1]}: {len(figures)} figures, {missed} bars missed")
 
 
 if __name__ == "__main__":
