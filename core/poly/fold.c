@@ -6,7 +6,7 @@
 
 // ---- layouts
 
-// Returns the map logical index -> position.
+// Returns the map logical index -> position. The map of a layout of bits has more pairs than necessary.
 isl_map *nw_layout_map(const nw_model *m, const nw_buffer *b) {
   nw_space v;
   nw_space_init(&v, m->f);
@@ -16,6 +16,7 @@ isl_map *nw_layout_map(const nw_model *m, const nw_buffer *b) {
     nw_space_var(&v, nw_pool_name(m->f->pool, name));
   }
   for (int d = 0; d < b->nlayout; d++) nw_space_scan(&v, b->layout[d]);
+  nw_space_bound_box(&v, b->ndim, (const nw_expr *const *)b->shape);
   isl_set *box = nw_shape_box(m->f, b->ndim, (const nw_expr *const *)b->shape);
   isl_map *map = nw_space_map(&v, box, b->nlayout, (const nw_expr *const *)b->layout);
   nw_space_free(&v);
@@ -37,7 +38,7 @@ int nw_layout_fact(const nw_model *m, int tag, const nw_buffer *b) {
 }
 
 nw_answer nw_own_places(const nw_model *m, const nw_buffer *b) {
-  if (!b->nlayout) return NW_HOLDS;
+  if (!b->nlayout || nw_layout_of_bits(b)) return NW_HOLDS;
   int fact = nw_layout_fact(m, 'I', b);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
   if (nw_fact_denied(m->f, fact)) return NW_FAILS;

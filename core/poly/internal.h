@@ -172,6 +172,7 @@ int nw_space_first(const nw_space *v, const char *name);
 typedef struct nw_site nw_site;
 void nw_space_bound_loops(nw_space *v, const nw_site *s);
 void nw_space_bound_vars(nw_space *v, const nw_site *s);
+void nw_space_bound_box(nw_space *v, int n, const nw_expr *const *shape); // the variables are the indices of a box
 bool nw_is_known_number(const nw_expr *e); // true for an index expression that reads no data
 isl_set *nw_space_all(const nw_space *v); // all points whose opaque dimensions are within their bounds
 isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e);
@@ -475,6 +476,12 @@ typedef struct nw_fate { // all accesses of one buffer
   nw_use **write, **read;
 } nw_fate;
 typedef bool (*nw_write_class)(const nw_use *w);
+
+// ---- bits.c: layouts that combine bits of the indices
+bool nw_layout_of_bits(const nw_buffer *b);
+// Checks that such a layout gives the elements of each allocation different positions. All checks after nw_check_storage
+// rely on this.
+nw_answer nw_check_bits(const nw_model *m, const nw_buffer *b);
 
 // ---- fold.c: elements that share a position in memory
 isl_map *nw_layout_map(const nw_model *m, const nw_buffer *b); // logical index -> position

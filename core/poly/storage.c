@@ -177,8 +177,19 @@ static nw_answer check_layout(const nw_model *m, const nw_buffer *b) {
   return answer;
 }
 
+// True if there are as many elements as positions, so that elements at different positions fill all of them.
+static bool as_many(const nw_model *m, const nw_buffer *b) {
+  const nw_expr *elements = nw_index(m->f->pool, 1), *positions = elements;
+  for (int d = 0; d < b->ndim; d++) elements = nw_mul(m->f->pool, elements, b->shape[d]);
+  for (int d = 0; d < b->nlayout; d++) positions = nw_mul(m->f->pool, positions, b->layout_shape[d]);
+  return elements == positions;
+}
+
+static const char unfilled[] = "leaves positions without an element, and an output needs a pad_value for them";
+
 // Checks that every position in the caller's array is written.
 static nw_answer judge_filled(const nw_model *m, const nw_buffer *b) {
+  if (nw_layout_of_bits(b)) return as_many(m, b) ? NW_HOLDS : bad_layout(m, b, unfilled);
   int fact = nw_layout_fact(m, 'W', b);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
   isl_set *range = nw_set_with_quotients(m->f->s, isl_map_range(nw_layout_map(m, b)));
@@ -186,8 +197,7 @@ static nw_answer judge_filled(const nw_model *m, const nw_buffer *b) {
   nw_answer full = nw_answer_of(m->f->s, isl_set_is_subset(room, range));
   isl_set_free(range);
   isl_set_free(room);
-  if (full == NW_FAILS)
-    return bad_layout(m, b, "leaves positions without an element, and an output needs a pad_value for them");
+  if (full == NW_FAILS) return bad_layout(m, b, unfilled);
   if (full == NW_HOLDS) nw_fact_prove(m->f, fact);
   return full;
 }
@@ -215,7 +225,8 @@ nw_answer nw_check_storage(const nw_model *m) {
   nw_answer answer = check_sizes(m);
   if (answer == NW_HOLDS) answer = check_capacity(m);
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {
-    answer = check_layout(m, m->p->buffer[i]);
+    if (nw_layout_of_bits(m->p->buffer[i])) answer = nw_check_bits(m, m->p->buffer[i]);
+    if (answer == NW_HOLDS) answer = check_layout(m, m->p->buffer[i]);
     if (answer == NW_HOLDS) answer = check_param(m, m->p->buffer[i]);
   }
   return answer;

@@ -71,6 +71,8 @@ return function(case, t)
     {"skewed", function(i, j) return i + j, j end}, {"backwards", function(i, j) return 36 - i, 19 - j end},
     {"with gaps", function(i, j) return i, 3 * j + 1 end}, {"in one row", function(i, j) return i * 20 + j end},
     {"rotated", function(i, j) return i, (j + i) % 20 end}, {"two overlapping digits", function(i, j) return i // 4, i % 8, j end},
+    {"swizzled", function(i, j) return i, j ~ i % 8 end}, {"swizzled groups", function(i, j) return i, j ~ i // 2 % 4 * 4 end},
+    {"the code of Gray", function(i, j) return i ~ i // 2, j ~ j // 2 end},
   } do
     case("an input of any layout, " .. layout[1], function()
       local A = nw.placeholder({37, 20}, "i32", "A")
@@ -92,6 +94,45 @@ return function(case, t)
       local s = nw.schedule(C)
       t.accepted(s.transform_layout, s, C, layout[2])
       t.agree(s, {C}, {filled("i32", {37, 20})})
+    end)
+  end
+
+  -- Layouts that combine bits (docs/swizzle.md). Each output fills its box, since all extents are powers of two.
+  local SWIZZLED = {
+    {"columns by rows", function(i, j) return i, j ~ i % 16 end}, {"groups of four", function(i, j) return i, j ~ i % 4 * 4 end},
+    {"rows by columns", function(i, j) return i ~ j // 2, j end}, {"in one row", function(i, j) return i * 16 + (j ~ i % 16) end},
+    {"inside tiles", function(i, j) return i // 4, j // 4, i % 4, j % 4 ~ i % 4 end},
+    {"both", function(i, j) return i ~ i // 2, j ~ i // 2 end},
+  }
+  for _, layout in ipairs(SWIZZLED) do
+    local name, at = table.unpack(layout)
+    case("all arguments of a product, swizzled, " .. name, function()
+      local s, out, arguments = product(32, 16, 16, "i32")
+      for _, tensor in ipairs {"A", "C"} do t.accepted(s.transform_layout, s, tensor, at) end
+      t.agree(s, out, arguments)
+      t.accepted(s.check, s)
+    end)
+    case("copies of tiles, swizzled, " .. name, function()
+      local s, out, arguments = product(32, 16, 32, "i32")
+      t.accepted(s.tile, s, "i", "j", 8, 16)
+      t.accepted(s.cache_write, s, "C", "global", {at = "j_o"})
+      t.accepted(s.split, s, "k", 16)
+      t.accepted(s.cache_read, s, "A", "global", {"C_global"}, {at = "k_o"})
+      t.accepted(s.transform_layout, s, "C_global", at)
+      t.accepted(s.transform_layout, s, "A_global", function(i, k) return at(i, k % 16) end)
+      t.agree(s, out, arguments)
+    end)
+  end
+  for _, layout in ipairs {
+    {"a row onto itself", function(i, j) return i, j ~ j // 2 * 2 end}, {"two halves", function(i, j) return i // 2, j ~ i % 2 end},
+    {"bits that carry", function(i, j) return i, j + (i % 8 ~ j % 8) end},
+    {"bits that overlap", function(i, j) return i, j | i % 8 end},
+  } do
+    case("refused: swizzled, " .. layout[1], function()
+      local s = product(32, 16, 16, "i32")
+      for _, tensor in ipairs {"A", "C"} do t.refused("layout", s.transform_layout, s, tensor, layout[2]) end
+      t.accepted(s.cache_read, s, "A", "global", {"C"})
+      t.refused("layout", s.transform_layout, s, "A_global", layout[2])
     end)
   end
 

@@ -504,7 +504,8 @@ function draw.transform_layout(r, _, _, stages, tensors, known)
     name = r:pick(tensors)
     rank = known.rank(name) or 1
   end
-  local names_ = {"reversed", "panels", "panels", "skewed", "slanted", "slanted", "rotated", "backwards", "gaps"}
+  local names_ = {"reversed", "panels", "panels", "skewed", "slanted", "slanted", "rotated", "backwards", "gaps", "swizzled",
+    "mixed"}
   local place = {place = padded and r:pick {"panels", "reversed"} or r:pick(names_), rank = rank}
   if padded or r:chance(0.3) then return {name, place, {pad_value = r:pick {0, 0, 1, 1, -3, 0.5, 300}}} end
   return {name, place}

@@ -23,6 +23,17 @@ local layouts = {
     at[#at] = (at[#at] + at[1]) % 7
     return table.unpack(at)
   end,
+  swizzled = function(...) -- exchanges groups of bits of the last index; one-to-one unless the tensor has one dimension
+    local at = {...}
+    at[#at] = at[#at] ~ at[1] % 4
+    return table.unpack(at)
+  end,
+  mixed = function(...) -- the code of Gray of the first index, and bits of it in the last one
+    local at = {...}
+    at[#at] = at[#at] ~ at[1] // 2
+    at[1] = at[1] ~ at[1] // 2
+    return table.unpack(at)
+  end,
   backwards = function(...)
     local at = {...}
     at[#at] = 17 - at[#at]

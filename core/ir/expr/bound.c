@@ -324,6 +324,20 @@ static bool lower_value(search *q, goal *g, int t, int depth, int64_t *out) {
   return lower_by_constant(q, g, t, v->coef > 0 ? lo : hi, depth, out);
 }
 
+// Bounds a & b, a | b or a ~ b. If both operands are at least 0, so is the result, and it has no more bits than they have.
+static bool lower_bits(search *q, goal *g, int t, int depth, int64_t *out) {
+  const nw_term *v = &g->sum.term[t];
+  const nw_expr *const *of = v->atom->arg;
+  int64_t a, b, other, all = 0;
+  bool found = lower_value(q, g, t, depth, out);
+  if ((found && *out >= q->enough) || !at_least(q, of[0], 0) || !at_least(q, of[1], 0)) return found;
+  if (v->coef < 0) {
+    if (!constant_bound(q, of[0], -1, &a) || !constant_bound(q, of[1], -1, &b)) return found;
+    while (all < nw_negate(a) || all < nw_negate(b)) all = 2 * all + 1;
+  }
+  return better(lower_by_constant(q, g, t, all, depth, &other), &other, found, out);
+}
+
 // Bounds an index that was cast from a narrower integer by the range of the narrower dtype.
 static bool lower_cast(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
@@ -351,7 +365,7 @@ static bool lower_atom(search *q, goal *g, int t, int depth, int64_t *out) {
   case NW_OP_CAST: return lower_cast(q, g, t, depth, out);
   case NW_OP_BITAND:
   case NW_OP_BITOR:
-  case NW_OP_BITXOR:
+  case NW_OP_BITXOR: return lower_bits(q, g, t, depth, out);
   case NW_OP_BITNOT:
   case NW_OP_SHL:
   case NW_OP_SHR:

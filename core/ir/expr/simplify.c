@@ -103,9 +103,20 @@ static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x,
   return e;
 }
 
+// A power of two divides the bits of both operands of a ~ b, a & b and a | b. Returns NULL if no operand becomes simpler.
+static const nw_expr *divide_bits(simplifier *s, nw_op op, const nw_expr *x, const nw_expr *d) {
+  if (x->op != NW_OP_BITXOR && x->op != NW_OP_BITAND && x->op != NW_OP_BITOR) return NULL;
+  if (d->i & (d->i - 1) || !nw_is_exact(x->arg[0]) || !nw_is_exact(x->arg[1])) return NULL;
+  const nw_expr *a = simplify(s, nw_make2(s->r.pool, op, x->arg[0], d));
+  const nw_expr *b = simplify(s, nw_make2(s->r.pool, op, x->arg[1], d));
+  return a->op == op && b->op == op ? NULL : nw_make2(s->r.pool, (nw_op)x->op, a, b);
+}
+
 static const nw_expr *simplify_division(simplifier *s, const nw_expr *e) {
   const nw_expr *x = e->arg[0], *d = e->arg[1];
   if (d->op == NW_OP_INT && d->i > 0) {
+    const nw_expr *bits = divide_bits(s, (nw_op)e->op, x, d);
+    if (bits) return NW_BY(division_of_bits, bits);
     const nw_expr *parts = divide_by_parts(s, (nw_op)e->op, x, d->i);
     if (parts) return NW_BY(division_by_parts, parts);
     return NW_BY(division_in_range, divide_constant(s, (nw_op)e->op, x, d->i));

@@ -37,6 +37,7 @@ static const profile check_lanes = {"", FLOATS " floordiv floormod select exp " 
 static const profile check_ramp = {"add sub mul", "add sub mul neg", "i", 3, 4, false};
 static const profile check_still_ramp = {"add mul", "add mul floordiv", "i", 2, 4, false};
 static const profile check_division_by_parts = {"parts", "add mul floormod cast", "x", 2, 0, true};
+static const profile check_division_of_bits = {"floordiv floormod", BITS " add floormod", "x", 3, 0, true};
 static const profile check_division_in_range = {"floordiv floormod", INTEGERS " cast", "x", 3, 0, true};
 static const profile check_division_within = {"within", "add floormod floordiv", "x", 2, 0, true};
 static const profile check_extremum_in_range = {"min max", INTEGERS " " BITS " cast select lt", "x", 3, 0, true};
