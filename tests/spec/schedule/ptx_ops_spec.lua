@@ -46,10 +46,12 @@ local function all_of(dtype, functions, target)
   return s
 end
 
-local function accepted(s, gpus)
-  local text = core.kernel_text(s:build(), "ptx")
-  if ptxas.path() then ptxas.accepts(text, gpus) end
-  return text
+local function text_of(s) return core.kernel_text(s:build(), "ptx") end
+
+-- Returns a function that makes the PTX of a schedule for some GPUs, and a function that then lets ptxas assemble all texts.
+local function texts()
+  local batch = ptxas.batch()
+  return function(s, gpus) batch:add(text_of(s), gpus) end, function() if ptxas.path() then batch:check() end end
 end
 
 local function joined(...)
@@ -62,34 +64,40 @@ describe("operations in PTX", function()
   if not ptxas.path() then pending "ptxas is not installed: the texts are made, but not assembled" end
 
   it("are there for integers", function()
+    local add, check = texts()
     for _, dtype in ipairs(INTEGERS) do
-      accepted(all_of(dtype, joined(FOR_ALL, FOR_INTEGERS), "a100"), {"sm_80", "sm_90"})
-      accepted(all_of(dtype, joined(FOR_ALL, FOR_INTEGERS), "titan_x"), {})
+      add(all_of(dtype, joined(FOR_ALL, FOR_INTEGERS), "a100"), {"sm_80", "sm_90"})
+      add(all_of(dtype, joined(FOR_ALL, FOR_INTEGERS), "titan_x"), {})
     end
+    check()
   end)
 
   it("are there for floats", function()
+    local add, check = texts()
     for _, dtype in ipairs(FLOATS) do
-      accepted(all_of(dtype, joined(FOR_ALL, FOR_FLOATS), "a100"), {"sm_80", "sm_90"})
-      accepted(all_of(dtype, joined(FOR_ALL, FOR_FLOATS), "t4"), {"sm_75"})
-      accepted(all_of(dtype, joined(FOR_ALL, FOR_FLOATS), "titan_x"), {})
+      add(all_of(dtype, joined(FOR_ALL, FOR_FLOATS), "a100"), {"sm_80", "sm_90"})
+      add(all_of(dtype, joined(FOR_ALL, FOR_FLOATS), "t4"), {"sm_75"})
+      add(all_of(dtype, joined(FOR_ALL, FOR_FLOATS), "titan_x"), {})
     end
     for _, dtype in ipairs {"f16", "bf16", "f32"} do
-      accepted(all_of(dtype, {function(a) return nw.erf(a) end, function(a, b) return nw.pow(a, b) end}, "a100"), {"sm_80"})
+      add(all_of(dtype, {function(a) return nw.erf(a) end, function(a, b) return nw.pow(a, b) end}, "a100"), {"sm_80"})
     end
+    check()
   end)
 
   it("convert between all dtypes", function()
+    local add, check = texts()
     for _, from in ipairs(joined(INTEGERS, FLOATS)) do
       local functions = {}
       for n, to in ipairs(joined(INTEGERS, FLOATS)) do functions[n] = function(a) return nw.cast(a, to) end end
-      accepted(all_of(from, functions, "a100"), {"sm_80"})
+      add(all_of(from, functions, "a100"), {"sm_80"})
     end
+    check()
   end)
 
   it("are never contracted or approximated", function()
     local functions = {function(a, b) return a * b + 1 end, function(a, b) return a / b end, function(a) return nw.sqrt(a) end}
-    local text = accepted(all_of("f32", functions, "a100"), {})
+    local text = text_of(all_of("f32", functions, "a100"))
     assert.falsy(text:find("%.approx") or text:find("%.ftz"))
     assert.truthy(text:find("div.rn.f32", 1, true) and text:find("sqrt.rn.f32", 1, true))
   end)
