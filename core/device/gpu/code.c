@@ -1,7 +1,7 @@
 // Estimates the instructions that a compiler makes from a kernel, and the time that a block needs if it is alone.
 //
 // The lowered program computes each address where it is used. A compiler does not, so these rules stand for it:
-//   * A loop with few constant iterations and a small body is unrolled. Of any other loop, GROUP iterations at a time are
+//   * A loop with few constant iterations and a small body is unrolled (unroll.c). Of any other loop, GROUP iterations at a time are
 //     unrolled, and each group has OVERHEAD instructions of its own.
 //   * A local array is in registers if each of its indices is known after unrolling. Its loads and stores vanish.
 //   * A load whose address is that of an earlier load is not repeated, unless something has written to the buffer, or there
@@ -17,11 +17,8 @@
 #include <stdlib.h>
 
 enum {
-  MOST_TIMES = 32, // iterations of a loop that is unrolled
-  MOST_COPIES = 1024, // statements of the body of a loop after unrolling
   GROUP = 4,
   OVERHEAD = 3, // addition, comparison and branch
-  MOST_LOCAL = 1024, // bytes of a local array that can be in registers
   OPERATION = 4, // cycles from an operation to one that needs its result
   BARRIER = 20, // cycles of a barrier whose warps are all there
 };
@@ -72,7 +69,6 @@ typedef struct coding {
   int kernel, depth; // depth: number of loops around that are parts
   int nframes, root, part; // parts: the whole kernel, and the innermost one
   frame frame[NW_MAX_DEPTH];
-  bool *registers; // for each buffer: a local array that is in registers
   int *address; // for each buffer and each frame, and for none: 1 if its address is computed there
   nw_vec seen; // subexpressions of the current statement
   nw_vec loaded; // addresses whose elements are in registers: expressions
@@ -80,70 +76,7 @@ typedef struct coding {
   double load; // the longest latency of a load of the current statement
 } coding;
 
-// ---- loops
-
-// True if all threads of the block wait for each other in s.
-static bool has_barrier(const nwg_stmt *s) {
-  bool any = s->kind == NW_BARRIER && !s->stmt->barrier.warp;
-  for (int i = 0; i < s->nkids && !any; i++) any = has_barrier(s->kid[i]);
-  return any;
-}
-
-static bool is_short(const nwg_stmt *s) { return s->fixed && s->times <= MOST_TIMES; }
-
-// Returns the number of statements after unrolling.
-static double copies(const nwg_stmt *s) {
-  double all = s->kind == NW_STORE;
-  for (int i = 0; i < s->nkids; i++) all += copies(s->kid[i]);
-  return s->kind == NW_LOOP && is_short(s) ? all * (double)s->times : all;
-}
-
-static bool is_unrolled(const nwg_stmt *s) {
-  if (s->kind != NW_LOOP || !s->fixed || has_barrier(s)) return false;
-  if (s->times == 1 || s->stmt->loop.mark == NW_UNROLLED) return true;
-  return is_short(s) && copies(s) <= MOST_COPIES;
-}
-
 static double runs_of(const coding *c, const nwg_stmt *s) { return (double)c->e->runs[s->number]; }
-
-// ---- local arrays
-
-// True if e uses only variables of unrolled loops.
-static bool known_after(void *env, const nw_expr *e) {
-  const coding *c = env;
-  if (e->op == NW_OP_LOAD) return false;
-  if (e->op != NW_OP_VAR) return true;
-  for (int i = c->nframes - 1; i >= 0; i--)
-    if (!strcmp(c->frame[i].s->stmt->loop.var->name, e->name)) return c->frame[i].unrolled;
-  return false;
-}
-
-// Notes an access. If the elements of a local array are known after unrolling, it needs registers for those that are
-// accessed, which may be fewer than those of the array.
-static void note_index(coding *c, const char *buffer, const nw_expr *index) {
-  for (int i = 0; i < c->k->nbuffers; i++) {
-    if (strcmp(c->k->buffer[i].name, buffer)) continue;
-    int64_t elements = 1;
-    for (int j = 0; j < c->nframes; j++)
-      if (nw_uses_var(index, c->frame[j].s->stmt->loop.var->name)) elements *= c->frame[j].s->times;
-    c->registers[i] &= nw_visit(index, known_after, c) && elements * c->k->buffer[i].bytes <= MOST_LOCAL;
-  }
-}
-
-static bool note_load(void *env, const nw_expr *e) {
-  if (e->op == NW_OP_LOAD) note_index(env, e->name, e->arg[0]);
-  return true;
-}
-
-static void find_registers(coding *c, const nwg_stmt *s) {
-  if (s->kind == NW_STORE) {
-    note_index(c, s->stmt->store.buffer, s->stmt->store.index);
-    nw_visit(s->stmt->store.value, note_load, c);
-  }
-  if (s->kind == NW_LOOP) c->frame[c->nframes++] = (frame){.s = s, .unrolled = is_unrolled(s)};
-  for (int i = 0; i < s->nkids; i++) find_registers(c, s->kid[i]);
-  c->nframes -= s->kind == NW_LOOP;
-}
 
 // ---- instructions
 
@@ -247,12 +180,12 @@ static void forget(coding *c, int buffer) {
 
 static void add_access(coding *c, int site, const nw_expr *index) {
   const nwg_site *t = &c->k->site[site];
-  const nwg_buffer *b = &c->k->buffer[t->buffer];
+  const nwg_buffer *b = &c->k->mine[t->buffer];
   nwg_access_code *a = &c->out->access[site];
   a->part = c->part;
   a->share = a->waves = 0;
   if (t->write) forget(c, t->buffer);
-  if (c->registers[t->buffer] || (!t->write && is_loaded(c, t->buffer, index))) return;
+  if (b->steady || (!t->write && is_loaded(c, t->buffer, index))) return;
   if (!t->write) nw_vec_push(&c->loaded, (void *)index), nw_vec_push(&c->from, (void *)(intptr_t)t->buffer);
   int n = merged(c, t, index);
   a->share = share_of(c, t, index) / n;
@@ -311,7 +244,7 @@ static chain visit_kids(coding *c, const nwg_stmt *s, double times) {
   chain all = {0, 0};
   for (int i = 0; i < s->nkids; i++) {
     chain one = visit(c, s->kid[i], times);
-    if (has_barrier(s->kid[i])) all = (chain){0, all.load + all.rest};
+    if (nwg_has_barrier(s->kid[i])) all = (chain){0, all.load + all.rest};
     all.load = fmax(all.load, one.load);
     all.rest += one.rest;
   }
@@ -348,7 +281,7 @@ static int add_part(coding *c, const nw_stmt *s, double times) {
 
 static chain visit_loop(coding *c, const nwg_stmt *s, double times) {
   double inside = runs_of(c, s), each = times > 0 ? inside / times : 0;
-  bool unrolled = is_unrolled(s), barrier = has_barrier(s);
+  bool unrolled = nwg_is_unrolled(s), barrier = nwg_has_barrier(s);
   double group = unrolled ? fmax(each, 1) : barrier ? 1 : GROUP;
   int around = c->part;
   c->part = add_part(c, s->stmt, inside);
@@ -409,11 +342,8 @@ static void add_up(nwg_code_room *out, int from) {
 void nwg_estimate_code(nwg_code_room *out, const nwg_entry *e, int kernel) {
   coding c = {.e = e, .k = e->k, .pool = out->pool, .out = out, .kernel = kernel};
   const nwg_kernel *k = e->k;
-  c.registers = nw_xcalloc((size_t)k->nbuffers + 1, sizeof *c.registers);
   c.address = nw_xcalloc(((size_t)k->nbuffers + 1) * (NW_MAX_DEPTH + 1), sizeof *c.address);
   out->access = nw_xrealloc(out->access, sizeof *out->access * (size_t)(k->nsites + 1));
-  for (int i = 0; i < k->nbuffers; i++) c.registers[i] = k->buffer[i].space == NWG_LOCAL;
-  find_registers(&c, k->root);
   int from = c.part = add_part(&c, NULL, (double)e->row.warps);
   out->part[from].id = k->launch->at->id;
   c.root = from, c.depth = 1;
@@ -423,6 +353,5 @@ void nwg_estimate_code(nwg_code_room *out, const nwg_entry *e, int kernel) {
   nw_vec_free(&c.seen);
   nw_vec_free(&c.loaded);
   nw_vec_free(&c.from);
-  free(c.registers);
   free(c.address);
 }

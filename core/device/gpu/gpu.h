@@ -118,8 +118,7 @@ typedef struct nwg_buffer {
   uint8_t *written; // global only: for each element, whether it was written; NULL for an input
   bool used, reads, writes, atomic, async; // what the kernel does with the buffer
   bool device; // shared only: the memory of each block is in global memory
-  bool
-      steady; // local only: all indices are constants after short loops are unrolled, so that the elements can be in registers
+  bool steady; // a local array, all of whose indices are known after loops are unrolled: its elements are in registers
   int64_t places; // local only: elements that stores with such indices write
 } nwg_buffer;
 
@@ -177,7 +176,11 @@ typedef struct nwg_kernel {
 nwg_kernel *nwg_compile(nw_arena *arena, const nw_program *p, const nw_launch *l, const int64_t extent[6],
                         const nw_machine_gpu *gpu, nwg_buffer *buffer);
 void nwg_kernel_free(nwg_kernel *k); // k may be NULL
-void nwg_note_steady(nwg_kernel *k); // registers.c: finds the local arrays whose elements can be in registers
+
+// ---- unroll.c: what a compiler does with loops and local arrays
+bool nwg_has_barrier(const nwg_stmt *s); // true if all threads of the block wait for each other in s
+bool nwg_is_unrolled(const nwg_stmt *s);
+void nwg_note_steady(nwg_kernel *k); // finds the local arrays whose elements are in registers
 
 // ---- running
 

@@ -1,6 +1,6 @@
 // Estimates the registers of a thread. ptxas keeps the elements of small local arrays in registers, unrolls loops, and issues the
 // loads of several iterations before the values are used. So a thread needs registers for
-//   * the elements of local arrays whose indices are known after short loops are unrolled,
+//   * the elements of local arrays whose indices are known after loops are unrolled (unroll.c),
 //   * the values that the statements of a list load, in as many iterations as are executed together,
 //   * the operands of the largest expression,
 //   * the address of each buffer, of 64 bits, and the variables of long loops.
@@ -10,7 +10,7 @@
 
 enum {
   FIXED = 6, // registers for the indices of the thread and for the stack, in every kernel
-  UNROLLED = 64, // most iterations of loops whose variables become constants
+  LIST = 64, // most stores of a list that are executed together
   TOGETHER = 8, // statements, or loaded values, of several iterations that are executed together
   OF_A_COPY = 2, // more registers for a value that is only copied, because it has an address of its own
 };
@@ -21,84 +21,15 @@ static int words_of(nw_type t) {
   return t.lanes * (nw_dtype_bytes((nw_dtype)t.dtype) > 4 && t.dtype != NW_INDEX ? 2 : 1);
 }
 
-// ---- local arrays
-
-typedef struct around { // the loops around a statement with constant numbers of iterations
-  const nwg_kernel *k;
-  int n;
-  const char *name[NW_MAX_DEPTH];
-  int64_t times[NW_MAX_DEPTH];
-  nw_vec stores; // to local arrays, each index once
-} around;
-
-typedef struct index_use {
-  const around *a;
-  int64_t times; // product of the iterations of the loops that the index uses
-} index_use;
-
-static bool see_variable(void *env, const nw_expr *e) {
-  index_use *x = env;
-  if (e->op == NW_OP_LOAD) return false;
-  if (e->op != NW_OP_VAR) return true;
-  for (int i = x->a->n - 1; i >= 0; i--)
-    if (!strcmp(x->a->name[i], e->name)) return (x->times *= x->a->times[i]) <= UNROLLED;
-  return false;
-}
-
 static nwg_buffer *buffer_of(const nwg_kernel *k, const char *name) {
   int i = 0;
   while (strcmp(k->buffer[i].name, name)) i++;
   return &k->buffer[i];
 }
 
-// Returns the number of elements that an index takes in the loops around, after they are unrolled.
-static int64_t note_index(const around *a, const char *buffer, const nw_expr *index) {
-  index_use x = {a, 1};
-  bool steady = nw_visit(index, see_variable, &x);
-  if (!steady) buffer_of(a->k, buffer)->steady = false;
-  return steady ? x.times * index->type.lanes : 0;
-}
-
-// Counts the elements that a store writes, unless another store has the same index.
-static void note_store(around *a, const nw_stmt *s) {
-  nwg_buffer *b = buffer_of(a->k, s->store.buffer);
-  int64_t n = note_index(a, s->store.buffer, s->store.index);
-  for (int i = 0; i < a->stores.n; i++) {
-    const nw_stmt *other = a->stores.at[i];
-    if (other->store.index == s->store.index && !strcmp(other->store.buffer, s->store.buffer)) return;
-  }
-  nw_vec_push(&a->stores, (void *)s);
-  b->places += n;
-}
-
-static bool see_load(void *env, const nw_expr *e) {
-  if (e->op == NW_OP_LOAD) note_index(env, e->name, e->arg[0]);
-  return true;
-}
-
-static void note(around *a, const nwg_stmt *s) {
-  bool loop = s->kind == NW_LOOP && s->fixed && a->n < NW_MAX_DEPTH;
-  if (loop) a->name[a->n] = s->stmt->loop.var->name, a->times[a->n++] = s->times;
-  if (s->kind == NW_STORE) {
-    if (a->k->buffer[a->k->site[s->site].buffer].space == NWG_LOCAL) note_store(a, s->stmt);
-    nw_visit(s->stmt->store.value, see_load, a);
-    nw_visit(s->stmt->store.index, see_load, a);
-  }
-  if (s->kind == NW_GUARD) nw_visit(s->stmt->guard.cond, see_load, a);
-  for (int i = 0; i < s->nkids; i++) note(a, s->kid[i]);
-  if (loop) a->n--;
-}
-
-void nwg_note_steady(nwg_kernel *k) {
-  around a = {.k = k};
-  for (int i = 0; i < k->nbuffers; i++) k->buffer[i].steady = true, k->buffer[i].places = 0;
-  note(&a, k->root);
-  nw_vec_free(&a.stores);
-}
-
 static int held_by(const nwg_kernel *k, const nwg_stmt *s) {
   const nwg_buffer *b = &k->buffer[s->buffer];
-  bool held = s->kind == NW_ALLOC && b->space == NWG_LOCAL && b->steady;
+  bool held = s->kind == NW_ALLOC && b->steady;
   return held ? (int)((least(b->count, b->places) * b->bytes + 3) / 4) : 0;
 }
 
@@ -149,10 +80,7 @@ typedef struct loads {
   int words, addresses, lanes, stores;
 } loads;
 
-static bool is_held(const nwg_kernel *k, const char *buffer) {
-  const nwg_buffer *b = buffer_of(k, buffer);
-  return b->space == NWG_LOCAL && b->steady;
-}
+static bool is_held(const nwg_kernel *k, const char *buffer) { return buffer_of(k, buffer)->steady; }
 
 // Elements that are in registers, and the element that the statement updates, need no others.
 static bool add_load(void *env, const nw_expr *e) {
@@ -191,7 +119,7 @@ static int loaded_in(const nwg_kernel *k, const nwg_stmt *s, int64_t times) {
   int largest = 0;
   for (int i = 0; i < s->nkids; i++) {
     if (s->kid[i]->kind == NW_STORE) add_store(&l, s->kid[i]->stmt);
-    if (l.stores == UNROLLED) largest = most(largest, take_loads(&l, TOGETHER));
+    if (l.stores == LIST) largest = most(largest, take_loads(&l, TOGETHER));
   }
   return most(largest, take_loads(&l, times));
 }
