@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 float exp_f32(float), log_f32(float), tanh_f32(float), erf_f32(float), pow_f32(float, float);
-double exp_f64(double), log_f64(double), tanh_f64(double);
+double exp_f64(double), log_f64(double), tanh_f64(double), erf_f64(double), pow_f64(double, double);
 
 enum { N = 1000000 };
 
@@ -71,6 +71,7 @@ int main(void) {
   measure64("exp", exp_f64, expl);
   measure64("log", log_f64, logl);
   measure64("tanh", tanh_f64, tanhl);
+  measure64("erf", erf_f64, erfl);
   double worst = 0;
   for (int i = 0; i < N; i++) {
     float x = narrow(i), y = i < 196 ? narrow(i / 14) : i % 3 ? narrow(i) : (float)(int)(narrow(4 * i + 2) * 3);
@@ -78,4 +79,12 @@ int main(void) {
     worst = fmax(worst, ulps(pow(x, y), pow_f32(x, y), 1));
   }
   printf("pow_f32 %.3f\n", worst);
+  worst = 0;
+  for (int i = 0; i < N; i++) {
+    double x = wide(i), y = i < 196 ? wide(i / 14) : i % 3 ? wide(i) : (double)(int)(narrow(4 * i + 2) * 3);
+    if (i < 196) x = wide(i % 14);
+    if (i % 5 == 4) x = 1 + (x - floor(x)) / 64, y = fmod(y, 5e4); // large powers of numbers near 1
+    worst = fmax(worst, ulps(powl(x, y), pow_f64(x, y), 0));
+  }
+  printf("pow_f64 %.3f\n", worst);
 }
