@@ -138,6 +138,34 @@ describe("a fixed number of blocks", function()
   end)
 end)
 
+describe("a product of one row", function()
+  it("has tiles in shared memory like a product of many rows", function()
+    for _, rows in ipairs {1, 3, 33} do
+      local s, C = support.gemm(rows, 64, 32)
+      s = s:retarget "a100"
+      local io, jo, ii, ji = s:tile("i", "j", 32, 32)
+      local ti, ri = s:split(ii, 4)
+      local tj, rj = s:split(ji, 4)
+      s:reorder(ti, tj, ri, rj)
+      s:bind(io, "blockIdx.y")
+      s:bind(jo, "blockIdx.x")
+      s:bind(ti, "threadIdx.y")
+      s:bind(tj, "threadIdx.x")
+      s:cache_write(C, "local", {at = tj})
+      local l = s:loops "C_local"
+      local ko, ki = s:split(l[#l], 8)
+      s:reorder(ko, ki, l[#l - 2], l[#l - 1])
+      for _, name in ipairs {"A", "B"} do
+        local copy = s:cache_read(name, "shared", {"C_local"}, {at = ko})
+        local c = s:loops(copy)
+        s:bind(c[#c - 1], "threadIdx.y")
+        s:bind(c[#c], "threadIdx.x")
+      end
+      agrees(s)
+    end
+  end)
+end)
+
 describe("a tile in shared memory", function()
   -- A transpose, whose reads of a column of the tile all fall into one bank.
   local function transpose()
