@@ -130,7 +130,7 @@ typedef struct nw_machine_gpu {
   double launch; // microseconds
   double capability; // compute capability of an NVIDIA GPU, for example 8.0; 0 for another GPU
   double host_bandwidth; // GB/s
-  int simulated; // 1 if this host simulates the GPU
+  char simulates[40]; // the name of the GPU that this host simulates; empty for a real GPU
 } nw_machine_gpu;
 
 typedef struct nw_machine_buffer { // a buffer of an accelerator

@@ -16,6 +16,8 @@ struct nw_kernel {
   nw_machine_code *code;
   nw_launches *launches; // for a GPU: its kernels, and their text (PTX or OpenCL C); otherwise NULL
   char *device_text;
+  char **step; // for the simulated GPU: the texts of the steps that made its statements, by number
+  int nsteps;
   struct nw_held *held; // what it has on the GPU; NULL before it is first called
   nw_entry entry;
   int threads;

@@ -21,6 +21,7 @@ static int f_compile(lua_State *L) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
   nw_build_opts o = {.threads = nwl_count_or(L, 2, "threads", 0, 1024, 0), .opt = nwl_count_or(L, 3, "opt", 0, 3, 1)};
   o.no_cache = lua_toboolean(L, 4);
+  o.steps = s;
   nwl_box *b = nwl_new(L, &nwl_kernel_class, release_kernel);
   nw_clear(nwl_ctx(L));
   nwl_hold(b, nw_compile(nwl_ctx(L), nw_sched_program(s), &o));

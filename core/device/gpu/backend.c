@@ -2,14 +2,32 @@
 #include "device/gpu/run.h"
 #include "run/gpu/backend.h"
 #include "run/kernel.h"
+#include "nestwright/sched.h"
 #include <stdlib.h>
 
 enum { MOST_THREADS = 64 }; // of this host
+
+typedef struct keeping {
+  nw_kernel *k;
+  const nw_sched *steps;
+} keeping;
+
+static bool keep_step(void *env, nw_stmt *s) {
+  const keeping *x = env;
+  if (s->step <= 0) return true;
+  if (s->step >= x->k->nsteps) {
+    x->k->step = nw_xrealloc(x->k->step, (size_t)(s->step + 1) * sizeof *x->k->step);
+    while (x->k->nsteps <= s->step) x->k->step[x->k->nsteps++] = NULL;
+  }
+  if (!x->k->step[s->step]) x->k->step[s->step] = nw_sched_step_text(x->steps, s->step);
+  return true;
+}
 
 static bool compile(nw_kernel *k, const nw_build_opts *o) {
   int threads = o->threads > 0 ? o->threads : nw_host()->cores;
   k->opt = o->opt;
   k->threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+  if (o->steps) nw_walk_from(k->exec->p->root, keep_step, &(keeping){k, o->steps});
   k->launches = nw_launches_of(k->exec);
   return k->launches != NULL;
 }
@@ -34,18 +52,30 @@ static nw_linker linker(const nw_target *t) {
 
 // ---- running
 
+// Adds the step that made the statement.
+static void add_step(nw_str *s, const nw_kernel *k, const nw_gpu_place *p) {
+  const char *text = p->step > 0 && p->step < k->nsteps ? k->step[p->step] : NULL;
+  if (text)
+    nw_str_fmt(s, " (the statement was made by step %d: %s)", p->step, text);
+  else if (p->step > 0)
+    nw_str_fmt(s, " (the statement was made by step %d)", p->step);
+  else if (p->id)
+    nw_str_add(s, " (the statement is that of the definition)");
+}
+
 // Raises what the simulation found as an error, or returns true if it found nothing.
 static bool accepted(nw_kernel *k, const nw_gpu_report *r) {
   int n = nw_gpu_findings(r);
   if (!n) return true;
   const nw_gpu_finding *f = nw_gpu_finding_at(r, 0);
   bool race = f->fault == NW_GPU_RACE || f->fault == NW_GPU_RACE_BLOCKS || f->fault == NW_GPU_RACE_COPY;
-  char *sentence = nw_gpu_finding_text(f), step[64] = "", more[64] = "";
-  if (f->second.step > 0) snprintf(step, sizeof step, " (the statement was made by step %d)", f->second.step);
-  if (f->second.id && !f->second.step) snprintf(step, sizeof step, " (the statement is that of the definition)");
-  if (n > 1) snprintf(more, sizeof more, "; and %d more", n - 1);
-  nw_fail(k->ctx, race ? NW_ERACE : NW_EINVAL, "nw.simulate(s, {...}) returns all findings", "%s: %s%s%s",
-          k->formals.callee, sentence, step, more);
+  char *sentence = nw_gpu_finding_text(f);
+  nw_str more = {0};
+  add_step(&more, k, &f->second);
+  if (n > 1) nw_str_fmt(&more, "; and %d more", n - 1);
+  nw_fail(k->ctx, race ? NW_ERACE : NW_EINVAL, "nw.simulate(s, {...}) returns all findings", "%s: %s%s",
+          k->formals.callee, sentence, more.s ? more.s : "");
+  nw_str_free(&more);
   free(sentence);
   return false;
 }
@@ -72,7 +102,11 @@ static bool call(nw_kernel *k) {
   return good;
 }
 
-static void unload(nw_kernel *k) { nw_launches_free(k->launches); }
+static void unload(nw_kernel *k) {
+  for (int i = 0; i < k->nsteps; i++) free(k->step[i]);
+  free(k->step);
+  nw_launches_free(k->launches);
+}
 
 static int64_t code_bytes(const nw_kernel *k) {
   (void)k;
@@ -81,7 +115,7 @@ static int64_t code_bytes(const nw_kernel *k) {
 
 // ---- the target
 
-static bool is_simulated(const nw_machine *m) { return m->gpu.simulated != 0; }
+static bool is_simulated(const nw_machine *m) { return *m->gpu.simulates != 0; }
 
 void nw_devices_provide(nw_ctx *c) {
   static const nw_backend simulated = {.name = "gpu",

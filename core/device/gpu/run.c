@@ -23,7 +23,7 @@ static bool choose_machine(nwg_run *r) {
     return nw_fail(r->ctx, NW_EINVAL, "nw.machines() lists them", "machine: %s is not a GPU", m->name);
   bool known = m->kind == NW_MACHINE_GPU;
   r->gpu = known ? m->gpu : usual(t);
-  r->machine = known ? m->name : "a GPU with the usual limits";
+  r->machine = !known ? "a GPU with the usual limits" : *m->gpu.simulates ? m->gpu.simulates : m->name;
   if (r->gpu.limit.warp > NWG_LANES)
     return nw_fail(r->ctx, NW_ELIMIT, NULL, "machine: warps of %lld threads are not simulated: at most %d",
                    (long long)r->gpu.limit.warp, NWG_LANES);

@@ -12,6 +12,7 @@ typedef struct nw_build_opts {
   int threads; // number of threads; 0 means all cores
   int opt; // LLVM's optimization level; without options it is 1, the short pipeline
   bool no_cache; // compile even if the object cache has the code
+  const nw_sched *steps; // the schedule whose steps messages name; may be NULL
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
 // Combines kernels of the same computation. A call of the result runs the first kernel whose facts hold for the sizes

@@ -199,9 +199,9 @@ bool nw_gpu_here(nw_ctx *c, const char *driver, nw_gpu_info *out) {
 }
 
 // PTX is made for a compute capability.
-static bool is_nvidia(const nw_machine *m) { return m->gpu.capability > 0 && !m->gpu.simulated; }
+static bool is_nvidia(const nw_machine *m) { return m->gpu.capability > 0 && !*m->gpu.simulates; }
 
-static bool is_real(const nw_machine *m) { return !m->gpu.simulated; }
+static bool is_real(const nw_machine *m) { return !*m->gpu.simulates; }
 
 const nw_backend nw_cuda = {.name = "cuda",
                             .doc = "PTX by LLVM for NVIDIA GPUs, run by their driver",

@@ -10,8 +10,8 @@ function gpu.of(machine, name)
   if machine.kind ~= "gpu" then
     errors.fail("invalid", 'nw.target("gpu", {machine = "a100"})', "%s: %s is not a GPU", name, machine.name)
   end
-  return {name = "gpu", about = "a simulation of " .. machine.about, extends = machine, gpu = {simulated = true},
-    sources = {["gpu.simulated"] = "core/device/gpu simulates it"}}
+  return {name = "gpu", about = "a simulation of " .. machine.about, extends = machine, gpu = {simulates = machine.name},
+    sources = {["gpu.simulates"] = "core/device/gpu simulates it"}}
 end
 
 --- Returns the record of the GPU that is simulated if the user names none.
@@ -19,7 +19,7 @@ function gpu.record() return gpu.of(require "nestwright.cost.machine".of(USUAL),
 
 --- Returns the record of a GPU like the simulated one, for which code is made.
 function gpu.real(machine)
-  return {name = machine.name, extends = machine, gpu = {simulated = false}, sources = {["gpu.simulated"] = "code is made for it"}}
+  return {name = machine.name, extends = machine, gpu = {simulates = ""}, sources = {["gpu.simulates"] = "code is made for it"}}
 end
 
 return gpu

@@ -116,7 +116,7 @@ local function ptx(s)
   local m = s.target.machine
   if m.kind ~= "gpu" then
     s = s:retarget "a100"
-  elseif m.gpu.simulated then
+  elseif m.gpu.simulates ~= "" then
     s = s:retarget(require "nestwright.hw.gpu".real(m))
   end
   return core.kernel_text(s:build(), "ptx")
