@@ -70,8 +70,7 @@ void nw_space_bound_box(nw_space *v, int n, const nw_expr *const *shape) {
   nw_ranges r;
   if (!v->opaque.n) return;
   ranges_of_sizes(&r, v->f);
-  for (int d = 0; d < n; d++)
-    push_range(&r, nw_var(r.pool, nw_dim_name(r.pool, d)), nw_index(r.pool, 0), shape[d]);
+  for (int d = 0; d < n; d++) push_range(&r, nw_var(r.pool, nw_dim_name(r.pool, d)), nw_index(r.pool, 0), shape[d]);
   bound_all(v, &r);
   nw_ranges_free(&r);
 }

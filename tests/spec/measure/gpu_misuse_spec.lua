@@ -134,9 +134,8 @@ describe("a grid without blocks", function()
 end)
 
 describe("sizes beyond 32 bits", function()
-  local s = vector(nw.size("N", 0), 1024)
-
   it("have 64-bit indices in the texts, and exact addresses", function()
+    local s = vector(nw.size("N", 0), 1024)
     local text = tostring(vector(3000000000, 128):show "cuda")
     assert.truthy(text:find("const int64_t tx", 1, true), text)
     assert.truthy(tostring(vector(3000000000, 128):show "opencl"):find "long")
@@ -149,7 +148,8 @@ describe("sizes beyond 32 bits", function()
   end)
 
   it("are refused if the grid is too large for the machine, or a number does not fit", function()
-    fails("8589934592 blocks in x are too many for gpu: at most 2147483647", "limit", s.gpu_counts, s, {sizes = {N = 1 << 40}})
+    local s = vector(nw.size("N", 0), 128)
+    fails("8589934592 blocks in x are too many for a100: at most 2147483647", "limit", s.gpu_counts, s, {sizes = {N = 1 << 40}})
     for _, n in ipairs {1 << 62, math.maxinteger} do
       fails("A is too large: it would have more than 9 exabytes", "range", s.gpu_counts, s, {sizes = {N = n}})
       fails("A is too large", "range", s.gpu_requests, s, "load A", {sizes = {N = n}})

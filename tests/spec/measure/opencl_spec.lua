@@ -1,5 +1,6 @@
---- Tests that kernels run through OpenCL, with pocl, which runs them on the CPU. Each test is a program for another session, because
---- the environment selects pocl. Most programs share a session, because pocl needs a second before it compiles its first kernel.
+--- Tests that kernels run through OpenCL, with pocl, which runs them on the CPU. Each test is a program for another session,
+--- because the environment selects pocl. Most programs share a session, because pocl needs a second before it compiles its first
+--- kernel.
 local support = require "support"
 local pocl = require "pocl"
 

@@ -298,6 +298,45 @@ describe("atomic updates", function()
   end)
 end)
 
+describe("atomic updates in shared memory", function()
+  it("make the histogram of each block, which the blocks then add up", function()
+    local X, k = nw.placeholder({1000}, "i32", "X"), nw.reduce_axis(1000, "k")
+    local H = nw.compute({10}, function(b) return nw.sum(nw.select(nw.eq(X(k), b), 1, 0), k) end, "H")
+    local s = nw.schedule(H, {target = "a100"})
+    s:split("k", 256)
+    local P = s:rfactor(H, "k_o", {factor_axis = 0})
+    local b, block = table.unpack(s:loops(H))
+    s:reorder(block, b)
+    s:compute_at(P, block)
+    s:set_scope(P, "shared")
+    local l = s:loops(P)
+    s:reorder(l[#l], l[#l - 1], l[#l - 2]) -- the elements of X are outside of the bins
+    s:decompose_reduction(H, block)
+    s:decompose_reduction(P, s:loops(P)[2])
+    s:atomic(H)
+    s:atomic(P)
+    s:bind(block, "blockIdx.x")
+    for _, loop in ipairs(s:loops(P)) do if tostring(loop.extent) == "256" then s:bind(loop, "threadIdx.x") end end
+    s:bind(b, "threadIdx.x")
+    assert(s:check())
+    local x = nw.random({1000}, "i32", {seed = 3, lo = 0, hi = 9})
+    local r = nw.simulate(s, {x}, {ptxas = false})
+    assert.equal(0, #r.findings, tostring(r))
+    for n, want in ipairs {nw.evaluate(H, {x})[1]} do
+      for i = 1, 10 do assert.equal(want:getflat(i), r.outputs[n]:getflat(i)) end
+    end
+    local shared, global = 0, 0
+    for _, a in ipairs(r.accesses) do
+      if a.atomic and a.write then
+        if a.scope == "shared" then shared = shared + a.lanes else global = global + a.lanes end
+      end
+    end
+    -- each of four times 256 terms updates ten bins of its block, and each block updates ten bins
+    assert.same({4 * 256 * 10, 4 * 10}, {shared, global})
+    assert.truthy(tostring(s:show "cuda"):find("atomicAdd(&H_rf[", 1, true))
+  end)
+end)
+
 describe("counts by classes of blocks", function()
   local FIELDS = {"requests", "lanes", "sectors", "lines", "wavefronts"}
 

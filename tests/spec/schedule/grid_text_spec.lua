@@ -77,7 +77,8 @@ describe("texts for GPUs", function()
     local first = {}
     for line in pairs(headers) do first[#first + 1] = line end
     support.write(path, table.concat(first) .. table.concat(texts))
-    local said, status = support.run(("%s -O1 -fmad=false -arch=sm_80 -Werror all-warnings -cubin -o /dev/null %s"):format(nvcc, path))
+    local said, status = support.run(("%s -O1 -fmad=false -arch=sm_80 -Werror all-warnings -cubin -o /dev/null %s"):format(nvcc,
+      path))
     os.remove(path)
     assert.equal(0, status, said)
   end)

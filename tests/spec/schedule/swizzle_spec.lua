@@ -91,14 +91,14 @@ describe("a layout that combines bits", function()
       end
       return "(" .. table.concat(terms, " ~ ") .. ")"
     end
-    local accepted, refused = 0, 0
-    while accepted < 15 or refused < 15 do
+    local good_ones, bad_ones = 0, 0
+    while good_ones < 15 or bad_ones < 15 do
       local text = ("return function(i, j) return %s, %s ~ i, j %% 2 ~ %s end"):format(component(), component(), component())
       local at = load(text)()
       local good, s = one_to_one(8, 8, at), stages(8, 8)
       local ok, err = pcall(s.transform_layout, s, "P", at)
       assert(ok == good, text .. "\n" .. tostring(err))
-      if ok then accepted = accepted + 1 else refused = refused + 1 end
+      if ok then good_ones = good_ones + 1 else bad_ones = bad_ones + 1 end
     end
   end)
 
