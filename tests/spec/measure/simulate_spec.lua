@@ -378,7 +378,7 @@ describe("counts by classes of blocks", function()
   end)
 
   it("are exact for kernels as programmers write them", function()
-    local list = {kernels.gemm_registers(128, 64, 4, 16, 4), kernels.gemm_async(128, 64, 4, 16, 4), kernels.gemm_odd(33, 50, 20),
+    local list = {kernels.gemm_registers(64, 32, 4, 8, 4), kernels.gemm_async(64, 32, 4, 8, 4), kernels.gemm_odd(33, 50, 20),
       kernels.gemm_vthread(64), kernels.conv1d_shared(1000, 31), kernels.depthwise(4, 30, 50), kernels.rows(10, 1000),
       kernels.transpose(64, 1), kernels.two_stages(200), kernels.heat(20, 1000), kernels.half(1000, "f16")}
     for _, s in ipairs(list) do equal_counts(s, simulated(s)) end
@@ -423,7 +423,7 @@ describe("counts of caches", function()
   end
 
   it("are the same by classes of blocks and with all blocks", function()
-    local list = {naive(70, 8, 32), tiled(64, 16), (transpose(80)), kernels.gemm_registers(128, 64, 4, 16, 4),
+    local list = {naive(70, 8, 32), tiled(64, 16), (transpose(80)), kernels.gemm_registers(64, 32, 4, 8, 4),
       kernels.conv1d_shared(1000, 31), kernels.two_stages(200), kernels.heat(4, 1000)}
     for _, s in ipairs(list) do assert.same(hits(s, {classes = false}), (hits(s, {}))) end
   end)

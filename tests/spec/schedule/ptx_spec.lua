@@ -126,7 +126,7 @@ describe("the view \"ptx\"", function()
     local made = require "device_kernels"
     made.target = "a100"
     local all = {
-      made.gemm_naive(64), made.gemm_shared(64), made.gemm_registers(128, 64, 4, 16, 4), made.gemm_async(128, 64, 4, 16, 4),
+      made.gemm_naive(64), made.gemm_shared(64), made.gemm_registers(64, 32, 4, 8, 4), made.gemm_async(64, 32, 4, 8, 4),
       made.gemm_odd(33, 50, 20), made.gemm_vthread(64), made.conv1d_shared(1000, 31), made.depthwise(4, 30, 50),
       made.rows(10, 1000), made.transpose(64, 1), (made.vector_sum()), made.two_stages(200), made.heat(20, 1000),
       made.histogram(10000, 10), made.half(1000, "f16"), made.half(1000, "bf16"),
