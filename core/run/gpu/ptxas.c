@@ -113,10 +113,12 @@ static int64_t registers_of(const char *said, const char *kernel) {
   return n;
 }
 
-// Returns the program for an NVIDIA GPU, with a reference.
+// Returns the program for an NVIDIA GPU, with a reference. For a simulated GPU, this is the one that is simulated.
 static nw_program *aimed(nw_ctx *c, const nw_program *p, const nw_machine *m) {
-  if (!strcmp(p->target->machine.name, m->name)) return nw_program_retain((nw_program *)p);
-  nw_target *t = nw_target_new(c, m);
+  nw_machine real = *m;
+  *real.gpu.simulates = 0;
+  if (!*m->gpu.simulates && !strcmp(p->target->machine.name, m->name)) return nw_program_retain((nw_program *)p);
+  nw_target *t = nw_target_new(c, &real);
   if (!t) return NULL;
   nw_program *q = nw_program_clone(p);
   nw_program_aim(q, t);

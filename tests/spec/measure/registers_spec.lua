@@ -1,6 +1,7 @@
 --- Tests the numbers of registers of kernels for GPUs.
 local support = require "support"
 local kernels = require "device_kernels"
+local nw = require "nestwright"
 local ptxas = require "ptxas"
 
 describe("registers", function()
@@ -44,6 +45,19 @@ describe("registers", function()
       assert.truthy(out:find("\tfalse\tregisters\t2\n", 1, true), out)
       assert.truthy(out:find(("about %d registers (an estimate)"):format(n), 1, true), out)
     end
+  end)
+
+  it("are those of the machine that the target gpu simulates", function()
+    if not ptxas.path() then return pending "ptxas is not installed" end
+    local made = {}
+    for n, target in ipairs {"a100", "gpu"} do
+      local A = nw.placeholder({256}, "f32", "A")
+      local s = nw.schedule(nw.compute({256}, function(i) return A(i) * 2 + 1 end, "Y"), {target = target})
+      s:bind("i", "threadIdx.x")
+      made[n] = s:gpu_counts().kernels[1]
+    end
+    assert.is_true(made[2].assembled)
+    assert.equal(made[1].registers, made[2].registers)
   end)
 
   it("are those of ptxas where it is installed, and the estimate is within a factor of two", function()
