@@ -184,7 +184,8 @@ def in_turn(*measures):
 
 
 def medians(times, *measures):
-    """Takes measurements of each function, one at a time in turn, and in the opposite order in every other round. Returns the median for each function."""
+    """Takes measurements of each function, one at a time in turn, and in the opposite order in every other round.
+    Returns the median for each function."""
     out = [[] for _ in measures]
     for turn in range(times):
         pairs = list(zip(out, measures))
