@@ -66,6 +66,7 @@ typedef struct reference {
   const nw_model *after;
   nw_program *p;
   nw_answer answer;
+  const nw_buffer *lost; // a reduction whose terms no longer show which of them change nothing
 } reference;
 
 // Applies the equality to a block of the reference. Its mark is that of the new program.
@@ -75,23 +76,39 @@ static bool rewrite_block(void *env, nw_stmt *s) {
   bool found = s->id && nw_find(x->after->seen, s->id, &path);
   if (found) s->tested = path.at[path.n - 1]->tested;
   if (s->kind != NW_BLOCK || !nw_is_rewritten(x->w, s)) return true;
+  bool shown = nw_contributes_where(x->after, s);
   for (int t = 0; x->answer == NW_HOLDS && t < s->block.ntargets; t++) {
     nw_block_target *g = &s->block.target[t];
     const nw_expr *was = g->value;
     g->value = nw_equality_apply(x->p->pool, &x->w->equality, was, NULL, NULL);
     x->answer = check_reads(x->after, s, was, g->value);
   }
+  if (shown && !nw_contributes_where(x->after, s)) x->lost = nw_find_buffer(x->after->p, s->block.target[0].buffer);
   return x->answer == NW_HOLDS;
 }
 
+// If the new terms of a reduction do not show which of them change nothing, none may be left out: trim leaves out those
+// that change nothing.
+static nw_answer check_terms(const reference *x) {
+  if (!x->lost || !NW_RULE(x->after->p->ctx, rewrite_trimmed)) return NW_HOLDS;
+  nw_ctx *c = x->after->p->ctx;
+  nw_answer answer = nw_check_buffer_values(x->after, x->lost);
+  if (answer == NW_HOLDS || nw_stopped(c)) return answer;
+  nw_clear(c);
+  return nw_tell(x->after, NW_REFUSE_VALUE, NULL, NULL,
+                 "%s leaves out iterations that change nothing, and its new terms would not show which these are",
+                 x->w->origin);
+}
+
 nw_answer nw_check_rewritten(const nw_program *before, const nw_model *after, const nw_rewriting *w) {
-  reference x = {w, after, nw_program_clone(before), NW_HOLDS};
+  reference x = {w, after, nw_program_clone(before), NW_HOLDS, NULL};
   nw_walk_from(x.p->root, rewrite_block, &x);
   x.p->tested = after->seen->tested;
   x.p->values = after->seen->values;
   nw_answer answer = x.answer;
   if (answer == NW_HOLDS && NW_RULE(before->ctx, rewrite_only) && !nw_same_program(x.p, after->seen))
     answer = nw_tell(after, NW_REFUSE_VALUE, NULL, NULL, "more would change than the values of %s", w->origin);
+  if (answer == NW_HOLDS) answer = check_terms(&x);
   nw_program_release(x.p);
   return answer;
 }
