@@ -25,9 +25,9 @@ end
 local function is_of_threads(loop) return loop.mark:find "^thread" ~= nil end
 
 -- Returns the iterations of the loops bound to threads that a warp runs, as text.
-local function iterations_text(x, warp)
+local function iterations_text(x, block, warp)
   local out = {}
-  for _, loop in ipairs(x.bound) do
+  for _, loop in ipairs(block.bound or x.bound) do
     if is_of_threads(loop) then
       out[#out + 1] = ("%s=%s"):format(loop.name, range_text(thread_range(x, warp, DIMENSIONS[loop.mark:sub(-1)])))
     end
@@ -51,9 +51,9 @@ local function block_text(x, block)
   return table.concat(block, ",", 1, n)
 end
 
-local function lane_name(x, span)
-  local text = iterations_text(x, span.warp)
-  return ("block %s warp %d"):format(block_text(x, span.block), span.warp) .. (text ~= "" and ": " .. text or "")
+local function lane_name(x, block, warp)
+  local text = iterations_text(x, block, warp)
+  return ("block %s warp %d"):format(block_text(x, block.block), warp) .. (text ~= "" and ": " .. text or "")
 end
 
 local function loops_text(span)
@@ -62,7 +62,8 @@ local function loops_text(span)
   return table.concat(out, " ")
 end
 
--- Returns the spans of each block and part, in order: {block, parts = {{warps = {[warp] = spans}}}}. Also returns true if there are
+-- Returns the spans of each block and part, in order: {block, bound, parts = {{warps = {[warp] = spans}}}}. In a fused grid, the
+-- loops that are bound to threads (bound) are those of the output that the block writes. Also returns true if there are
 -- more parts than are shown.
 local function grouped(x)
   local blocks, at, more = {}, {}, false
@@ -72,6 +73,7 @@ local function grouped(x)
       at[key] = {block = span.block, parts = {}}
       blocks[#blocks + 1] = at[key]
     end
+    at[key].bound = x.bound_of[span.buffer] or at[key].bound
     local list = at[key].parts
     local last = list[#list]
     if not last or last.part ~= span.part then
@@ -91,14 +93,14 @@ local function grouped(x)
 end
 
 -- Adds the bars of a part that begins at a time, and returns its end.
-local function add_part(x, part, begin, records)
+local function add_part(x, block, part, begin, records)
   local last = begin
   for _, warp in ipairs(part.order) do
     local at = begin
     for _, span in ipairs(part.spans[warp]) do
       local to = at + span.statements
-      records[#records + 1] = {lane = lane_name(x, span), from = at, to = to, kind = span.buffer and "writes " .. span.buffer,
-        label = loops_text(span)}
+      records[#records + 1] = {lane = lane_name(x, block, warp), from = at, to = to,
+        kind = span.buffer and "writes " .. span.buffer, label = loops_text(span)}
       at = to
     end
     last = math.max(last, at)
@@ -112,9 +114,9 @@ local function records_of(x, blocks)
   local nwarps = (x.kernel.block[1] * x.kernel.block[2] * x.kernel.block[3] + x.warp - 1) // x.warp
   for _, block in ipairs(blocks) do
     local first, at = #lanes + 1, 0
-    for warp = 0, nwarps - 1 do lanes[#lanes + 1] = lane_name(x, {block = block.block, warp = warp}) end
+    for warp = 0, nwarps - 1 do lanes[#lanes + 1] = lane_name(x, block, warp) end
     for n, part in ipairs(block.parts) do
-      at = add_part(x, part, at, records)
+      at = add_part(x, block, part, at, records)
       if n < #block.parts then marks[#marks + 1] = {at = at, first = first, last = #lanes} end
     end
   end
@@ -122,8 +124,8 @@ local function records_of(x, blocks)
 end
 
 --- Makes the picture. x: spans (from core.gpu_watch), kernel (its row in a simulation), number (of the kernel), warp (threads of a
---- warp), bound (loops that are bound to the grid: {name, mark}), parts (most parts between barriers), whole (false if spans are
---- missing), title, machine.
+--- warp), bound (loops that are bound to the grid: {name, mark}), bound_of (such loops of each output), parts (most parts between
+--- barriers), whole (false if spans are missing), title, machine.
 function warps.make(x)
   local blocks, more = grouped(x)
   local records, lanes, marks = records_of(x, blocks)

@@ -110,13 +110,22 @@ static void enter_warp(nwg_worker *w, int warp) {
   }
 }
 
+// Runs a statement, and records each nest of a list by itself: in a fused grid, a block executes only one of them.
+static void run_recorded(nwg_worker *w, const nwg_stmt *s, uint32_t mask) {
+  if (s->kind == NW_SEQ) {
+    for (int i = 0; i < s->nkids && !w->failed; i++) run_recorded(w, s->kid[i], mask);
+    return;
+  }
+  int64_t before = w->issued;
+  run(w, s, mask);
+  nwg_record_span(w, s, w->issued - before);
+}
+
 static void run_warps(nwg_worker *w, const nwg_stmt *s, const uint32_t *masks) {
   for (int i = 0; i < w->k->warps && !w->failed; i++) {
     if (!masks[i]) continue;
     enter_warp(w, i);
-    int64_t before = w->issued;
-    run(w, s, masks[i]);
-    if (w->record) nwg_record_span(w, s, w->issued - before);
+    (w->record ? run_recorded : run)(w, s, masks[i]);
   }
 }
 

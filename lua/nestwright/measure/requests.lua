@@ -183,8 +183,10 @@ local function warps(s, options)
     errors.fail("limit", "give fewer blocks, as in {blocks = 1}", "warps: %d warps are too many: at most %d can be distinguished",
       lanes, MOST_LANES)
   end
+  local bound_of = {} -- for each output: the loops around it
+  for _, output in ipairs(s:outputs()) do bound_of[output.name] = bound_loops(s, output.name) end
   return require "nestwright.plots.warps".make {spans = r.spans, kernel = kernel, number = number, warp = r.warp,
-    machine = r.machine, bound = bound_loops(s, s:outputs()[1].name), parts = whole("warps", o, "parts", 6, 1),
+    machine = r.machine, bound = bound_of[s:outputs()[1].name], bound_of = bound_of, parts = whole("warps", o, "parts", 6, 1),
     whole = #r.spans < MOST_SPANS, title = errors.expect("warps: title", o.title or "Blocks and warps", "string")}
 end
 

@@ -176,6 +176,22 @@ describe("the picture of warps", function()
     assert.truthy(p.caption:find "most in block 0 warp 1", p.caption)
   end)
 
+  it("has the nest of each block of a fused grid", function()
+    local A, B = nw.placeholder({64}, "f32", "A"), nw.placeholder({64}, "f32", "B")
+    local X = nw.compute({64}, function(i) return A(i) * 2 end, "X")
+    local Y = nw.compute({64}, function(i) return B(63 - i) + 1 end, "Y")
+    local s = nw.schedule({X, Y}, {target = "gpu"})
+    local xo, xi = s:split(s:loops(X)[1], 32)
+    local yo, yi = s:split(s:loops(Y)[1], 32)
+    s:bind(s:create_fused_loop(xo, yo), "blockIdx.x")
+    s:bind(xi, "threadIdx.x")
+    s:bind(yi, "threadIdx.x")
+    local p, seen = nw.warps(s, {blocks = 4}), {}
+    for n, row in ipairs(p.rows) do seen[n] = row[1] .. " " .. row[5] end
+    assert.same({"block 0 warp 0: i_i=0..31 writes X", "block 1 warp 0: i_i=0..31 writes X", "block 2 warp 0: i_1_i=0..31 writes Y",
+      "block 3 warp 0: i_1_i=0..31 writes Y"}, seen)
+  end)
+
   it("names what is too much", function()
     local s = kernels.gemm_shared(64)
     fails("128 warps are too many", "limit", nw.warps, s, {blocks = 100})
