@@ -50,9 +50,10 @@ print(good .. " of 20")
 local function twice(text, environment)
   local file, list = support.temporary ".lua", {}
   support.write(file, text)
-  for n = 1, 2 do list[n] = ("%s %s %s & "):format(environment, support.program, file) end
-  local out = support.run("sh -c '" .. table.concat(list) .. "wait'")
-  os.remove(file)
+  for n = 1, 2 do list[n] = ("%s %s %s >%s.%d 2>&1 & "):format(environment, support.program, file, file, n) end
+  support.run("sh -c '" .. table.concat(list) .. "wait'")
+  -- Each session has a file of its own, so that no line of one session is inside a line of the other.
+  local out = support.run(("cat %s.1 %s.2; rm %s*"):format(file, file, file))
   return (out:gsub("note: [^\n]*\n", ""):gsub("^\n", ""))
 end
 
