@@ -162,6 +162,52 @@ static bool open_library(nw_ctx *c, nw_intrinsic *in) {
   return in->handle || nw_fail(c, NW_EIO, NULL, "cannot load %s: %s", in->library, dlerror());
 }
 
+// ---- instructions of a warp
+
+static bool is_tile(const nw_intrinsic *in, int i, int64_t rows, int64_t columns, nw_dtype t, bool output) {
+  const nw_intrinsic_arg *a = &in->arg[i];
+  return a->ndim == 2 && a->dim[0].extent == rows && a->dim[1].extent == columns && a->dtype == t &&
+         a->output == output;
+}
+
+// Checks that the arguments are those of the instruction: A, B and C of a product, S and D of a load.
+static bool has_operands(nw_ctx *c, const nw_intrinsic *in) {
+  const nw_instruction *k = in->instruction;
+  bool turned = k->matrices && k->rows == 8;
+  bool good = k->depth
+                  ? in->nargs == 3 && is_tile(in, 0, k->rows, k->depth, k->dtype, false) &&
+                        is_tile(in, 1, k->depth, k->columns, k->dtype, false) &&
+                        is_tile(in, 2, k->rows, k->columns, NW_F32, true)
+                  : in->nargs == 2 && is_tile(in, 0, k->rows, k->columns, k->dtype, false) &&
+                        is_tile(in, 1, turned ? k->columns : k->rows, turned ? k->rows : k->columns, k->dtype, true);
+  return good ||
+         nw_fail(c, NW_EINVAL, k->doc, "intrinsic %s: its tensors are not the operands of %s", in->name, k->name);
+}
+
+// The operands of a product are fragments, and so is the result of a load, whose operand is in memory.
+static bool set_fragments(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
+  for (int i = 0; i < in->nargs; i++) {
+    if (!in->instruction->depth && i == 0) continue;
+    int64_t n = in->arg[i].dim[0].extent * in->arg[i].dim[1].extent / NW_FRAGMENT_LANES;
+    if (!s->fragment || !s->fragment[i])
+      return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: %s needs a layout", in->name, in->arg[i].name);
+    if (!nw_fragment_set(c, in, i, (int)n, s->fragment[i])) return false;
+  }
+  return true;
+}
+
+static bool make_warp(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
+  in->instruction = nw_instruction_find(s->instruction);
+  if (!in->instruction)
+    return nw_fail(c, NW_EINVAL, "nw.tensor_cores() lists them", "there is no instruction named '%s'", s->instruction);
+  if (in->init && in->instruction->depth)
+    return nw_fail(c, NW_EINVAL, "accumulate = true", "intrinsic %s: %s adds to the values of its output", in->name,
+                   in->instruction->name);
+  if (!has_operands(c, in) || !set_fragments(c, in, s)) return false;
+  nw_intrinsic_identify(in, NULL, 0);
+  return nw_trial_warp(c, in);
+}
+
 static bool make(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
   in->name = nw_xstrdup(s->name);
   in->symbol = nw_xstrdup(s->symbol ? s->symbol : s->name);
@@ -170,6 +216,7 @@ static bool make(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const 
   in->jump_safe = s->jump_safe;
   in->shuffles = s->shuffles;
   if (!describe(c, in, s) || !touches_all(c, in)) return false;
+  if (s->instruction) return make_warp(c, in, s);
   if (s->shuffles ? !compile_shuffles(c, in, dir)
       : s->source ? !compile(c, in, s->source, dir)
                   : !(in->library = nw_xstrdup(s->library)))
@@ -182,7 +229,7 @@ static bool sensible(nw_ctx *c, const nw_intrinsic_spec *s) {
       strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(s->name))
     return nw_fail(c, NW_EINVAL, NULL, "the name of an intrinsic has letters, digits and _ only, not '%s'",
                    s->name ? s->name : "");
-  if (s->shuffles + (s->source != NULL) + (s->library != NULL) != 1)
+  if (s->shuffles + (s->source != NULL) + (s->library != NULL) + (s->instruction != NULL) != 1)
     return nw_fail(c, NW_EINVAL, "source = [[C text]], library = \"file.so\", or code = \"shuffles\"",
                    "intrinsic %s: give its implementation as C source, as a library, or as shuffles", s->name);
   return true;
@@ -190,14 +237,21 @@ static bool sensible(nw_ctx *c, const nw_intrinsic_spec *s) {
 
 const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s) {
   if (nw_stopped(c) || nw_error(c) || !sensible(c, s)) return NULL;
-  char *dir = s->library ? NULL : nw_temp_dir(c);
-  if (!s->library && !dir) return NULL;
+  bool compiles = !s->library && !s->instruction;
+  char *dir = compiles ? nw_temp_dir(c) : NULL;
+  if (compiles && !dir) return NULL;
   nw_intrinsic *in = nw_xcalloc(1, sizeof *in);
   bool good = make(c, in, s, dir);
   nw_temp_remove(dir);
   if (good) return nw_intrinsic_add(c, in);
   nw_intrinsic_free(in);
   return NULL;
+}
+
+bool nw_instruction_row(int i, const char **name, const char **doc) {
+  const nw_instruction *in = nw_instruction_at(i);
+  if (in) *name = in->name, *doc = in->doc;
+  return in != NULL;
 }
 
 const char *nw_intrinsic_id(const nw_intrinsic *in) { return in->id; }

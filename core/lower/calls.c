@@ -33,8 +33,24 @@ static const nw_expr *stride_of(nw_program *p, const nw_ranges *r, const nw_intr
   return nw_simplify(r, sum);
 }
 
+// Makes the tile of a fragment, which begins with place 0 of lane 0. The places of a lane are adjacent, and so are the lanes.
+static bool make_fragment(nw_program *p, const nw_ranges *r, const nw_stmt *call, const nw_intrinsic_arg *a,
+                          const nw_window *w, const nw_physical *place, nw_tile *t) {
+  int lane = w->n - 2, n = a->fragment.n;
+  *t = (nw_tile){.buffer = w->buffer, .index = nw_physical_at(place, r, w->at)};
+  bool good = nw_is_const(place->stride[lane], n) && nw_is_const(place->stride[lane + 1], 1) &&
+              nw_divides(r, t->index, (int64_t)n * NW_FRAGMENT_LANES);
+  return good || fail(p, call, "a fragment does not have a place for each element of each lane");
+}
+
+static bool is_aligned(const nw_ranges *r, const nw_intrinsic_arg *a, const nw_tile *t) {
+  int64_t n = 16 / nw_dtype_bytes(a->dtype), stride;
+  return nw_divides(r, t->index, n) && nw_is_int(t->stride[0], &stride) && stride % n == 0;
+}
+
 static bool make_tile(nw_program *p, const nw_ranges *r, const nw_stmt *call, const nw_intrinsic_arg *a,
-                      const nw_window *w, const nw_physical *place, nw_tile *t) {
+                      const nw_window *w, const nw_physical *place, bool warp, nw_tile *t) {
+  if (a->fragment.n) return make_fragment(p, r, call, a, w, place, t);
   *t = (nw_tile){.buffer = w->buffer, .n = a->ndim, .index = nw_physical_at(place, r, w->at)};
   t->stride = NW_NEW_N(p->arena, const nw_expr *, a->ndim + 1);
   for (int d = 0; d < a->ndim; d++) {
@@ -42,6 +58,7 @@ static bool make_tile(nw_program *p, const nw_ranges *r, const nw_stmt *call, co
     if (a->dim[d].stride != NW_ANY_STRIDE && !nw_is_const(t->stride[d], a->dim[d].stride))
       return fail(p, call, "a tile does not have the memory layout with which it was scheduled");
   }
+  if (warp && !is_aligned(r, a, t)) return fail(p, call, "the rows of a tile do not begin at multiples of 16 bytes");
   return true;
 }
 
@@ -53,7 +70,8 @@ bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical
   call->call.ntiles = in->nargs;
   call->call.tile = NW_NEW_N(p->arena, nw_tile, in->nargs);
   for (int i = 0; i < in->nargs; i++)
-    if (!make_tile(p, r, call, &in->arg[i], &m.window[i], place[buffer_at(p, m.window[i].buffer)], &call->call.tile[i]))
+    if (!make_tile(p, r, call, &in->arg[i], &m.window[i], place[buffer_at(p, m.window[i].buffer)],
+                   in->instruction != NULL, &call->call.tile[i]))
       return false;
   nw_stmt *block = (nw_stmt *)m.block;
   *where = m.where;

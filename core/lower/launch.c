@@ -10,6 +10,7 @@ typedef struct making {
   nw_launch *l;
   const char *inner[NW_MAX_DEPTH]; // the variables of the launch's loops around
   int ninner;
+  nw_vec held; // nw_buffer *: the fragments (fragments.c)
   bool failed;
 } making;
 
@@ -270,8 +271,9 @@ static void make_launch(making *m, nw_stmt *s, nw_launch *l) {
     if (!l->extent[d]) l->extent[d] = nw_index(m->p->pool, 1);
   l->body = all;
   l->barriers = nw_has_barrier(all);
+  m->failed |= !nw_hold_fragments(m->p, &m->r, all, &m->held);
   l->array = NW_NEW_N(m->p->arena, nw_block_array, m->p->nbuffers + 1);
-  m->failed |= !find_arrays(m, all);
+  m->failed = m->failed || !find_arrays(m, all);
   if (!m->failed) nw_find_shuffles(m->p, &m->r, l, all);
   for (int d = 0; d < NW_GRID_DIMS; d++) nw_ranges_pop(&m->r);
   if (m->failed) return;
@@ -327,6 +329,7 @@ nw_launches *nw_launches_of(const nw_exec *e) {
     nw_program_release(m.p);
   }
   nw_vec_free(&all);
+  nw_vec_free(&m.held);
   return out;
 }
 

@@ -8,7 +8,8 @@
 // bound loops any more. Their variables are replaced by the thread's indices, which are variables named "blockIdx.x" to
 // "threadIdx.z" and begin at 0. If a loop has fewer iterations than the launch has indices, a guard is around its body. A
 // statement that is not inside a loop bound to some index has a guard that the index is 0. A barrier is never inside a
-// guard that depends on the thread.
+// guard that depends on the thread. A call of an instruction of a warp has no nest, and its fragments are arrays of each
+// thread (fragments.c).
 #pragma once
 #include "lower/lower.h"
 #include "nestwright/launches.h"

@@ -57,6 +57,12 @@ struct nw_launch;
 // Finds the arrays of warps that are shuffled, in a launch whose body and arrays are made. r has the ranges of the indices.
 void nw_find_shuffles(nw_program *p, nw_ranges *r, struct nw_launch *l, nw_stmt *body);
 
+// ---- fragments.c
+// Gives each lane its own array for the fragments of the launch whose body is given. r has the ranges of the indices.
+// Returns false, with a diagnostic, if a lane accesses what another lane holds.
+// `known` has the buffers for which this was done in earlier launches.
+bool nw_hold_fragments(nw_program *p, nw_ranges *r, nw_stmt *body, nw_vec *known);
+
 // ---- calls.c
 // Computes a tile for each argument of a call, that is, the part of a buffer that is passed. `place` has the layout of
 // each buffer of p. Sets *where to a condition that must guard the call, or to NULL. Returns false, with a diagnostic,

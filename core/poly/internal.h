@@ -590,6 +590,7 @@ typedef struct nw_launch {
   const nw_expr *extent[NW_GRID_DIMS]; // numbers of blocks and threads; NULL if no loop is bound to the dimension
 } nw_launch;
 nw_answer nw_check_grid(const nw_model *m);
+nw_answer nw_check_fragments(const nw_model *m); // fragments.c: which lane holds which element
 // Finds the extents of a launch. The launch is the last statement of `path`. Returns false if an extent has no bound
 // that is known at launch.
 bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out);

@@ -387,7 +387,8 @@ static nw_answer check_parts(const nw_model *m, const nw_program *before) {
 
 nw_answer nw_check_nesting(const nw_model *m) {
   nw_answer answer = check_structure(m, m->seen->root, NULL, NULL);
-  return answer == NW_HOLDS ? nw_check_grid(m) : answer;
+  if (answer == NW_HOLDS) answer = nw_check_grid(m);
+  return answer == NW_HOLDS ? nw_check_fragments(m) : answer;
 }
 
 nw_answer nw_check_marks(const nw_model *m, const nw_program *before) {

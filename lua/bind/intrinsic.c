@@ -59,8 +59,32 @@ static int read_constants(lua_State *L, int64_t *constant) {
   return n;
 }
 
+enum { MOST_HELD = 256 }; // elements of a tile that the lanes of a warp hold
+
+// Reads the fragments of an instruction of a warp: for each argument, the numbers of the elements that the lanes hold, or
+// false.
+static void read_fragments(lua_State *L, int n, int64_t fragment[][MOST_HELD], const int64_t **out) {
+  lua_getfield(L, 1, "fragments");
+  int at = lua_gettop(L);
+  if (lua_isnil(L, at)) return;
+  nwl_table(L, at, "fragments");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, at, i + 1);
+    if (!lua_toboolean(L, -1)) continue;
+    int list = lua_gettop(L), held = nwl_list_length(L, list, MOST_HELD, "fragments");
+    for (int e = 0; e < MOST_HELD; e++) fragment[i][e] = -1;
+    for (int e = 0; e < held; e++, lua_pop(L, 1)) {
+      lua_rawgeti(L, list, e + 1);
+      fragment[i][e] = nwl_integer(L, -1, "fragments");
+    }
+    out[i] = fragment[i];
+  }
+}
+
 static int f_intrinsic(lua_State *L) {
   nw_tensor *arg[MAX_ARGS];
+  int64_t fragment[MAX_ARGS][MOST_HELD];
+  const int64_t *fragments[MAX_ARGS] = {NULL};
   int64_t stride[MAX_ARGS][NWL_MAX_DIMS] = {{0}}, constant[NWL_MAX_DIMS];
   const int64_t *strides[MAX_ARGS] = {NULL};
   nwl_table(L, 1, "intrinsic");
@@ -71,6 +95,9 @@ static int f_intrinsic(lua_State *L) {
   s.init = !true_field(L, "accumulate");
   s.jump_safe = true_field(L, "jump_safe");
   s.shuffles = true_field(L, "shuffles");
+  s.instruction = text_field(L, "instruction");
+  read_fragments(L, s.nargs, fragment, fragments);
+  s.fragment = fragments;
   s.source = text_field(L, "source");
   s.library = text_field(L, "library");
   s.symbol = text_field(L, "symbol");
@@ -88,6 +115,19 @@ static int f_intrinsic(lua_State *L) {
   return 2;
 }
 
+// Returns a list of {name, doc}.
+static int f_instructions(lua_State *L) {
+  const char *name, *doc;
+  lua_newtable(L);
+  for (int i = 0; nw_instruction_row(i, &name, &doc); i++) {
+    lua_createtable(L, 0, 2);
+    nwl_set_text(L, "name", name);
+    nwl_set_text(L, "doc", doc);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 // Returns the path of nestwright-xsmm.so; nil if the library was built without libxsmm.
 static int f_xsmm(lua_State *L) {
   char path[4096];
@@ -99,6 +139,8 @@ static int f_xsmm(lua_State *L) {
 const nwl_row nwl_intrinsic_rows[] = {
     {"intrinsic", f_intrinsic, "(spec: table): string, boolean",
      "Registers an intrinsic. Returns its id, and whether it is jump-safe, i.e. can be interrupted at any time."},
+    {"instructions", f_instructions, "(): {name: string, doc: string}[]",
+     "Returns the instructions that the threads of a warp execute together."},
     {"xsmm_library", f_xsmm, "(): string?",
      "Returns the path of the module with libxsmm's kernels, if it is available."},
     {NULL, NULL, NULL, NULL},

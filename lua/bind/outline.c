@@ -2,6 +2,7 @@
 #include "bind.h"
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 static nw_sched *schedule_arg(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class, "schedule"); }
 
@@ -136,6 +137,15 @@ static void push_row(lua_State *L, const nw_outline_row *r) {
   lua_setfield(L, -2, "async");
 }
 
+// rank(s, name): the number of dimensions of a tensor; nil if there is no such tensor.
+static int f_rank(lua_State *L) {
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  const char *name = nwl_string(L, 2, "name");
+  for (int i = 0; i < nw_program_buffers(p); i++)
+    if (!strcmp(nw_program_buffer(p, i), name)) return lua_pushinteger(L, nw_program_rank(p, i)), 1;
+  return 0;
+}
+
 static int f_outline(lua_State *L) {
   nw_outline_row *row;
   int n = nw_program_outline(nw_sched_program(schedule_arg(L)), &row);
@@ -247,6 +257,8 @@ const nwl_row nwl_outline_rows[] = {
      "Returns the loops of a stage's own nest. For 'axis' and 'reduce', returns the loops that the stage had when it "
      "was "
      "made; steps may have replaced them."},
+    {"rank", f_rank, "(s: nw.schedule, name: string): integer?",
+     "The number of dimensions of a tensor of the program."},
     {"outline", f_outline, "(s: nw.schedule): table[]",
      "Returns the rows of the scheduled nest, outer statements first. A row has kind (loop, stage, guard, storage, "
      "prefetch or call), name, id, depth, unsafe, tested, and text for display. The row of a loop also has mark. It "

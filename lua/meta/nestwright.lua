@@ -155,6 +155,13 @@ function schedule:explain() end
 ---@return nw.loop
 function schedule:fission(loop, options) end
 
+---Gives a temporary of scope warp the layout of an operand ("A", "B", "C" or "D") of an instruction of a warp, by s:transform_layout: its last two dimensions become the tiles, the lane, and the place of an element in the lane.
+---@param stage nw.stage|nw.tensor|string
+---@param intrinsic nw.intrinsic
+---@param operand string
+---@return nw.schedule
+function schedule:fragment(stage, intrinsic, operand) end
+
 ---Fuses two perfectly nested adjacent loops into one. outer: the outer loop. inner: the loop directly inside it. Example: s:fuse("i", "j")
 ---@param outer nw.loop|string
 ---@param inner nw.loop|string
@@ -190,6 +197,14 @@ function schedule:inputs() end
 ---@param second nw.loop|string
 ---@return joined
 function schedule:join(first, second) end
+
+---Binds two loops over the rows and columns of a tile to the lanes of a warp, so that each lane computes the elements of the operand that it holds: splits and reorders the loops, fuses those of the lane, and binds the result to threadIdx.x.
+---@param row nw.loop|string
+---@param column nw.loop|string
+---@param intrinsic nw.intrinsic
+---@param operand string
+---@return nw.loop
+function schedule:lanes(row, column, intrinsic, operand) end
 
 ---Applies the steps of a saved schedule. Each step is judged again, so the computation may have another shape.
 ---@param path string
@@ -1704,6 +1719,21 @@ function nw.target(machine, options) end
 ---@param dtype? string
 ---@return nw.array
 function nw.tensor(values, dtype) end
+
+---Registers an instruction that the 32 threads of a warp execute together, for use by s:tensorize: a product of tensor cores, such as "mma.m16n8k16.f16", or a load of matrices from shared memory, such as "ldmatrix.x4.f16". nw.tensor_cores() lists them. layouts says which lane holds which element of an operand: {A = function(lane, i) return row, column end}. By default these are the layouts of the hardware. A layout must be a bijection, and the instruction is tried lane by lane on the simulated GPU; it is registered only if its results are correct.
+---@param instruction string
+---@param options? {name?: string, layouts?: table<string, function>}
+---@return nw.intrinsic
+function nw.tensor_core(instruction, options) end
+
+---The instructions that nw.tensor_core takes.
+---@return {name: string, doc: string}[]
+function nw.tensor_cores() end
+
+---x as f32, rounded to the 10 bits after the point that tensor cores use for tf32; of two numbers that are equally near, the one with the greater magnitude.
+---@param x nw.expr|number
+---@return nw.expr
+function nw.tf32(x) end
 
 ---Draws a timeline. It has one lane per thread or stage, and one bar per record, from the record's start to its end in seconds. A bar has a label if there is room for it, and each kind has its own fill. Lanes appear in the order of `lanes` (lanes without records included), then in the order of the records. Idle time is the time without a bar; its percentage is at the right. Where bars are too narrow to be distinguished, their height shows how much of the time they fill. arrows: each goes from the end of a record to the start of a record that depends on it; its ends are records or their numbers. unit: the unit of the numbers if it is not 's', for example 'cycles'. from and to: the time span for the idle percentage, if it is longer than the records. small: text at the foot, for example the origin of the records.
 ---@param records {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label, [string]: any}[]

@@ -32,6 +32,9 @@ void nwk_sync(nwt *g, const nw_stmt *s); // writes a barrier, a commit or a wait
 bool nwk_shuffle(nwt *g, const nw_stmt *s);
 // True if a shuffle in s gives away values of the array, or stores to it. Lanes without a value take part, too.
 bool nwk_is_shuffled(const nwt *g, const nw_stmt *s, const char *buffer);
+// Writes a call of an instruction of a warp.
+struct nw_intrinsic;
+void nwk_instruction(nwt *g, const nw_stmt *s, const struct nw_intrinsic *in);
 bool nwk_in_register(const nwt *g, const char *buffer); // true if the array is written as a variable, not as an array
 bool nwk_is_alone(const nwt *g, const nw_stmt *alloc); // true if the array is allocated in no other place of the kernel
 bool nwk_in_place(const nwt *g, const nw_stmt *alloc); // true if the array is declared where it is allocated

@@ -67,11 +67,20 @@ static bool uses(const nw_expr *e, const char *name) {
   return x.found;
 }
 
+// True if a call uses the index: in the index of a tile, or to give the addresses of rows in memory.
+static bool calls_with(const nw_stmt *s, const char *name) {
+  bool any = false;
+  for (int i = 0; i < s->call.ntiles; i++)
+    any |= uses(s->call.tile[i].index, name) || (s->call.tile[i].n && !strcmp(name, nw_grid_index[3]));
+  return any;
+}
+
 static bool uses_index(const nw_stmt *s, const char *name) {
   bool any = false;
   if (s->kind == NW_LOOP) any = uses(s->loop.begin, name) || uses(s->loop.extent, name);
   if (s->kind == NW_GUARD) any = uses(s->guard.cond, name);
   if (s->kind == NW_STORE) any = uses(s->store.index, name) || uses(s->store.value, name);
+  if (s->kind == NW_CALL) any = calls_with(s, name);
   for (int i = 0; i < s->nkids && !any; i++) any = uses_index(s->kid[i], name);
   return any;
 }

@@ -178,6 +178,10 @@ static void prefetch(nwt *g, const nw_stmt *s) {
 // Writes the nest that an intrinsic computes, because the C text must not depend on the intrinsic's library.
 static void call(nwt *g, const nw_stmt *s) {
   const nw_intrinsic *in = nw_intrinsic_find(g->p->ctx, s->call.intrinsic);
+  if (g->launch && in && in->instruction) {
+    nwk_instruction(g, s, in);
+    return;
+  }
   line_start(g);
   if (g->vectors && in && in->shuffles) {
     nwv_shuffles(g, s, in);
@@ -197,7 +201,9 @@ static void array(nwt *g, const nw_storage *st) {
     return;
   }
   nw_str_fmt(&g->out, "%s %s[", nwt_type(st->dtype), nwt_name(g, st->buffer));
-  nwt_expr(g, nw_max(g->p->pool, st->elements, nw_index(g->p->pool, 1)));
+  // In a kernel, a fragment has only the elements of one lane.
+  const nw_expr *n = g->launch ? nw_find_buffer(g->p, st->buffer)->shape[0] : st->elements;
+  nwt_expr(g, nw_max(g->p->pool, n, nw_index(g->p->pool, 1)));
   nw_str_add(&g->out, g->vectors ? "] __attribute__((aligned(64)));\n" : "];\n");
 }
 

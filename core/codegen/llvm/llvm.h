@@ -149,6 +149,9 @@ const nw_expr *nwc_lanes_of(const nw_expr *e,
 // ---- memory, calls and atomic updates
 LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // address of an element
 void nwc_call(nwc *g, const nw_stmt *s);
+struct nw_intrinsic;
+void nwc_instruction(nwc *g, const nw_stmt *s,
+                     const struct nw_intrinsic *in); // emits a call of an instruction of a warp
 void nwc_atomic(nwc *g, const nw_stmt *s);
 LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t);
 LLVMValueRef nwc_to_memory(nwc *g, LLVMValueRef v, nw_type t);

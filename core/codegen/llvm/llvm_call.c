@@ -81,6 +81,10 @@ void nwc_call(nwc *g, const nw_stmt *s) {
     shuffles(g, s, in);
     return;
   }
+  if (g->kernel && in && in->instruction) {
+    nwc_instruction(g, s, in);
+    return;
+  }
   if (g->kernel) {
     nwc_fail(g, "a GPU cannot call intrinsic %s, which is a function of a CPU", s->call.intrinsic);
     return;

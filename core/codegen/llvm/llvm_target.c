@@ -43,6 +43,8 @@ char *nwc_features_text(const nw_target *t) {
   nw_str_add(&s, x86 ? "+64bit" : "");
   for (int i = 0; i < NW_FEATURE_COUNT; i++)
     if (t->features >> i & 1) nw_str_fmt(&s, "%s+%s", s.n ? "," : "", nw_feature_at(i)->name);
+  // The first version of PTX for this capability has no products of 16 x 8 x 8 elements.
+  if (t->machine.kind == NW_MACHINE_GPU && nwc_capability(t) == 75) nw_str_fmt(&s, "%s+ptx65", s.n ? "," : "");
   return s.s ? nw_str_take(&s) : nw_xstrdup("");
 }
 

@@ -27,7 +27,13 @@ const char *nw_gpu_limit_name(nw_gpu_limit l) {
 
 // ---- the work of parts
 
-static void add_arithmetic(const nw_machine_gpu *g, const nw_gpu_part *p, double *cycles) {
+// Returns the multiply-adds of a multiprocessor per cycle for a peak in TFLOP/s.
+static double per_cycle(const nw_machine *m, double peak) {
+  return peak * 1e12 / 2 / ((double)m->gpu.sms * m->clock * 1e9);
+}
+
+static void add_arithmetic(const nw_machine *m, const nw_gpu_part *p, double *cycles) {
+  const nw_machine_gpu *g = &m->gpu;
   double warp = (double)g->limit.warp, shared = (double)g->lanes_shared, lanes = (double)g->lanes;
   // Lanes that compute either f32 or integers are busy with both. The other lanes compute f32.
   double f32 = fmax(p->f32 * warp / lanes, shared > 0 ? (p->f32 + p->ints) * warp / lanes : 0);
@@ -35,6 +41,9 @@ static void add_arithmetic(const nw_machine_gpu *g, const nw_gpu_part *p, double
   cycles[NW_GPU_LIMIT_F32] += f32;
   cycles[NW_GPU_LIMIT_INT] += p->ints * warp / (shared > 0 ? shared : fmin(lanes, INT_LANES));
   if (p->f64 > 0 && g->lanes64 > 0) cycles[NW_GPU_LIMIT_F64] += p->f64 * warp / (double)g->lanes64;
+  if (p->tensor > 0 && g->tensor_f16 > 0) cycles[NW_GPU_LIMIT_TENSOR] += p->tensor / per_cycle(m, g->tensor_f16);
+  if (p->tensor_tf32 > 0 && g->tensor_tf32 > 0)
+    cycles[NW_GPU_LIMIT_TENSOR] += p->tensor_tf32 / per_cycle(m, g->tensor_tf32);
   cycles[NW_GPU_LIMIT_SPECIAL] += p->special * warp / fmax(g->special_per_cycle, 1);
 }
 
@@ -66,11 +75,11 @@ static int around(const nw_gpu_report *r, int i) {
   return at;
 }
 
-static void add_work(nw_gpu_cost *k, const nw_gpu_report *r, const nw_machine_gpu *g) {
-  for (int i = 0; i < k->nparts; i++) add_arithmetic(g, nw_gpu_part_at(r, i), k->cycles[i]);
+static void add_work(nw_gpu_cost *k, const nw_gpu_report *r, const nw_machine *m) {
+  for (int i = 0; i < k->nparts; i++) add_arithmetic(m, nw_gpu_part_at(r, i), k->cycles[i]);
   for (int i = 0; i < nw_gpu_accesses(r); i++) {
     const nw_gpu_access *a = nw_gpu_access_at(r, i);
-    for (int at = a->part; at >= 0; at = around(r, at)) add_access(g, a, k->cycles[at]);
+    for (int at = a->part; at >= 0; at = around(r, at)) add_access(&m->gpu, a, k->cycles[at]);
   }
 }
 
@@ -137,7 +146,7 @@ static double blocks_time(const nw_gpu_kernel *row, double n, double work, doubl
   return shared_time(n * warps, work / warps, chain);
 }
 
-// The clock falls from the usual one to the guaranteed one as the f32 units become busy.
+// The clock falls from the usual one to the guaranteed one as the f32 units or the tensor cores become busy.
 static double clock_of(const nw_machine *m, double busy) {
   double base = m->gpu.clock_base > 0 ? m->gpu.clock_base : m->clock;
   return (m->clock + (base - m->clock) * fmin(busy, 1)) * 1e9;
@@ -158,7 +167,7 @@ static void time_kernel(nw_gpu_time *t, const nw_gpu_kernel *row, const nw_gpu_p
   double used = fmin(resident, ceil(blocks / sms)),
          even = blocks / sms * blocks_time(row, used, work, part->chain) / used;
   double busy = rounds * round + blocks_time(row, left, work, part->chain);
-  double hz = clock_of(m, cycles[NW_GPU_LIMIT_F32] / sms / (launches * busy));
+  double hz = clock_of(m, fmax(cycles[NW_GPU_LIMIT_F32], cycles[NW_GPU_LIMIT_TENSOR]) / sms / (launches * busy));
   for (int i = 0; i < FIRST_OF_GPU; i++) t->limit[i] = cycles[i] / sms / hz;
   t->waves = blocks / (resident * sms);
   t->limit[NW_GPU_LIMIT_WAIT] = launches * (even - blocks / sms * work) / hz;
@@ -182,7 +191,7 @@ nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine 
   k->kernel = nw_xcalloc((size_t)k->nkernels + 1, sizeof *k->kernel);
   k->part = nw_xcalloc((size_t)k->nparts + 1, sizeof *k->part);
   k->cycles = nw_xcalloc((size_t)k->nparts + 1, sizeof *k->cycles);
-  add_work(k, r, &m->gpu);
+  add_work(k, r, m);
   for (int i = 0; i < k->nparts; i++) {
     const nw_gpu_part *p = nw_gpu_part_at(r, i);
     nw_gpu_part_time *t = &k->part[i];

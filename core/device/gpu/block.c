@@ -76,6 +76,12 @@ static void run(nwg_worker *w, const nwg_stmt *s, uint32_t mask) {
     run_kids(w, s, mask);
     break;
   case NW_STORE: nwg_store(w, s, mask); break;
+  case NW_CALL:
+    if (s->intrinsic)
+      nwg_run_instruction(w, s, mask);
+    else
+      run_kids(w, s, mask);
+    break;
   case NW_ALLOC:
     w->now += UINT64_C(1) << NWG_TIME_SHIFT;
     w->mem[s->buffer].since[w->warp] = w->now;

@@ -189,6 +189,8 @@ static void plan_stmt(planning *p, const nw_stmt *s) {
     if (s->store.mask) plan_condition(p, s->store.mask);
     nw_visit(s->store.value, plan_access, p);
   }
+  for (int i = 0; s->kind == NW_CALL && i < s->call.ntiles; i++)
+    plan_address(p, s->call.tile[i].index, bytes_of(p, s->call.tile[i].buffer));
   for (int i = 0; i < s->nkids; i++) plan_stmt(p, s->kid[i]);
 }
 

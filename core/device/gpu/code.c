@@ -12,6 +12,7 @@
 //     variables of unrolled loops is a constant part of an instruction.
 // The counts of executions are those of the simulation.
 #include "device/gpu/code.h"
+#include "ir/program/intrinsic.h"
 #include "ir/ops.h"
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@ enum {
   OVERHEAD = 3, // addition, comparison and branch
   OPERATION = 4, // cycles from an operation to one that needs its result
   BARRIER = 20, // cycles of a barrier whose warps are all there
+  // Cycles of a product of a tensor core (Sun et al., Dissecting Tensor Cores via Microbenchmarks, 2022: 25 for
+  // m16n8k16 with f16 and for m16n8k8 with tf32 on an A100).
+  PRODUCT = 25,
 };
 
 typedef struct cost { // instructions of a warp for one operation of a class
@@ -122,6 +126,7 @@ static void add_address(coding *c, int buffer, const nw_expr *index) {
 
 static bool writes(const nwg_kernel *k, const nwg_stmt *s, int buffer) {
   bool any = s->kind == NW_STORE && k->site[s->site].buffer == buffer;
+  if (s->intrinsic) any = s->fragment[s->intrinsic->nargs - 1].buffer == buffer;
   for (int i = 0; i < s->nkids && !any; i++) any = writes(k, s->kid[i], buffer);
   return any;
 }
@@ -262,10 +267,26 @@ static chain visit_store(coding *c, const nwg_stmt *s) {
   return (chain){c->load, depth * OPERATION};
 }
 
+static chain visit_instruction(coding *c, const nwg_stmt *s) {
+  const nw_instruction *in = s->intrinsic->instruction;
+  nw_gpu_part *p = &c->out->part[c->part];
+  double times = runs_of(c, s), macs = (double)in->rows * in->columns * in->depth;
+  c->load = 0;
+  for (int i = 0; i < c->k->nsites; i++)
+    if (c->k->site[i].stmt == s->stmt) add_access(c, i, c->k->site[i].index);
+  if (!in->depth) return (chain){c->load, OPERATION};
+  *(in->rounds ? &p->tensor_tf32 : &p->tensor) += times * macs;
+  if (in->rounds)
+    add(c, c->part, NW_CLASS_CAST, times * (s->intrinsic->arg[0].fragment.n + s->intrinsic->arg[1].fragment.n), false);
+  issue(c, c->part, times);
+  return (chain){0, PRODUCT};
+}
+
 // True if each iteration of a loop needs the result of the iteration before: some store inside it is to the same element.
 static bool repeats(const nwg_stmt *s, const char *var) {
   bool any = s->kind == NW_STORE && !nw_uses_var(s->stmt->store.index, var) &&
              nw_uses_load(s->stmt->store.value, s->stmt->store.buffer);
+  if (s->intrinsic && s->intrinsic->instruction->depth) any = !nw_uses_var(s->stmt->call.tile[2].index, var);
   for (int i = 0; i < s->nkids && !any; i++) any = repeats(s->kid[i], var);
   return any;
 }
@@ -320,6 +341,7 @@ static chain visit(coding *c, const nwg_stmt *s, double times) {
   case NW_STORE: return visit_store(c, s);
   case NW_LOOP: return visit_loop(c, s, times);
   case NW_GUARD: return visit_guard(c, s, times);
+  case NW_CALL: return s->intrinsic ? visit_instruction(c, s) : visit_kids(c, s, times);
   case NW_BARRIER:
     forget(c, -1);
     issue(c, c->part, times);
@@ -335,6 +357,7 @@ static void add_up(nwg_code_room *out, int from) {
     while (out->part[around].depth >= out->part[i].depth) around--;
     nw_gpu_part *to = &out->part[around];
     const nw_gpu_part *p = &out->part[i];
+    to->tensor += p->tensor, to->tensor_tf32 += p->tensor_tf32;
     to->issued += p->issued, to->f32 += p->f32, to->f64 += p->f64, to->ints += p->ints, to->special += p->special;
   }
 }

@@ -1,5 +1,6 @@
 // Compiles the statements of a kernel.
 #include "device/gpu/compile.h"
+#include "ir/program/intrinsic.h"
 #include <stdlib.h>
 
 static nwg_stmt *compile(nwg_compiling *c, const nw_stmt *s);
@@ -86,6 +87,11 @@ static bool compile_store(nwg_compiling *c, const nw_stmt *s, nwg_stmt *to) {
   return to->index && (!mask || to->mask);
 }
 
+static bool compile_call(nwg_compiling *c, const nw_stmt *s, nwg_stmt *to) {
+  const nw_intrinsic *in = nw_intrinsic_find(c->ctx, s->call.intrinsic);
+  return in && in->instruction ? nwg_compile_instruction(c, s, in, to) : compile_kids(c, s, to);
+}
+
 static nwg_stmt *compile(nwg_compiling *c, const nw_stmt *s) {
   nwg_stmt *to = NW_NEW(c->arena, nwg_stmt);
   *to = (nwg_stmt){.kind = s->kind, .stmt = s, .wide = is_wide(c, s)};
@@ -93,8 +99,8 @@ static nwg_stmt *compile(nwg_compiling *c, const nw_stmt *s) {
   c->stmt = s;
   switch (s->kind) {
   case NW_SEQ:
-  case NW_UNIT:
-  case NW_CALL: good = compile_kids(c, s, to); break;
+  case NW_UNIT: good = compile_kids(c, s, to); break;
+  case NW_CALL: good = compile_call(c, s, to); break;
   case NW_LOOP: good = compile_loop(c, s, to); break;
   case NW_GUARD:
     if (to->wide) c->k->nwide++;
@@ -156,7 +162,12 @@ nwg_kernel *nwg_compile(nw_arena *arena, const nw_program *p, const nw_launch *l
   k->launch = l;
   k->nbuffers = p->nbuffers, k->buffer = buffer;
   set_shape(k, extent, gpu);
-  nwg_compiling c = {.ctx = p->ctx, .arena = arena, .features = nw_target_features_here(p->target), .k = k, .top = 64};
+  nwg_compiling c = {.ctx = p->ctx,
+                     .pool = p->pool,
+                     .arena = arena,
+                     .features = nw_target_features_here(p->target),
+                     .k = k,
+                     .top = 64};
   name_variables(&c, p, l);
   k->root = compile(&c, l->body);
   nw_vec_free(&c.name);

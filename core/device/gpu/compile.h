@@ -9,6 +9,7 @@ typedef struct nwg_made { // an expression of the current statement that is in a
 
 typedef struct nwg_compiling {
   nw_ctx *ctx;
+  nw_pool *pool;
   nw_arena *arena;
   nw_features features;
   nwg_kernel *k;
@@ -33,3 +34,5 @@ int nwg_constant_operand(const nw_expr *e);
 // Emits the code of an operation on operands that are in registers. An operand that becomes a part of the instruction has
 // no register.
 uint32_t nwg_operation(nwg_compiling *c, const nw_expr *e, const uint32_t *arg);
+// instruction.c: compiles a call of an instruction of a warp.
+bool nwg_compile_instruction(nwg_compiling *c, const nw_stmt *s, const struct nw_intrinsic *in, nwg_stmt *to);

@@ -133,13 +133,20 @@ typedef struct nwg_site { // a load or a store
   uint16_t n; // number of elements for each lane
 } nwg_site;
 
+struct nw_intrinsic;
+typedef struct nwg_fragment { // an argument of an instruction of a warp
+  int buffer;
+  uint32_t
+      index; // register: where the elements of the lane begin; for a tile in memory, the row that the lane has loaded
+} nwg_fragment;
+
 typedef struct nwg_stmt nwg_stmt;
 struct nwg_stmt {
   nw_stmt_kind kind;
   const nw_stmt *stmt;
   bool wide; // all warps of the block execute it together, because it contains a barrier
   bool fixed; // LOOP: `begin` and `extent` are constants
-  int number; // LOOP, GUARD: among those of the kernel
+  int number; // LOOP, GUARD, CALL: among those of the kernel
   int nkids;
   nwg_stmt **kid;
   nwg_code cond, begin, extent; // GUARD, LOOP
@@ -151,6 +158,8 @@ struct nwg_stmt {
   int site; // STORE
   int buffer; // ALLOC
   int groups; // WAIT
+  const struct nw_intrinsic *intrinsic; // CALL: an instruction of a warp, or NULL
+  nwg_fragment fragment[3]; // its arguments
 };
 
 typedef struct nwg_kernel {
@@ -159,7 +168,7 @@ typedef struct nwg_kernel {
   int threads, warps, lanes; // of a block, of a block, of a warp
   int groups; // of a block: groups of threads that have an array of scope warp of their own
   int ninstrs, nsites, nwide; // nwide: number of wide loops, and of wide guards
-  int nruns; // number of loops and guards
+  int nruns; // number of loops, guards and calls
   nwg_instr *instr;
   nwg_site *site;
   nwg_stmt *root;
@@ -308,6 +317,8 @@ nwg_functions nwg_functions_here(void); // lanes.c: the versions for this CPU
 // ---- accesses (access.c)
 void nwg_load(nwg_worker *w, const nwg_instr *in, uint32_t mask);
 void nwg_store(nwg_worker *w, const nwg_stmt *s, uint32_t mask);
+// ---- instruction.c
+void nwg_run_instruction(nwg_worker *w, const nwg_stmt *s, uint32_t mask);
 // ---- patterns.c
 // Returns the pattern of the addresses of a request.
 nwg_pattern *nwg_pattern_of(nwg_worker *w, int site, const int64_t *index, uint32_t mask);

@@ -2,6 +2,7 @@
 #include "device/gpu/run.h"
 #include "access/walker.h"
 #include "run/formals.h"
+#include "ir/program/instruction.h"
 #include "run/gpu/ptxas.h"
 #include <stdlib.h>
 
@@ -101,6 +102,14 @@ static bool attach(nwg_run *r, nwg_buffer *b, const nw_buffer *from, const nw_vi
   return (b->written = nw_ask(r->ctx, b->name, (uint64_t)b->count + 1, 1)) != NULL;
 }
 
+// Makes a fragment an array of each thread, as it is in the kernels. In the program it is an array of the warp.
+static void hold_fragment(const nwg_run *r, int i) {
+  const nw_buffer *from = r->exec->p->buffer[i];
+  if (from->scope != NW_WARP || r->launches->p->buffer[i]->scope != NW_LOCAL) return;
+  r->buffer[i].space = NWG_LOCAL;
+  r->buffer[i].count /= NW_FRAGMENT_LANES;
+}
+
 static bool make_buffer(nwg_run *r, int i, const nw_view *v) {
   const nw_buffer *from = r->exec->p->buffer[i];
   nwg_buffer *b = &r->buffer[i];
@@ -109,6 +118,7 @@ static bool make_buffer(nwg_run *r, int i, const nw_view *v) {
   b->space = space_of(r, from, &r->exec->storage[i]);
   b->device = b->space == NWG_SHARED && from->scope == NW_GLOBAL;
   if (!count_elements(r, i, &b->count)) return false;
+  hold_fragment(r, i);
   if (r->blank) return true;
   if (from->role != NW_TEMP) return attach(r, b, from, v);
   if (b->space != NWG_GLOBAL) return true;
@@ -171,9 +181,9 @@ static bool prepare(nwg_run *r, const nw_view *params) {
   if (!has_grid(r->exec->p))
     return nw_fail(r->ctx, NW_EINVAL, "bind loops to blockIdx and threadIdx: s:bind(\"i\", \"blockIdx.x\")",
                    "the schedule has no loop that is bound to a GPU's grid");
-  if (!choose_machine(r) || !sizes_fit(r) || !make_buffers(r, params)) return false;
+  if (!choose_machine(r) || !sizes_fit(r)) return false;
   r->launches = nw_launches_of(r->exec);
-  if (!r->launches || !count_registers(r)) return false;
+  if (!r->launches || !make_buffers(r, params) || !count_registers(r)) return false;
   r->entry = NW_NEW_N(r->arena, nwg_entry, r->launches->n + 1);
   make_workers(r);
   r->record.watch = r->opts.watch;

@@ -1,6 +1,7 @@
 // Says which loops a compiler unrolls, and which local arrays are then in registers. The estimates of instructions (code.c)
 // and of registers (registers.c) use the same answers.
 #include "device/gpu/gpu.h"
+#include "ir/program/intrinsic.h"
 
 enum {
   MOST_TIMES = 32, // iterations of a loop that is unrolled
@@ -89,7 +90,20 @@ static bool see_load(void *env, const nw_expr *e) {
   return true;
 }
 
+// The result of a load of matrices is written by no store.
+static void note_instruction(around *a, const nwg_stmt *s) {
+  const nw_intrinsic *in = s->intrinsic;
+  for (int i = 0; i < in->nargs; i++) {
+    const nw_tile *t = &s->stmt->call.tile[i];
+    nwg_buffer *b = in->arg[i].fragment.n ? local_of(a->k, t->buffer) : NULL;
+    if (!b) continue;
+    note_index(a, t->buffer, t->index);
+    if (!in->instruction->depth) b->places += elements(a, t->index) * in->arg[i].fragment.n;
+  }
+}
+
 static void note(around *a, const nwg_stmt *s) {
+  if (s->intrinsic) note_instruction(a, s);
   bool loop = s->kind == NW_LOOP && a->n < NW_MAX_DEPTH;
   if (loop) a->unrolled[a->n] = nwg_is_unrolled(s), a->loop[a->n++] = s;
   if (s->kind == NW_STORE) {

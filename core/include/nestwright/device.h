@@ -92,6 +92,7 @@ typedef struct nw_gpu_part {
   const char *name; // NULL for a kernel
   double times; // number of iterations that warps execute
   double issued, f32, f64, ints, special; // instructions of warps: all, and those of each kind of arithmetic unit
+  double tensor, tensor_tf32; // multiply-adds of tensor cores, with factors of 16 bits and with those of tf32
   double chain; // for a kernel: cycles that a warp needs if it never waits for another warp
 } nw_gpu_part;
 

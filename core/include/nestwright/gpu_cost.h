@@ -10,6 +10,7 @@ extern "C" {
 #define NW_GPU_LIMITS(LIMIT)                                                                                           \
   LIMIT(ISSUE, "issue of instructions")                                                                                \
   LIMIT(F32, "f32 units")                                                                                              \
+  LIMIT(TENSOR, "tensor cores")                                                                                        \
   LIMIT(INT, "integer units")                                                                                          \
   LIMIT(F64, "f64 units")                                                                                              \
   LIMIT(SPECIAL, "special function units")                                                                             \

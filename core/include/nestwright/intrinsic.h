@@ -19,7 +19,12 @@ typedef struct nw_intrinsic_spec {
   // NULL, argument i may have any strides.
   const int64_t *const *stride;
   bool init; // true: a reduction starts from its init; false: a reduction continues from the values in the output
-  // The implementation: one of these three is given.
+  // The implementation: one of these four is given.
+  // The name of an instruction that the threads of a warp execute together. fragment[i] has, for each lane, as many
+  // numbers as the lane holds elements of argument i: the row-major numbers of these elements in the tile. It is NULL if
+  // the argument is in memory.
+  const char *instruction;
+  const int64_t *const *fragment;
   bool shuffles; // code generators make it: vectors are loaded, their lanes are shuffled, and vectors are stored
   const char *source; // C text that the system's compiler compiles, or NULL
   const char *library; // path of a shared library, or NULL
@@ -37,6 +42,8 @@ NW_API const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_s
 NW_API bool nw_find_library(const char *variable, const char *name, char *path, size_t n);
 NW_API const char *nw_intrinsic_id(const nw_intrinsic *in); // "mm16:1c9a2f07"
 NW_API bool nw_intrinsic_is_jump_safe(const nw_intrinsic *in);
+// Lists the instructions of a warp: sets the name and a description of number i, from 0. Returns false after the last one.
+NW_API bool nw_instruction_row(int i, const char **name, const char **doc);
 
 #ifdef __cplusplus
 }

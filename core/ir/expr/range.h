@@ -50,6 +50,8 @@ bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m);
 // Simplifies e under the ranges and facts. A //, %, min, max, comparison or select is replaced by its result if the
 // ranges and facts determine the result.
 const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e);
+// Simplifies e until it stays the same: (16*i + 8*j + k) // 16 becomes i + j // 2, and then i.
+const nw_expr *nw_settle(const nw_ranges *r, const nw_expr *e);
 // True if every value of e is proven to be a value of the dtype t, so that a cast to t and back changes nothing.
 // -0.0 is not a value of an integer dtype. Data have any values of their dtype (exact.c).
 bool nw_all_in(const nw_ranges *r, const nw_expr *e, nw_dtype t);

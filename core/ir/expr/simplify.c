@@ -3,6 +3,8 @@
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
+enum { MOST_ROUNDS = 8 }; // of nw_settle
+
 typedef struct simplifier {
   nw_ranges r; // ranges and facts; the array of facts is a copy
   nw_memo *memo; // valid for the current facts
@@ -290,5 +292,14 @@ const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e) {
   e = simplify(&s, nw_import(r->pool, e));
   free(s.r.fact);
   nw_memo_free(&memo);
+  return e;
+}
+
+const nw_expr *nw_settle(const nw_ranges *r, const nw_expr *e) {
+  const nw_expr *before = NULL;
+  for (int i = 0; i < MOST_ROUNDS && e != before; i++) {
+    before = e;
+    e = nw_simplify(r, e);
+  }
   return e;
 }

@@ -6,50 +6,20 @@
 // nest, in every possible way, until every tile is a window of its buffer. A tile is a window if its indices are
 // affine, and if all accesses to the tile have the same position and strides. Physical positions are compared, so
 // layouts matter.
-#include "ir/program/intrinsic.h"
+#include "ir/expr/unify.h"
 #include "ir/program/physical.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-  MAX_ACCESSES = 64,
-  MAX_LOOPS = 7, // limited because every pairing is tried
-  MAX_FLIPS = 8, // limited because every way to swap operands is tried
-};
+enum { MAX_FLIPS = 8 }; // limited because every way to swap operands is tried
 enum { OTHER_BODY, BODY, MATCHED, PAIRED }; // progress of an attempt; PAIRED + n: the first n accesses match
 
-typedef struct use {
-  const nw_intrinsic_arg *arg;
-  int n;
-  const nw_expr *const *mine, *const *theirs; // indices in the description and in the nest, in terms of block variables
-  const char *buffer; // buffer of the nest
-  int nphysical; // number of physical dimensions
-  const nw_expr *base[NW_MAX_TILE_DIMS]; // physical position in the first iteration of the loops
-  int64_t coef[NW_MAX_TILE_DIMS][MAX_LOOPS]; // coef[d][i]: movement in dimension d per iteration of loop i
-} use;
-
-typedef struct unify {
-  const nw_program *p;
-  const nw_intrinsic *in;
-  nw_match *out;
-  nw_ranges r; // ranges and facts at the block
-  int nloops;
-  const nw_stmt *loop[NW_MAX_DEPTH]; // loops of the nest with more than one iteration
-  int nunits;
-  const nw_stmt *unit[NW_MAX_DEPTH]; // loops with one iteration
-  unsigned flips; // bit i: the operands of the i-th commutative operation are swapped
-  int nflips, naccesses;
-  use access[MAX_ACCESSES];
-  int pair[NW_MAX_DEPTH]; // pair[i]: loop of the nest that is paired with loop i of the description
-  bool used[NW_MAX_DEPTH];
-  bool paired; // true if some pairing of the loops had equal extents
-  // `reached`: progress of the current attempt; `said`: progress of the attempt that the message describes
-  int reached, said;
-} unify;
+typedef nw_unifying unify;
+typedef nw_unify_use use;
 
 // ---- the message about the difference; it describes the attempt that made the most progress
 
-static bool differs(unify *u, const nw_stmt *at, char *expected, char *found) {
+bool nw_unify_differs(unify *u, const nw_stmt *at, char *expected, char *found) {
   nw_match *m = u->out;
   if (m->found && u->reached <= u->said) {
     free(expected);
@@ -60,6 +30,10 @@ static bool differs(unify *u, const nw_stmt *at, char *expected, char *found) {
   *m = (nw_match){.block = m->block, .where = m->where, .expected = expected, .found = found, .at = at};
   u->said = u->reached;
   return false;
+}
+
+static bool differs(unify *u, const nw_stmt *at, char *expected, char *found) {
+  return nw_unify_differs(u, at, expected, found);
 }
 
 static char *text(const char *fmt, const char *a, const char *b) {
@@ -92,10 +66,22 @@ static const char *kind_of(const nw_stmt *s) {
   }
 }
 
+// An instruction of a warp needs one iteration for each lane.
+static bool take_lanes(unify *u, const nw_stmt *s) {
+  u->lane = s;
+  if (nw_is_const(s->loop.begin, 0) && nw_is_const(s->loop.extent, NW_FRAGMENT_LANES)) return true;
+  char *extent = nw_expr_show(s->loop.extent);
+  differs(u, s, nw_xstrdup("a loop over the 32 lanes of a warp, from 0"),
+          text("%s with %s iterations", s->loop.var->name, extent));
+  return free(extent), false;
+}
+
 static bool take_loop(unify *u, const nw_stmt *s) {
   int64_t n;
   const char *name = s->loop.var->name;
-  if (s->loop.mark != NW_SERIAL)
+  const nw_instruction *warp = u->in->instruction;
+  if (warp && s->loop.mark == NW_THREAD_X && !u->lane) return take_lanes(u, s);
+  if (s->loop.mark != NW_SERIAL && !(warp && s->loop.mark == NW_UNROLLED))
     return differs(u, s, nw_xstrdup("plain loops"), text("%s %s", nw_loop_kind_name(s->loop.mark), name));
   if (!nw_is_int(s->loop.extent, &n)) {
     char *extent = nw_expr_show(s->loop.extent);
@@ -209,13 +195,14 @@ static bool same_block(unify *u) {
 
 // Replaces the variable of each loop that has one iteration by the first value of the variable. The innermost loop is
 // replaced first, since its first value may use an outer loop.
-static const nw_expr *without_units(const unify *u, const nw_expr *e) {
+const nw_expr *nw_unify_without_units(const unify *u, const nw_expr *e) {
   for (int i = u->nunits - 1; i >= 0; i--)
     e = nw_subst(u->p->pool, e, u->unit[i]->loop.var->name, u->unit[i]->loop.begin);
   return e;
 }
 
-static bool uses_loops(const unify *u, const nw_expr *e) {
+bool nw_unify_uses_loops(const unify *u, const nw_expr *e) {
+  if (u->lane && nw_uses_var(e, u->lane->loop.var->name)) return true;
   for (int i = 0; i < u->nloops; i++)
     if (nw_uses_var(e, u->loop[i]->loop.var->name)) return true;
   return false;
@@ -226,8 +213,8 @@ static bool take_where(unify *u, const nw_expr *cond) {
   if (!cond) return true;
   if (cond->op == NW_OP_AND) return take_where(u, cond->arg[0]) && take_where(u, cond->arg[1]);
   if (nw_prove(&u->r, cond)) return true;
-  cond = without_units(u, cond);
-  if (uses_loops(u, cond)) {
+  cond = nw_unify_without_units(u, cond);
+  if (nw_unify_uses_loops(u, cond)) {
     char *c = nw_expr_show(cond);
     differs(u, u->out->block, nw_xstrdup("every iteration of the tile"), text("only the iterations where %s%s", c, ""));
     return free(c), false;
@@ -243,7 +230,7 @@ static bool add_access(unify *u, const char *mine, int n, const nw_expr *const *
   const nw_intrinsic_arg *arg = NULL;
   for (int i = 0; i < u->in->nargs; i++)
     if (!strcmp(u->in->arg[i].name, mine)) arg = &u->in->arg[i];
-  if (u->naccesses == MAX_ACCESSES || !arg) return false;
+  if (u->naccesses == NW_UNIFY_ACCESSES || !arg) return false;
   u->access[u->naccesses++] = (use){.arg = arg, .n = n, .mine = index, .theirs = theirs, .buffer = buffer};
   return true;
 }
@@ -287,11 +274,11 @@ static bool same_body(unify *u, unsigned flips) {
 static bool in_loops(unify *u, const nw_expr *e, int64_t *coef, const nw_expr **rest) {
   const char *var[NW_MAX_DEPTH];
   for (int i = 0; i < u->nloops; i++) var[i] = u->loop[i]->loop.var->name;
-  e = without_units(u, nw_block_bound(u->p, u->out->block, e));
+  e = nw_unify_without_units(u, nw_block_bound(u->p, u->out->block, e));
   return nw_affine(u->p->pool, nw_simplify(&u->r, e), u->nloops, var, coef, rest);
 }
 
-static int physical(const unify *u, const use *a, const nw_expr **out) {
+int nw_unify_physical(const unify *u, const use *a, const nw_expr **out) {
   const nw_buffer *b = nw_find_buffer(u->p, a->buffer);
   int n = b->nlayout ? b->nlayout : b->ndim;
   if (n > NW_MAX_TILE_DIMS || b->ndim > NW_MAX_DEPTH) return -1;
@@ -304,15 +291,15 @@ static int physical(const unify *u, const use *a, const nw_expr **out) {
 
 static bool place_access(unify *u, use *a) {
   const nw_expr *at[NW_MAX_TILE_DIMS];
-  a->nphysical = physical(u, a, at);
+  a->nphysical = nw_unify_physical(u, a, at);
   bool ok = a->nphysical >= 0;
   for (int d = 0; ok && d < a->nphysical; d++) {
     const nw_expr *rest;
     ok = in_loops(u, at[d], a->coef[d], &rest);
     for (int i = 0; ok && i < u->nloops; i++)
       rest = nw_add(u->p->pool, rest, nw_mul(u->p->pool, nw_index(u->p->pool, a->coef[d][i]), u->loop[i]->loop.begin));
-    a->base[d] = ok ? nw_simplify(&u->r, without_units(u, rest)) : NULL;
-    ok = ok && !uses_loops(u, a->base[d]); // fails if the begin of a loop depends on another loop
+    a->base[d] = ok ? nw_simplify(&u->r, nw_unify_without_units(u, rest)) : NULL;
+    ok = ok && !nw_unify_uses_loops(u, a->base[d]); // fails if the begin of a loop depends on another loop
   }
   return ok;
 }
@@ -432,7 +419,7 @@ static int64_t stride_along(const nw_window *w, int d, const nw_physical *place)
 
 // Returns a dimension of the tile that has a fixed stride in the description and another stride in the nest, or -1. While
 // the program is lowered, its allocations change, and lower/calls.c checks the strides instead.
-static int wrong_stride(const unify *u, const use *a, const nw_window *w) {
+int nw_unify_wrong_stride(const unify *u, const use *a, const nw_window *w) {
   if (!u->p->step) return -1;
   nw_arena *arena = nw_arena_scratch();
   const nw_physical *place = layout_at(u, nw_find_buffer(u->p, w->buffer), arena);
@@ -446,12 +433,22 @@ static int wrong_stride(const unify *u, const use *a, const nw_window *w) {
   return wrong;
 }
 
+bool nw_unify_aligned(const unify *u, const nw_window *w, int64_t n) {
+  if (!u->p->step) return true; // as for strides
+  nw_arena *arena = nw_arena_scratch();
+  const nw_physical *place = layout_at(u, nw_find_buffer(u->p, w->buffer), arena);
+  bool good = place && nw_divides(&u->r, nw_physical_at(place, &u->r, w->at), n);
+  int64_t stride = good ? stride_along(w, 0, place) : NW_ANY_STRIDE;
+  nw_arena_free(arena);
+  return good && stride != NW_ANY_STRIDE && stride % n == 0;
+}
+
 static bool fits(unify *u, const use *a) {
   nw_window w, *known = &u->out->window[a->arg - u->in->arg];
   if (!window_of(u, a, &w)) return access_differs(u, a, "", "");
   if (known->buffer && !same_window(u, known, &w))
     return access_differs(u, a, ", in the tile of the other accesses", "");
-  int d = wrong_stride(u, a, &w);
+  int d = nw_unify_wrong_stride(u, a, &w);
   if (d >= 0) {
     char wanted[80];
     snprintf(wanted, sizeof wanted, ", stride %lld along dimension %d", (long long)a->arg->dim[d].stride, d + 1);
@@ -492,7 +489,13 @@ static bool pair_from(unify *u, int i) {
 
 static bool as_many_loops(unify *u) {
   u->reached = MATCHED;
-  return (u->in->nloops == u->nloops && u->nloops <= MAX_LOOPS) || loops_differ(u);
+  return (u->in->nloops == u->nloops && u->nloops <= NW_UNIFY_LOOPS) || loops_differ(u);
+}
+
+static bool has_lanes(unify *u) {
+  u->reached = MATCHED;
+  if (u->lane) return true;
+  return differs_in(u, u->out->block, "a loop over the 32 lanes of a warp, bound to threadIdx.x", "no loop of threads");
 }
 
 static bool pair_loops(unify *u) {
@@ -519,9 +522,10 @@ static bool match_body(unify *u) {
   for (unsigned flips = 0, ways = 1; flips < ways; flips++) {
     u->reached = flips ? OTHER_BODY : BODY;
     bool body = same_body(u, flips);
+    bool warp = u->in->instruction != NULL;
     if (flips == 0) ways = 1u << (u->nflips < MAX_FLIPS ? u->nflips : MAX_FLIPS);
     u->reached = MATCHED;
-    if (body && place_accesses(u) && pair_loops(u)) return apart(u);
+    if (body && (warp ? nw_unify_warp(u) : place_accesses(u) && pair_loops(u))) return apart(u);
   }
   return false;
 }
@@ -533,7 +537,8 @@ static bool match(unify *u, const nw_stmt *nest) {
   u->out->block = block;
   nw_find(u->p, block->id, &path);
   nw_ranges_of(&u->r, u->p, &path);
-  bool ok = same_block(u) && take_where(u, block->block.where) && as_many_loops(u) && match_body(u);
+  bool ok = same_block(u) && take_where(u, block->block.where) &&
+            (u->in->instruction ? has_lanes(u) : as_many_loops(u)) && match_body(u);
   nw_ranges_free(&u->r);
   return ok;
 }

@@ -11,9 +11,15 @@
 // tiles. If the description has no init, a reduction continues from the existing values. The tile of an output overlaps
 // no other tile.
 //
+// An intrinsic may also be an instruction that the 32 threads of a warp execute together. Then its arguments are
+// *fragments*: tiles whose elements the lanes of the warp hold in registers. The intrinsic states which lane holds which
+// element. The nest that it replaces begins with a loop that is bound to threadIdx.x, and the arguments are in storage
+// of scope warp, where the last two dimensions of the layout are the lane and the number of the element in the lane.
+//
 // An intrinsic is tested before it gets into the session's table (check/trial.c), so every intrinsic that is called has
 // been verified.
 #pragma once
+#include "ir/program/instruction.h"
 #include "ir/program/program.h"
 
 #define NW_MAX_TILES 8 // maximal number of arguments of an intrinsic
@@ -28,12 +34,20 @@ typedef struct nw_tile_dim {
   int64_t step; // number of elements that the loop `own` moves per iteration
 } nw_tile_dim;
 
+// The elements of a tile that the lanes hold. Each element is held by one lane, in one place.
+typedef struct nw_fragment {
+  int n; // elements of a lane; 0: the argument is in memory
+  uint16_t element[NW_FRAGMENT_LANES * NW_FRAGMENT_MOST]; // element[lane*n + i]: row-major number in the tile
+  uint16_t place[NW_FRAGMENT_LANES * NW_FRAGMENT_MOST]; // the inverse: place[element[p]] == p
+} nw_fragment;
+
 typedef struct nw_intrinsic_arg {
   const char *name; // a parameter of the description
   nw_dtype dtype;
   bool output;
   int ndim;
   nw_tile_dim dim[NW_MAX_TILE_DIMS];
+  nw_fragment fragment;
 } nw_intrinsic_arg;
 
 struct nw_intrinsic {
@@ -50,6 +64,7 @@ struct nw_intrinsic {
   // constants, `special` returns a function that takes only the tiles, or NULL. `special` is used if the strides are
   // constants. The functions that it returns are jump-safe (see below).
   char *special;
+  const nw_instruction *instruction; // NULL if one thread calls the intrinsic
   bool shuffles; // true: generated code loads vectors, shuffles their lanes and stores them (codegen/shuffle.h)
   int nconstants;
   int64_t constant[NW_MAX_CONSTANTS];
@@ -70,6 +85,16 @@ void nw_intrinsic_free(nw_intrinsic *in);
 // Reads the description into the members of `in`. The caller has set the names and the strides of the arguments.
 // Returns false, with a diagnostic, if the description is not suitable.
 bool nw_intrinsic_describe(nw_ctx *c, nw_intrinsic *in, nw_program *description);
+// Sets the fragment of argument i from the numbers of its elements, n for each lane. Returns false, with a diagnostic that
+// names an element and two lanes, if this is not a bijection to the elements of the tile.
+bool nw_fragment_set(nw_ctx *c, nw_intrinsic *in, int i, int n, const int64_t *element);
+// Returns the text of an element of a tile, such as "A[3, 5]", on the heap. `element` is its row-major number.
+char *nw_fragment_element(const nw_intrinsic_arg *a, int element);
+// For a load of matrices in a kernel: returns the linear index of the first of the 8 elements whose address a lane gives,
+// as an expression of threadIdx.x. `tile` is the argument in memory.
+NW_API const nw_expr *nw_fragment_row(nw_pool *p, const nw_instruction *in, const nw_tile *tile);
+// True if the buffer is a fragment of a call of p.
+bool nw_is_fragment(const nw_program *p, const char *buffer);
 // Finds the coefficient of each loop in an index of the description, and the constant part `rest`. Returns false if the
 // index is not affine.
 bool nw_intrinsic_index(const nw_intrinsic *in, const nw_expr *e, int64_t *coef, int64_t *rest);
@@ -96,6 +121,9 @@ typedef struct nw_match {
   char *expected, *found;
   const nw_stmt *at;
 } nw_match;
+
+// For an argument that is a fragment, the window has the position of its first element: the last two indices, the lane
+// and the number in the lane, are 0.
 
 // True if the nest matches the description of the intrinsic. `nest` is a loop of p, or a call with a loop inside. If
 // the nest does not match, returns false without a diagnostic.

@@ -143,7 +143,7 @@ static bool define_callee(void *env, nw_stmt *s) {
   nw_callee callee;
   if (s->kind != NW_CALL) return true;
   const nw_intrinsic *in = nw_intrinsic_find(d->ctx, s->call.intrinsic);
-  if (in && in->shuffles) return true; // no function is called
+  if (in && (in->shuffles || in->instruction)) return true; // no function is called
   if (!nw_callee_of(d->ctx, s, &callee)) {
     nwo_say(d->error, d->size, "%s", nw_error(d->ctx)->message);
     return false;

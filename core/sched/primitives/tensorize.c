@@ -67,9 +67,10 @@ static const nw_stmt *lanes_around(const nw_path *path) {
   return NULL;
 }
 
-static bool in_lanes(nw_step *st, const nw_path *path) {
+// An instruction of a warp is for threads of a GPU. Its nest contains the loop over the lanes.
+static bool in_lanes(nw_step *st, const nw_path *path, const nw_intrinsic *in) {
   const nw_stmt *loop = lanes_around(path);
-  if (!loop) return false;
+  if (!loop || (in && in->instruction && !nw_is_vector_loop(loop))) return false;
   nw_step_refuse(st, "only a CPU thread can call an intrinsic, not a vector lane or a GPU thread", loop,
                  "the call would be inside %s, a %s loop", loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
   return true;
@@ -91,13 +92,18 @@ bool nw_apply_tensorize(void *step) {
   if (!loop) return false;
   if (!in) return unknown(st, name);
   st->resolved[1].name = in->id;
-  if (in_lanes(st, &path)) return false;
+  if (in_lanes(st, &path, in)) return false;
   if (!nw_unify(st->p, loop, in, &m)) return differs(st, loop, in, &m, "its nest does not match %s");
   nw_stmt *call = nw_new_stmt(st->p, NW_CALL);
   call->call.intrinsic = nw_pool_name(st->p->pool, in->id);
   nw_kids_set(st->p, call, 1, &loop);
   nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], call);
-  if (sums_floats(st->p, m.block)) nw_step_rounds(st, "rounding may change: %s sums in its own order", in->name);
+  if (sums_floats(st->p, m.block))
+    nw_step_rounds(st,
+                   in->instruction ? "rounding may change: %s sums in its own order, and may cut sums off instead of "
+                                     "rounding them"
+                                   : "rounding may change: %s sums in its own order",
+                   in->name);
   return true;
 }
 
@@ -114,7 +120,8 @@ static bool holds(void *env, const nw_path *path) {
   nw_match m;
   if (call->kind != NW_CALL) return true;
   const nw_intrinsic *in = nw_intrinsic_find(h->st->ctx, call->call.intrinsic);
-  if (in_lanes(h->st, path))
+  if (in && in->instruction) return true; // the judge compares what the lanes hold (poly/grid/fragments.c)
+  if (in_lanes(h->st, path, in))
     h->ok = false;
   else if (in && !nw_unify(h->st->p, call, in, &m))
     h->ok = differs(h->st, call, in, &m, "the nest of the call would no longer match %s");

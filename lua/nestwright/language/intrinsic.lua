@@ -1,18 +1,8 @@
 --- Registers intrinsics for s:tensorize. An intrinsic is a small computation that external code does.
-local calls = require "nestwright.language.calls"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local register = require "nestwright.language.registered".register
 local rows = require "nestwright.language.rows"
-
-local meta = {__name = "nestwright.intrinsic"}
-
-function meta.__tostring(self)
-  local reads = {}
-  for n, t in ipairs(self.args) do reads[n] = t.name end
-  return ("intrinsic %s(%s): %s"):format(self.id, table.concat(reads, ", "), self.description)
-end
-
-meta.__call = calls.make
 
 local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "code", "jump_safe", "timeout"}
 
@@ -50,16 +40,6 @@ local function all_strides(args, given)
   end
   errors.options("intrinsic: strides", given, known)
   return out
-end
-
-local function register(spec)
-  local id, jump_safe = core.intrinsic(spec)
-  local outputs = {}
-  for _, t in ipairs(spec.args) do
-    if not t.is_input then outputs[#outputs + 1] = tostring(t) end
-  end
-  return setmetatable({name = spec.name, id = id, args = spec.args, jump_safe = jump_safe,
-    accumulate = spec.accumulate or false, description = table.concat(outputs, "; ")}, meta)
 end
 
 local function intrinsic(spec)

@@ -1,0 +1,184 @@
+--- Tests instructions that a warp executes together: the products of tensor cores, their layouts, and what is refused.
+package.path = "tests/spec/?.lua;" .. package.path
+local nw = require "nestwright"
+local gemm = require "tensor_gemm"
+local ptxas = require "ptxas"
+local support = require "support"
+local fails = support.fails
+
+local PRODUCTS = {"mma.m16n8k8.f16", "mma.m16n8k16.f16", "mma.m16n8k8.bf16", "mma.m16n8k16.bf16", "mma.m16n8k8.tf32"}
+
+-- Checks that f fails, and that the text of the error has all these words.
+local function says(words, f, ...)
+  local text = tostring(support.error_of(f, ...))
+  for _, word in ipairs(words) do assert(text:find(word, 1, true), ("expected '%s' in: %s"):format(word, text)) end
+end
+
+-- The bound of docs/tensor_cores.md for sums of products of numbers in -1 .. 1.
+local function bound(depth) return (depth + 1) * 2.0 ^ -23 * depth end
+
+local function worst(a, b)
+  local most = 0
+  for i = 1, a:count() do most = math.max(most, math.abs(a:getflat(i) - b:getflat(i))) end
+  return most
+end
+
+describe("nw.tensor_core", function()
+  it("lists its instructions, and knows no others", function()
+    local names = {}
+    for n, row in ipairs(nw.tensor_cores()) do names[n] = row.name end
+    for _, name in ipairs(PRODUCTS) do assert.truthy(table.concat(names, " "):find(name, 1, true), name) end
+    says({"there is no instruction named \"mma.m8n8k4.f16\"", "mma.m16n8k16.f16"}, nw.tensor_core, "mma.m8n8k4.f16")
+  end)
+  it("tries an instruction, and makes an intrinsic of it", function()
+    for _, name in ipairs(PRODUCTS) do
+      local mma = nw.tensor_core(name)
+      assert.equal(name:gsub("%.", "_"), mma.name)
+      assert.is_true(mma.accumulate)
+      assert.truthy(tostring(mma):find("sum", 1, true))
+    end
+  end)
+  it("refuses a layout that is not a bijection, and names an element and two lanes", function()
+    local function twice(lane, i) return lane // 4 + 8 * (i // 2), 2 * (lane % 4) end
+    says({"the layout of C is not a bijection", "C[0, 0] is in lane 0, place 0, and in lane 0, place 1"},
+      nw.tensor_core, "mma.m16n8k16.f16", {layouts = {C = twice}})
+    local function shared(lane, i) return lane // 8 + 8 * (i // 2), 2 * (lane % 4) + i % 2 end
+    says({"C[0, 0] is in lane 0, place 0, and in lane 4, place 0"}, nw.tensor_core, "mma.m16n8k16.f16",
+      {layouts = {C = shared}})
+    says({"lane 0, place 0 has an element outside of the tile"}, nw.tensor_core, "mma.m16n8k16.f16",
+      {layouts = {A = function() return 16, 0 end}})
+    says({"must return two whole numbers, got a number and nil"}, nw.tensor_core, "mma.m16n8k16.f16",
+      {layouts = {A = function() return 1 end}})
+    says({"has no operand D with a layout"}, nw.tensor_core, "mma.m16n8k16.f16", {layouts = {D = twice}})
+  end)
+  it("refuses a bijection that is not the layout of the instruction, and names the lane", function()
+    local function turned(lane, i) return lane % 8 + 8 * (i // 2), 2 * (lane // 8) + i % 2 end
+    says({"mma_m16n8k16_f16 failed its trial", "in lane 0, place 0", "it must be"}, nw.tensor_core, "mma.m16n8k16.f16",
+      {layouts = {C = turned}})
+    local function swapped(lane, i) return lane // 4 + 8 * (i // 2 % 2), 2 * (lane % 4) + 1 - i % 2 + 8 * (i // 4) end
+    says({"failed its trial", "with 1 as A[0, 1], in lane 0, place 0"}, nw.tensor_core, "mma.m16n8k16.f16",
+      {layouts = {A = swapped}})
+  end)
+  it("accepts the layouts of the hardware in another form", function()
+    local function c(lane, i) return (lane >> 2) + 4 * (i & 2), 2 * (lane & 3) + (i & 1) end
+    assert.equal("mine", nw.tensor_core("mma.m16n8k16.f16", {name = "mine", layouts = {C = c}}).name)
+  end)
+end)
+
+describe("nw.tf32", function()
+  it("rounds to 10 bits, away from 0 if two numbers are equally near", function()
+    local x = {1 + 2.0 ^ -11, -1 - 2.0 ^ -11, 1 + 2.0 ^ -12, 3.0, math.huge, -math.huge, 0 / 0, 3.4e38}
+    local X = nw.placeholder({#x}, "f32", "X")
+    local s = nw.schedule(nw.compute({#x}, function(i) return nw.tf32(X(i)) end, "Y"))
+    local got = s:build()(nw.tensor(x, "f32"))
+    local want = {1 + 2.0 ^ -10, -1 - 2.0 ^ -10, 1, 3, math.huge, -math.huge, 0 / 0, 3.4e38}
+    for n = 1, 6 do assert.equal(want[n], got:getflat(n)) end
+    assert.is_true(got:getflat(7) ~= got:getflat(7))
+    assert.is_true(math.abs(got:getflat(8) / 3.4e38 - 1) < 2.0 ^ -11)
+  end)
+end)
+
+describe("a product by tensor cores", function()
+  local mma, s, x -- one of f16 for the simulated GPU
+  setup(function()
+    mma = nw.tensor_core "mma.m16n8k16.f16"
+    s, x = gemm.make(mma, {target = "gpu"})
+  end)
+
+  it("gives the same results in all ways to run it, within the bound of the instruction", function()
+    local want = nw.evaluate(x.C, x.data)[1]
+    local r = support.simulates(s, x.data)
+    for _, got in ipairs {nw.interpret(s, x.data)[1], r.outputs[1], s:build()(table.unpack(x.data))} do
+      assert.is_true(worst(want, got) <= bound(32))
+    end
+  end)
+  it("is one instruction of PTX, which ptxas accepts, for each dtype", function()
+    for _, row in ipairs {{"mma.m16n8k8.f16", "t4", "sm_75"}, {"mma.m16n8k16.bf16", "h200", "sm_90"},
+      {"mma.m16n8k8.tf32", "rtx_4090", "sm_89"}} do
+      local one, y = gemm.make(nw.tensor_core(row[1]), {target = row[2]})
+      local ptx, cuda = tostring(one:show "ptx"), tostring(one:show "cuda")
+      local shape, kind = row[1]:match "^mma%.(%w+)%.(%w+)$"
+      local instruction = ("mma.sync.aligned.%s.row.col.f32.%s.%s.f32"):format(shape, kind, kind)
+      assert.truthy(ptx:find(instruction, 1, true))
+      assert.truthy(cuda:find(instruction, 1, true))
+      assert.falsy(cuda:find("__shared__", 1, true))
+      if ptxas.path() then ptxas.accepts(ptx, {row[3]}) end
+      assert.is_true(worst(nw.evaluate(y.C, y.data)[1], support.simulates(one, y.data).outputs[1]) <= bound(32))
+    end
+  end)
+  it("says that the rounding may change", function()
+    assert.is_true(s:rounds())
+    assert.truthy(s:notes():find "sums in its own order, and may cut sums off instead of rounding them")
+  end)
+  it("has a call in the text form, which reads back, and its trace makes it again", function()
+    assert.is_true(s:reparses())
+    assert.truthy(tostring(s:show "lowered"):find("call mma_m16n8k16_f16 (A_warp[0], B_warp[0], C_warp[0])", 1, true))
+    assert.truthy(s:trace():find "tensorize")
+    assert.equal(tostring(s), tostring(s:retarget "h200"))
+  end)
+  it("refuses a later step that moves elements to other places", function()
+    says({"the lanes do not hold the elements as mma_m16n8k16_f16 needs them",
+      "expected B[1, 0] in lane 0, place 1, found it in lane 0, place 2 of B_warp"}, s.transform_layout, s, x.Bw,
+      function(k, j) return k // 16, j // 8, j % 8 * 4 + k // 2 % 4, k % 2 * 2 + k // 8 % 2 end)
+  end)
+end)
+
+describe("the judge", function()
+  it("refuses a machine that does not have the instruction", function()
+    local f16, bf16 = nw.tensor_core "mma.m16n8k8.f16", nw.tensor_core "mma.m16n8k16.bf16"
+    says({"titan_x has no tensor cores that execute mma.m16n8k8.f16", "gpu.tensor_f16 of its record is 0"},
+      gemm.make, f16, {target = "titan_x"})
+    says({"t4 cannot execute mma.m16n8k16.bf16", "its compute capability is 7.5, and the instruction needs 8.0"},
+      gemm.make, bf16, {target = "t4"})
+    says({"has no tensor cores that execute", "it is not a GPU"}, function()
+      local s, x = gemm.tiled(f16, {target = nw.target "host"})
+      s:tensorize(gemm.spread(s, x, f16), f16)
+    end)
+  end)
+  it("refuses fragments with another layout, and names an element and two lanes", function()
+    local mma = nw.tensor_core "mma.m16n8k16.f16"
+    local s, x = gemm.tiled(mma, {})
+    s:transform_layout(x.Aw, function(i, k)
+      return i // 16, k // 16, i % 8 + 8 * (k // 2 % 4), k % 2 + 2 * (i // 8 % 2) + 4 * (k // 8 % 2)
+    end)
+    s:fragment(x.Bw, mma, "B")
+    s:fragment(x.Cw, mma, "C")
+    local lane = s:lanes(x.i, x.j, mma, "C")
+    says({"expected A[0, 2] in lane 1, place 0, found it in lane 8, place 0 of A_warp"}, s.tensorize, s, lane, mma)
+  end)
+  it("refuses a lane that fills what another lane holds", function()
+    local mma = nw.tensor_core "mma.m16n8k16.f16"
+    local s, x = gemm.tiled(mma, {})
+    for operand, stage in pairs {A = x.Aw, B = x.Bw, C = x.Cw} do s:fragment(stage, mma, operand) end
+    for _, row in ipairs {{x.Bw, "B"}, {x.init, "C"}, {x.C, "C"}} do
+      local i, j = gemm.last(s, row[1])
+      s:lanes(i, j, mma, row[2])
+    end
+    local i, k = gemm.last(s, x.Aw)
+    s:bind(s:split(s:fuse(i, k), {parts = 32}), "threadIdx.x")
+    local lane = s:lanes(x.i, x.j, mma, "C")
+    says({"A_warp is a fragment: a lane can access only the elements that it holds",
+      "lane 0 accesses A_warp[0, 2], and its layout puts this element in lane 1"}, s.tensorize, s, lane, mma)
+  end)
+  it("refuses operands that are not in storage of scope warp, and loops that are not lanes", function()
+    local mma = nw.tensor_core "mma.m16n8k16.f16"
+    local s, x = gemm.tiled(mma, {})
+    says({"a loop over the 32 lanes of a warp, bound to threadIdx.x", "no loop of threads"}, s.tensorize, s, x.i, mma)
+    s:set_scope(x.Aw, "shared")
+    s:fragment(x.Bw, mma, "B")
+    s:fragment(x.Cw, mma, "C")
+    says({"expected A in storage of scope warp, found A_warp, of scope shared"}, s.tensorize, s,
+      s:lanes(x.i, x.j, mma, "C"), mma)
+  end)
+  it("refuses wrong arguments of s:fragment and s:lanes", function()
+    local mma = nw.tensor_core "mma.m16n8k16.f16"
+    local s, x = gemm.tiled(mma, {})
+    says({"mma_m16n8k16_f16 has no operand D with a layout"}, s.fragment, s, x.Aw, mma, "D")
+    says({"nothing is not a tensor with rows and columns"}, s.fragment, s, "nothing", mma, "A")
+    local plain = nw.intrinsic {name = "copy4", args = (function()
+      local P = nw.placeholder({4}, "f32", "P")
+      return {P, nw.compute({4}, function(i) return P(i) end, "Q")}
+    end)(), code = "shuffles"}
+    fails("expected an instruction of a warp", nil, s.lanes, s, x.i, x.j, plain, "P")
+  end)
+end)
