@@ -3,6 +3,9 @@
 // outside of these instructions a lane accesses only its own elements. So in a kernel the array becomes an array of
 // each thread, which has the places of its lane, and the tiles of a call begin at places of the thread. The nest inside
 // a call is not a part of the kernel, because the instruction does its work.
+//
+// The array in the lowered program may have parts for several warps of a block, at a distance of threadIdx.y and threadIdx.z.
+// Each warp has its own array, so these distances are left out, if they are the same in all accesses.
 #include "ir/program/intrinsic.h"
 #include "lower/launch.h"
 #include "lower/pass.h"
@@ -13,8 +16,55 @@ typedef struct holding {
   const nw_expr *lane; // the index of the thread along x
   nw_buffer *buffer;
   int64_t n; // elements that a lane holds of each tile
+  int64_t apart[2]; // the distances of the parts of warps, along y and z
+  bool measured; // true if the distances are those of an access; otherwise there was none yet
   bool failed;
 } holding;
+
+// ---- parts of warps
+
+static void measure(holding *h, const nw_expr *index) {
+  const char *var[] = {nw_grid_index[4], nw_grid_index[5]};
+  int64_t coef[2] = {0};
+  const nw_expr *rest;
+  bool affine = index->type.lanes == 1 && nw_affine(h->p->pool, nw_settle(h->r, index), 2, var, coef, &rest) &&
+                !nw_uses_any(rest, 2, var);
+  for (int d = 0; d < 2; d++)
+    if (!affine || (h->measured && coef[d] != h->apart[d])) coef[d] = 0;
+  memcpy(h->apart, coef, sizeof coef);
+  h->measured = true;
+}
+
+static bool measure_load(void *env, const nw_expr *e) {
+  holding *h = env;
+  if (e->op == NW_OP_LOAD && !strcmp(e->name, h->buffer->name)) measure(h, e->arg[0]);
+  return true;
+}
+
+static const nw_expr *measure_loads(void *env, const nw_expr *e) {
+  nw_visit(e, measure_load, env);
+  return e;
+}
+
+static void measure_all(holding *h, nw_stmt *s) {
+  nw_stmt_exprs(s, measure_loads, h);
+  if (s->kind == NW_STORE && !strcmp(s->store.buffer, h->buffer->name)) measure(h, s->store.index);
+  for (int i = 0; s->kind == NW_CALL && i < s->call.ntiles; i++)
+    if (!strcmp(s->call.tile[i].buffer, h->buffer->name)) measure(h, s->call.tile[i].index);
+  nw_scope_push(h->r, s);
+  for (int i = 0; i < s->nkids; i++) measure_all(h, s->kid[i]);
+  nw_scope_pop(h->r, s);
+}
+
+// Returns the index in the first part.
+static const nw_expr *in_part(const holding *h, const nw_expr *index) {
+  nw_pool *pool = h->p->pool;
+  for (int d = 0; d < 2; d++)
+    index = nw_sub(pool, index, nw_mul(pool, nw_index(pool, h->apart[d]), nw_var(pool, nw_grid_index[4 + d])));
+  return nw_settle(h->r, index);
+}
+
+// ---- places
 
 // Finds the first call that uses the buffer as a fragment, and sets h->n.
 static bool find_call(holding *h, const nw_stmt *s) {
@@ -31,7 +81,7 @@ static bool find_call(holding *h, const nw_stmt *s) {
 static const nw_expr *place_of(holding *h, const nw_expr *index) {
   nw_pool *pool = h->p->pool;
   const nw_expr *n = nw_index(pool, h->n), *all = nw_index(pool, h->n * NW_FRAGMENT_LANES);
-  const nw_expr *rest = nw_settle(h->r, nw_sub(pool, index, nw_mul(pool, h->lane, n)));
+  const nw_expr *rest = nw_settle(h->r, nw_sub(pool, in_part(h, index), nw_mul(pool, h->lane, n)));
   const nw_expr *place = nw_settle(h->r, nw_floormod(pool, rest, all));
   const nw_expr *tile = nw_settle(h->r, nw_floordiv(pool, rest, all));
   if (!nw_prove(h->r, nw_lt(pool, place, n)) || index->type.lanes > 1) h->failed = true;
@@ -60,6 +110,7 @@ static void hold(holding *h, nw_stmt *s) {
   for (int i = 0; s->kind == NW_CALL && i < s->call.ntiles; i++) {
     nw_tile *t = &s->call.tile[i];
     if (strcmp(t->buffer, h->buffer->name)) continue;
+    t->index = in_part(h, t->index);
     h->failed |= !nw_divides(h->r, t->index, h->n * NW_FRAGMENT_LANES);
     t->index = nw_settle(h->r, nw_floordiv(h->p->pool, t->index, nw_index(h->p->pool, NW_FRAGMENT_LANES)));
   }
@@ -77,6 +128,7 @@ static void only_instructions(const nw_program *p, nw_stmt *s) {
 
 static bool hold_one(holding *h, nw_stmt *body, nw_vec *known) {
   int64_t elements;
+  measure_all(h, body);
   hold(h, body);
   if (h->failed)
     return nw_fail(h->p->ctx, NW_ECODEGEN, NULL, "%s cannot be kept in registers: a lane accesses elements of others",

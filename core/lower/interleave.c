@@ -62,6 +62,10 @@ static const nw_expr *shift_expr(void *env, const nw_expr *e) {
 static void shift_stores(const shift *s, nw_stmt *at) {
   if (at->kind == NW_STORE && !strcmp(at->store.buffer, s->buffer))
     at->store.index = nw_add(s->pool, at->store.index, s->by);
+  for (int i = 0; at->kind == NW_CALL && i < at->call.ntiles; i++) {
+    nw_tile *t = &at->call.tile[i];
+    if (!strcmp(t->buffer, s->buffer)) t->index = nw_add(s->pool, t->index, s->by);
+  }
   for (int i = 0; i < at->nkids; i++) shift_stores(s, at->kid[i]);
 }
 

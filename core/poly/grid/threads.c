@@ -16,6 +16,7 @@ typedef struct place { // the place of a site in its launch
   int launch; // position of the launch on the path; -1 if there is no launch
   int host; // number of loops outside the launch
   bool unsafe; // true if an unsafe step has bound a loop around the site
+  bool one_warp; // true if the launch has one warp along x
   // map from executions to (execution, index in the grid along the dimensions in `along`); made on first use
   isl_map *indexed;
   unsigned along; // set of dimensions of the grid, as bits
@@ -79,6 +80,8 @@ static void place_site(const nw_model *m, const nw_program *before, const nw_sit
   upto.n = out->launch + 1;
   out->alike = out->launch - 1;
   if (!nw_launch_extents(m->p, &upto, &l)) return;
+  int64_t across;
+  out->one_warp = l.extent[3] && nw_is_int(l.extent[3], &across) && across <= m->p->target->limit.launch.warp;
   while (out->alike + 1 < out->path.n && lets_all_in(m->p, &l, out, out->alike + 1)) out->alike++;
 }
 
@@ -168,7 +171,8 @@ static unsigned computed_dims(const duo *d) {
   unsigned along = 0;
   for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
     bool bound = bound_to(d->a->site, d->pa->host, dim) || bound_to(d->b->site, d->pa->host, dim);
-    bool in_warps = dim == 3 && d->a->buffer->scope == NW_WARP; // the number of the warp follows from the index
+    bool in_warps =
+        dim == 3 && d->a->buffer->scope == NW_WARP && !d->pa->one_warp; // the number of the warp follows from the index
     if (bound && (shared_loop(d, dim) < 0 || in_warps)) along |= 1u << dim;
   }
   return along;
@@ -412,7 +416,7 @@ static isl_map *by_warp(const duo *d, isl_map *pairs, bool other) {
     pairs = equal(pairs, index_range(d, dim));
   }
   range x = index_range(d, 3);
-  if (x.n) {
+  if (x.n && !d->pa->one_warp) {
     int warp = (int)d->m->p->target->limit.launch.warp;
     unsigned b = (unsigned)x.b + (unsigned)isl_map_dim(pairs, isl_dim_in);
     isl_set *set = isl_map_wrap(pairs);
