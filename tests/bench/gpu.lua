@@ -1,7 +1,7 @@
 --- Compares the ways to run a schedule for a GPU without one: OpenCL on the CPU (pocl), the interpreter and the simulated GPU. Also
 --- compares the counts of the simulated GPU, and the races that it finds, with those of Oclgrind, measures its speed, and compares
---- the model of GPUs with published times. What this machine lacks is reported as skipped, and its figures are 0. NW_GPU_SEED: the
---- seed of the random schedules; by default a new one for each run.
+--- the model of GPUs with published times, and instructions of tensor cores with their definitions. What this machine lacks is
+--- reported as skipped, and its figures are 0. NW_GPU_SEED: the seed of the random schedules; by default a new one for each run.
 package.path = "tests/bench/?.lua;tests/spec/?.lua;" .. package.path
 local bench = require "_bench"
 
@@ -102,6 +102,9 @@ if require "ptxas".path() then
 else
   skipped("ptxas is not in PATH nor in /usr/local/cuda*/bin", "gpu.ptx_rejected")
 end
+local tiles, mismatches = require "_gpu_tensor"(tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003)
+out:bar("gpu.tensor_core_tiles", tiles, ">=", 2200)
+out:bar("gpu.tensor_core_mismatches", mismatches, "<=", 0)
 local order, median, worst = require "_gpu_staircase".compare()
 out:bar("gpu.staircase_order", order, ">=", 1)
 out:bar("gpu.staircase_error", median, "<=", 0.25)

@@ -32,19 +32,30 @@ function tensor_gemm.tiled(mma, o)
   local ko, ki = s:split(l[#l], depth)
   x.i, x.j, x.k = l[#l - 2], l[#l - 1], ko
   s:reorder(ko, x.i, x.j, ki)
-  x.Aw, x.Bw = s:cache_read(A, "warp", {x.Cw}, {at = ko}), s:cache_read(B, "warp", {x.Cw}, {at = ko})
+  local from = {A, B}
+  if o.shared then
+    for n, t in ipairs(from) do
+      from[n] = s:cache_read(t, "shared", {x.Cw}, {at = ko})
+      local _, lane = s:split(s:fuse(tensor_gemm.last(s, from[n])), 32)
+      s:bind(lane, "threadIdx.x")
+    end
+    x.As, x.Bs = from[1], from[2]
+  end
+  x.Aw, x.Bw = s:cache_read(from[1], "warp", {x.Cw}, {at = ko}), s:cache_read(from[2], "warp", {x.Cw}, {at = ko})
   x.init = s:decompose_reduction(x.Cw, ko)
   x.data = {nw.random({M, K}, dtype, {seed = o.seed or 1, lo = -1, hi = 1}),
     nw.random({K, N}, dtype, {seed = (o.seed or 1) + 1, lo = -1, hi = 1})}
   return s, x
 end
 
---- Gives the buffers their layouts, and binds the loops of all stages to lanes. Returns the loop over the lanes.
+--- Gives the buffers their layouts, and binds the loops of all stages to lanes. Returns the loop over the lanes. x.lanes gets
+--- the loops of the stages.
 function tensor_gemm.spread(s, x, mma)
   for operand, stage in pairs {A = x.Aw, B = x.Bw, C = x.Cw} do s:fragment(stage, mma, operand) end
-  for _, row in ipairs {{x.Aw, "A"}, {x.Bw, "B"}, {x.init, "C"}, {x.C, "C"}} do
+  x.lanes = {}
+  for n, row in ipairs {{x.Aw, "A"}, {x.Bw, "B"}, {x.init, "C"}, {x.C, "C"}} do
     local i, j = tensor_gemm.last(s, row[1])
-    s:lanes(i, j, mma, row[2])
+    x.lanes[n] = s:lanes(i, j, mma, row[2])
   end
   return s:lanes(x.i, x.j, mma, "C")
 end
@@ -54,6 +65,31 @@ function tensor_gemm.make(mma, o)
   local s, x = tensor_gemm.tiled(mma, o or {})
   x.lane = tensor_gemm.spread(s, x, mma)
   s:tensorize(x.lane, mma)
+  return s, x
+end
+
+--- Returns a schedule that copies tiles of a matrix through shared memory, from which an instruction loads them.
+function tensor_gemm.loaded(it, o)
+  local shape, dtype = it.args[2]:shape(), it.instruction:match "%w+$"
+  local rows, columns = shape[1] * (o.down or 2), shape[2] * (o.across or 2)
+  local turned = it.args[1]:shape()[1] ~= shape[1]
+  local S = nw.placeholder(turned and {columns, rows} or {rows, columns}, dtype, "S")
+  local D = nw.compute({rows, columns}, function(i, j) return turned and S(j, i) or S(i, j) end, "D")
+  local s = nw.schedule(D, {target = o.target or "a100"})
+  local io, jo = s:tile("i", "j", shape[1], shape[2])
+  s:bind(io, "blockIdx.y")
+  s:bind(jo, "blockIdx.x")
+  local x = {C = D, Dw = s:cache_write(D, "warp", {at = jo})}
+  x.Ss = s:cache_read(S, "shared", {x.Dw}, {at = jo})
+  local _, lane = s:split(s:fuse(tensor_gemm.last(s, x.Ss)), 32)
+  s:bind(lane, "threadIdx.x")
+  s:fragment(x.Dw, it, "D")
+  local i, j = tensor_gemm.last(s, D)
+  s:lanes(i, j, it, "D")
+  i, j = tensor_gemm.last(s, x.Dw)
+  x.lane = s:lanes(i, j, it, "D")
+  if not o.plain then s:tensorize(x.lane, it) end
+  x.data = {nw.random(turned and {columns, rows} or {rows, columns}, dtype, {seed = o.seed or 1, lo = -1, hi = 1})}
   return s, x
 end
 

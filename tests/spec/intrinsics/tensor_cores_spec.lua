@@ -123,6 +123,68 @@ describe("a product by tensor cores", function()
   end)
 end)
 
+describe("a load of matrices", function()
+  it("gives each lane its elements, in all ways to run it", function()
+    for _, row in ipairs {{"ldmatrix.x4.f16", 16, 4}, {"ldmatrix.x2.trans.f16", 8, 2}, {"ldmatrix.x2.bf16", 16, 2}} do
+      local s, x = gemm.loaded(nw.tensor_core(row[1]), {target = "gpu"})
+      local r = support.simulates(s, x.data)
+      assert.equal(0, worst(nw.evaluate(x.C, x.data)[1], r.outputs[1]), row[1])
+      local instruction = ("ldmatrix.sync.aligned.m8n8.%s.shared.b16"):format(row[1]:match "^ldmatrix%.(.*)%.%w+$")
+      local ptx = tostring(s:show "ptx")
+      assert.truthy(ptx:find(instruction, 1, true))
+      assert.truthy(tostring(s:show "cuda"):find(instruction, 1, true))
+      if ptxas.path() then ptxas.accepts(ptx, {"sm_80"}) end
+      for _, a in ipairs(r.accesses) do
+        if a.buffer == x.Ss.name and not a.write then
+          assert.same({4, 4 * 8 * row[3]}, {a.requests, a.lanes}) -- one request a block, with a row for each address
+        end
+      end
+    end
+  end)
+  it("feeds a product", function()
+    local mma = nw.tensor_core "mma.m16n8k16.f16"
+    local s, x = gemm.make(mma, {target = "gpu", M = 16, N = 8, shared = true})
+    s:tensorize(x.lanes[1], nw.tensor_core "ldmatrix.x4.f16")
+    s:tensorize(x.lanes[2], nw.tensor_core "ldmatrix.x2.trans.f16")
+    local r = support.simulates(s, x.data)
+    assert.is_true(worst(nw.evaluate(x.C, x.data)[1], r.outputs[1]) <= bound(32))
+  end)
+  it("refuses a source outside of shared memory, rows that are not aligned, and another layout", function()
+    local mma, it4 = nw.tensor_core "mma.m16n8k16.f16", nw.tensor_core "ldmatrix.x4.f16"
+    local s, x = gemm.make(mma, {})
+    says({"expected S in storage of scope shared, found A, an argument of the kernel"}, s.tensorize, s, x.lanes[1], it4)
+    s, x = gemm.loaded(it4, {plain = true})
+    s:storage_align(x.Ss, 0, 16, 4)
+    says({"expected rows of S that begin at multiples of 16 bytes, found S_shared, for which this is not proven"}, s.tensorize, s,
+      x.lane, it4)
+    s:storage_align(x.Ss, 0, 16, 8)
+    s:tensorize(x.lane, it4)
+    says({"rows"}, s.storage_align, s, x.Ss, 0, 16, 4)
+  end)
+end)
+
+describe("the model of a GPU", function()
+  it("has the rates of tensor cores, and names them as the limit", function()
+    -- multiply-adds of a multiprocessor per cycle; the peak of an H200 is published for a lower clock than its highest one
+    local rate = {t4 = {512, 0}, a100 = {1024, 512}, h200 = {2048, 1024}, rtx_a6000 = {512, 256}, rtx_4090 = {256, 128},
+      titan_x = {0, 0}, mali_t860 = {0, 0}}
+    for name, want in pairs(rate) do
+      local m = nw.machine(name)
+      local per = 1e12 / 2 / (m.gpu.sms * m.clock * 1e9)
+      assert.is_true(math.abs(m.gpu.tensor_f16 * per - want[1]) <= 0.08 * want[1], name)
+      assert.is_true(math.abs(m.gpu.tensor_tf32 * per - want[2]) <= 0.08 * want[2], name)
+    end
+    local s = gemm.make(nw.tensor_core "mma.m16n8k8.tf32", {target = "rtx_4090", M = 16 * 64, N = 8 * 64, K = 512})
+    local cost = s:cost()
+    local limit = {}
+    for _, row in ipairs(cost.kernels[1].limits) do limit[row.name] = row.seconds end
+    local macs, m = 16 * 64 * 8 * 64 * 512, nw.machine "rtx_4090"
+    assert.is_true(math.abs(limit["tensor cores"] / (2 * macs / (m.gpu.tensor_tf32 * 1e12)) - 1) < 0.2)
+    local weak = nw.machine {name = "weak", extends = "rtx_4090", gpu = {tensor_tf32 = 4}, sources = {[""] = "made up"}}
+    assert.equal("tensor cores", s:cost({machine = weak}).kernels[1].bottleneck)
+  end)
+end)
+
 describe("the judge", function()
   it("refuses a machine that does not have the instruction", function()
     local f16, bf16 = nw.tensor_core "mma.m16n8k8.f16", nw.tensor_core "mma.m16n8k16.bf16"
