@@ -6,9 +6,9 @@
 // the statement with what the instruction does (interp/instruction.h).
 //
 // A product computes C(i, j) + sum(A(i, k)*B(k, j), k) in f32. The products of the factors are exact. The order of the
-// sums is not known, and a sum may be cut off instead of rounded. So each of the `depth` additions has an error of at
-// most one unit in the last place: the result differs from the exact one by at most
-// (depth + 1) * 2^-23 * (|C(i, j)| + sum(|A(i, k)*B(k, j)|, k)).
+// sums is not known, and numbers may be cut off instead of rounded: each of the depth + 1 terms, and the result. So the
+// result differs from the exact one by at most
+// (depth + 2) * 2^-23 * (|C(i, j)| + sum(|A(i, k)*B(k, j)|, k)).
 #pragma once
 #include "nestwright/expr.h"
 

@@ -14,8 +14,8 @@ local function says(words, f, ...)
   for _, word in ipairs(words) do assert(text:find(word, 1, true), ("expected '%s' in: %s"):format(word, text)) end
 end
 
--- The bound of docs/tensor_cores.md for sums of products of numbers in -1 .. 1.
-local function bound(depth) return (depth + 1) * 2.0 ^ -23 * depth end
+-- A bound that is at least that of docs/tensor_cores.md, for sums of n products of numbers in -1 .. 1, by any instruction.
+local function bound(n) return 2 * n * 2.0 ^ -23 * n end
 
 local function worst(a, b)
   local most = 0

@@ -273,3 +273,16 @@ describe("the page on GPUs", function()
     assert.truthy(said[3]:find "^8 lanes")
   end)
 end)
+
+describe("the page on tensor cores", function()
+  it("has a schedule with a call", function()
+    local page = support.read "docs/tensor_cores.md"
+    local code = assert(page:match "## A schedule\n\n(    .-)\n\nThe copies") .. "\n"
+      .. assert(page:match "\n\n(    local mma = .-)\n\n`s:fragment`") .. "\n    return s"
+    local env = setmetatable({nw = nw, print = function() end}, {__index = _G})
+    local s = assert(load(code, "=tensor_cores.md", "t", env))()
+    assert.truthy(tostring(s):find("call mma_m16n8k16_f16", 1, true))
+    local f = load("return " .. page:match "    (function%(lane, i%).-end)")()
+    assert.same({{1, 2}, {9, 3}}, {{f(5, 0)}, {f(5, 3)}})
+  end)
+end)
