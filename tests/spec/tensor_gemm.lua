@@ -16,7 +16,8 @@ function tensor_gemm.last(s, stage)
 end
 
 --- Returns a schedule of C[M, N] = A[M, K]*B[K, N] with fragments in a warp, before s:tensorize, and what belongs to it:
---- the loop over the lanes, the tensors, and the names of the stages.
+--- the loop over the lanes, the tensors, and the names of the stages. o: M, N, K, target, seed; shared: the factors are copied
+--- through shared memory; warps: number of warps of a block.
 function tensor_gemm.tiled(mma, o)
   local depth, dtype, wide = tensor_gemm.shape(mma.instruction)
   local M, N, K = o.M or 32, o.N or 16, o.K or 32
@@ -25,13 +26,19 @@ function tensor_gemm.tiled(mma, o)
   local C = nw.compute({M, N}, function(i, j) return nw.sum(wide(A(i, k)) * wide(B(k, j)), k) end, "C")
   local s = nw.schedule(C, {target = o.target or "a100"})
   local io, jo = s:tile("i", "j", 16, 8)
+  local at = jo
+  if o.warps then
+    io, at = s:split(io, o.warps)
+    s:reorder(jo, at)
+    s:bind(at, "threadIdx.y")
+  end
   s:bind(io, "blockIdx.y")
   s:bind(jo, "blockIdx.x")
-  local x = {A = A, B = B, C = C, Cw = s:cache_write(C, "warp", {at = jo})}
+  local x = {A = A, B = B, C = C, Cw = s:cache_write(C, "warp", {at = at})}
   local l = s:loops(x.Cw)
-  local ko, ki = s:split(l[#l], depth)
+  local ko, ks, ki = s:split(l[#l], {factors = {o.warps and 2 or 1, depth}})
   x.i, x.j, x.k = l[#l - 2], l[#l - 1], ko
-  s:reorder(ko, x.i, x.j, ki)
+  s:reorder(ko, ks, x.i, x.j, ki)
   local from = {A, B}
   if o.shared then
     for n, t in ipairs(from) do
@@ -41,7 +48,7 @@ function tensor_gemm.tiled(mma, o)
     end
     x.As, x.Bs = from[1], from[2]
   end
-  x.Aw, x.Bw = s:cache_read(from[1], "warp", {x.Cw}, {at = ko}), s:cache_read(from[2], "warp", {x.Cw}, {at = ko})
+  x.Aw, x.Bw = s:cache_read(from[1], "warp", {x.Cw}, {at = ks}), s:cache_read(from[2], "warp", {x.Cw}, {at = ks})
   x.init = s:decompose_reduction(x.Cw, ko)
   x.data = {nw.random({M, K}, dtype, {seed = o.seed or 1, lo = -1, hi = 1}),
     nw.random({K, N}, dtype, {seed = (o.seed or 1) + 1, lo = -1, hi = 1})}

@@ -123,6 +123,17 @@ describe("a product by tensor cores", function()
   end)
 end)
 
+describe("warps of one block", function()
+  it("have their own fragments, also around barriers", function()
+    local s, x = gemm.make(nw.tensor_core "mma.m16n8k16.f16", {target = "gpu", shared = true, warps = 2})
+    assert.truthy(tostring(s:show "lowered"):find("barrier\n", 1, true))
+    assert.is_true(worst(nw.evaluate(x.C, x.data)[1], support.simulates(s, x.data).outputs[1]) <= bound(32))
+    local cuda = tostring(s:show "cuda")
+    assert.truthy(cuda:find("\"h\"(A_shared_warp[0])", 1, true)) -- no index of the warp
+    assert.truthy(cuda:find("\"+f\"(C_warp[0])", 1, true))
+  end)
+end)
+
 describe("a load of matrices", function()
   it("gives each lane its elements, in all ways to run it", function()
     for _, row in ipairs {{"ldmatrix.x4.f16", 16, 4}, {"ldmatrix.x2.trans.f16", 8, 2}, {"ldmatrix.x2.bf16", 16, 2}} do
