@@ -47,7 +47,8 @@ void nwk_instruction(nwt *g, const nw_stmt *s, const nw_intrinsic *in) {
   }
   nw_instruction_ptx(in, '%', &text);
   line_start(g);
-  nw_str_fmt(&g->out, "// %s: all lanes together\n", in->name);
+  nw_str_fmt(&g->out, "// %s: all lanes together%s%s\n", in->name, in->instruction->depth ? "; " : "",
+             in->instruction->depth ? NW_INSTRUCTION_ROUNDING : "");
   line_start(g);
   nw_str_fmt(&g->out, "asm volatile(\"%s\" : ", text.s);
   operands(g, s, in);

@@ -1,6 +1,7 @@
 // Writes a program as CUDA C or OpenCL C: a kernel for each launch, and the host's part. In CUDA C, the host's part is a
 // function; in OpenCL C, a comment lists the launches.
 #include "codegen/c/c_dialect.h"
+#include "ir/program/intrinsic.h"
 #include "ir/program/reducer.h"
 #include <stdlib.h>
 
@@ -444,14 +445,31 @@ static bool needs_other_types(const texts *x) {
   return any;
 }
 
+// Returns the greatest capability that an instruction of a warp in s needs, times 10; 0 if there is none.
+static int capability_of(const nw_program *p, const nw_stmt *s) {
+  const nw_intrinsic *in = s->kind == NW_CALL ? nw_intrinsic_find(p->ctx, s->call.intrinsic) : NULL;
+  int most = in && in->instruction ? in->instruction->capability : 0;
+  for (int i = 0; i < s->nkids; i++) {
+    int n = capability_of(p, s->kid[i]);
+    if (n > most) most = n;
+  }
+  return most;
+}
+
 static void head(texts *x, nw_str *out) {
   const nw_program *p = x->g.p;
   bool cuda = x->d == &nwk_cuda, async = false;
-  for (int i = 0; i < x->all->n; i++) async |= has_async(x->all->launch[i].body);
+  int capability = 0;
+  for (int i = 0; i < x->all->n; i++) {
+    int n = capability_of(p, x->all->launch[i].body);
+    async |= has_async(x->all->launch[i].body);
+    if (n > capability) capability = n;
+  }
   nwt_describe_tensors(&x->g, out);
   if (cuda) {
     nw_str_add(
         out, "// Compile it with: nvcc -O3 -fmad=false. Multiplications and additions then round as in the program.\n");
+    if (capability) nw_str_fmt(out, "// It needs -arch=sm_%d, or a later one.\n", capability);
     nw_str_add(out, async ? "#include <cuda_pipeline.h>\n#include <math.h>\n#include <stdint.h>\n"
                           : "#include <math.h>\n#include <stdint.h>\n");
     if (is_used(&x->g, NWT_POPCOUNT))

@@ -42,6 +42,7 @@ static void emit(nwc *g, const nw_intrinsic *in, operands *o, const nw_tile *to,
   nw_str text = {0};
   LLVMTypeRef each[NW_FRAGMENT_MOST];
   int n = result->fragment.n;
+  if (in->instruction->depth) nw_str_fmt(&text, "// %s: %s\n\t", in->name, NW_INSTRUCTION_ROUNDING);
   nw_instruction_ptx(in, '$', &text);
   for (int i = 0; i < n; i++) each[i] = type_of(g, result);
   LLVMTypeRef all = LLVMStructTypeInContext(g->lc, each, (unsigned)n, false);

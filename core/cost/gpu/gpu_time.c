@@ -184,8 +184,21 @@ static void finish(nw_gpu_time *t) {
   t->bound = tightest(t->limit, NW_GPU_LIMIT_COUNT);
 }
 
+// Products need tensor cores that execute them.
+static bool has_tensor_cores(nw_ctx *c, const nw_gpu_report *r, const nw_machine *m) {
+  for (int i = 0; i < nw_gpu_parts(r); i++) {
+    const nw_gpu_part *p = nw_gpu_part_at(r, i);
+    bool tf32 = p->tensor_tf32 > 0 && !(m->gpu.tensor_tf32 > 0);
+    if (tf32 || (p->tensor > 0 && !(m->gpu.tensor_f16 > 0)))
+      return nw_fail(c, NW_EINVAL, nw_diag_printf(c, "gpu.tensor_%s of its record is 0", tf32 ? "tf32" : "f16"),
+                     "%s has no tensor cores that execute the products of the schedule", m->name);
+  }
+  return true;
+}
+
 nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine *m) {
   if (m->kind != NW_MACHINE_GPU) return nw_fail(c, NW_EINVAL, "nw.machines() lists them", "%s is not a GPU", m->name);
+  if (!has_tensor_cores(c, r, m)) return NULL;
   nw_gpu_cost *k = nw_xcalloc(1, sizeof *k);
   k->nkernels = nw_gpu_kernels(r), k->nparts = nw_gpu_parts(r);
   k->kernel = nw_xcalloc((size_t)k->nkernels + 1, sizeof *k->kernel);

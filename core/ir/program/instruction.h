@@ -13,6 +13,7 @@
 #include "nestwright/expr.h"
 
 #define NW_FRAGMENT_LANES 32 // threads of a warp
+#define NW_INSTRUCTION_ROUNDING "sums in its own order, and may cut sums off instead of rounding them" // a product
 #define NW_FRAGMENT_MOST 8 // the most elements of a fragment that a lane holds
 
 typedef struct nw_instruction {

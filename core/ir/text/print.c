@@ -2,6 +2,7 @@
 // short form is for users: a block is shown with the variables of the enclosing loops in place of its own variables.
 #include "ir/text/lines.h"
 #include "ir/text/short.h"
+#include "ir/program/intrinsic.h"
 #include "ir/program/reducer.h"
 #include "ir/program/tags.h"
 #include <stdlib.h>
@@ -239,6 +240,13 @@ static void tile(printer *pr, const nw_tile *t) {
 
 // Prints `call "mm16:1c9a2f07":`. A lowered call is printed with its tiles. In the short form, only the name of the
 // intrinsic is printed.
+// Says that an instruction of a warp may round otherwise than the nest below it.
+static void rounding(printer *pr, const nw_stmt *s) {
+  const nw_intrinsic *in = pr->o->full ? NULL : nw_intrinsic_find(pr->p->ctx, s->call.intrinsic);
+  if (in && in->instruction && in->instruction->depth)
+    nw_lines_put(pr->l, NW_PIECE_COMMENT, "  # %s", NW_INSTRUCTION_ROUNDING);
+}
+
 static void call(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
   word(pr, "call ");
@@ -251,6 +259,7 @@ static void call(printer *pr, const nw_stmt *s) {
     tile(pr, &s->call.tile[i]);
   }
   text(pr, s->call.ntiles ? "):" : ":");
+  rounding(pr, s);
 }
 
 static void unit(printer *pr, const nw_stmt *s) {

@@ -99,11 +99,8 @@ bool nw_apply_tensorize(void *step) {
   nw_kids_set(st->p, call, 1, &loop);
   nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], call);
   if (sums_floats(st->p, m.block))
-    nw_step_rounds(st,
-                   in->instruction ? "rounding may change: %s sums in its own order, and may cut sums off instead of "
-                                     "rounding them"
-                                   : "rounding may change: %s sums in its own order",
-                   in->name);
+    nw_step_rounds(st, "rounding may change: %s %s", in->name,
+                   in->instruction ? NW_INSTRUCTION_ROUNDING : "sums in its own order");
   return true;
 }
 

@@ -108,7 +108,11 @@ describe("a product by tensor cores", function()
   end)
   it("says that the rounding may change", function()
     assert.is_true(s:rounds())
-    assert.truthy(s:notes():find "sums in its own order, and may cut sums off instead of rounding them")
+    local words = "sums in its own order, and may cut sums off instead of rounding them"
+    assert.truthy(s:notes():find(words, 1, true))
+    for _, view in ipairs {"lowered", "cuda", "ptx"} do assert.truthy(tostring(s:show(view)):find(words, 1, true), view) end
+    assert.truthy(tostring(s):find("call mma_m16n8k16_f16:  # " .. words, 1, true))
+    assert.truthy(tostring(s:show "cuda"):find("It needs -arch=sm_80", 1, true))
   end)
   it("has a call in the text form, which reads back, and its trace makes it again", function()
     assert.is_true(s:reparses())
@@ -191,6 +195,8 @@ describe("the model of a GPU", function()
     for _, row in ipairs(cost.kernels[1].limits) do limit[row.name] = row.seconds end
     local macs, m = 16 * 64 * 8 * 64 * 512, nw.machine "rtx_4090"
     assert.is_true(math.abs(limit["tensor cores"] / (2 * macs / (m.gpu.tensor_tf32 * 1e12)) - 1) < 0.2)
+    says({"titan_x has no tensor cores that execute the products of the schedule", "gpu.tensor_tf32 of its record is 0"}, s.cost, s,
+      {machine = "titan_x"})
     local weak = nw.machine {name = "weak", extends = "rtx_4090", gpu = {tensor_tf32 = 4}, sources = {[""] = "made up"}}
     assert.equal("tensor cores", s:cost({machine = weak}).kernels[1].bottleneck)
   end)
