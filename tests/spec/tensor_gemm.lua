@@ -43,8 +43,8 @@ function tensor_gemm.tiled(mma, o)
   if o.shared then
     for n, t in ipairs(from) do
       from[n] = s:cache_read(t, "shared", {x.Cw}, {at = ko})
-      local _, lane = s:split(s:fuse(tensor_gemm.last(s, from[n])), 32)
-      s:bind(lane, "threadIdx.x")
+      local row = tensor_gemm.last(s, from[n])
+      s:bind(row, "threadIdx.x") -- a row for each lane
     end
     x.As, x.Bs = from[1], from[2]
   end
