@@ -126,6 +126,8 @@ static bool take_held(warp *w, spread *s, int n, const nw_expr *const *at) {
   if (n < 2)
     return differs(w, text("%s with a layout whose last dimensions are the lane and the place", s->use->arg->name),
                    text("%s, with %d dimension", s->use->buffer, n));
+  if (nw_find_buffer(w->u->p, s->use->buffer)->nstrides)
+    return differs(w, text("adjacent places of %s", s->use->arg->name), text("aligned strides of %s", s->use->buffer));
   *win = (nw_window){.buffer = s->use->buffer, .n = n};
   for (int d = 0; d < n - 2; d++) {
     win->at[d] = at[d];

@@ -124,6 +124,7 @@ describe("a product by tensor cores", function()
     says({"the lanes do not hold the elements as mma_m16n8k16_f16 needs them",
       "expected B[1, 0] in lane 0, place 1, found it in lane 0, place 2 of B_warp"}, s.transform_layout, s, x.Bw,
       function(k, j) return k // 16, j // 8, j % 8 * 4 + k // 2 % 4, k % 2 * 2 + k // 8 % 2 end)
+    says({"expected adjacent places of A, found aligned strides of A_warp"}, s.storage_align, s, x.Aw, 2, 64, 8)
   end)
 end)
 
