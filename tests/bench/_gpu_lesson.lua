@@ -1,5 +1,5 @@
---- Predicts the last step of the notebook gpu_gemm at 4096 for an A100. Returns the share of the peak of f32 multiply-adds, the
---- turns of a request to shared memory beyond the least number, and the sectors of a request to global memory beyond the least number.
+--- Predicts the last step of the notebook gpu_gemm at 4096 for an A100. Returns the share of the peak of f32 multiply-adds,
+--- and what a request has beyond the least number: turns of shared memory, and sectors of global memory.
 local json = require "nestwright.show.json"
 local nw = require "nestwright"
 
