@@ -117,6 +117,28 @@ typedef struct nw_gpu_kernel {
   const char *limiter; // what limits `resident`: "warps", "blocks", "registers" or "shared memory"; NULL if unknown
 } nw_gpu_kernel;
 
+// What limits the number of blocks that a multiprocessor runs at the same time.
+typedef enum nw_gpu_resource {
+  NW_GPU_WARPS,
+  NW_GPU_BLOCKS,
+  NW_GPU_REGISTERS,
+  NW_GPU_SHARED_MEMORY,
+  NW_GPU_RESOURCES
+} nw_gpu_resource;
+NW_API const char *nw_gpu_resource_name(nw_gpu_resource r); // "warps", "blocks", "registers" or "shared memory"
+
+#define NW_GPU_UNLIMITED INT64_MAX
+typedef struct nw_gpu_occupancy {
+  int64_t blocks; // that a multiprocessor runs at the same time; 0: the kernel cannot run
+  int64_t limit[NW_GPU_RESOURCES]; // the blocks if each resource were the only one
+  nw_gpu_resource limiter; // the first one with the fewest blocks
+  double share; // warps that run at the same time, divided by the largest number
+} nw_gpu_occupancy;
+// Computes the occupancy of a kernel. threads: of a block, at least 1; registers: of a thread; bytes: shared memory of a
+// block. Returns false, with a diagnostic, if the machine is not a GPU.
+NW_API bool nw_gpu_occupancy_of(nw_ctx *c, const nw_machine *m, int64_t threads, int64_t registers, int64_t bytes,
+                                nw_gpu_occupancy *out);
+
 enum { NW_GPU_LANES = 32, NW_GPU_WORDS = 4 };
 typedef struct nw_warp_request { // one request of a warp, as it was recorded
   int id, step; // of the statement
