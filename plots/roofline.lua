@@ -93,9 +93,8 @@ end
 local function ridge_words(r)
   local out = {}
   for n, l in ipairs(r.levels) do out[n] = ("%s %.3g"):format(l.name, r.peak.best / l.best) end
-  local threads = r.threads or 1
-  return ("Ridges of %d thread%s%s, in flop/byte: %s."):format(threads, threads == 1 and "" or "s",
-    r.arithmetic == "f64" and " and f64" or "", table.concat(out, ", "))
+  local of = r.on_gpu and r.machine or written.plural(r.threads or 1, "thread")
+  return ("Ridges of %s%s, in flop/byte: %s."):format(of, r.arithmetic == "f64" and " and f64" or "", table.concat(out, ", "))
 end
 
 -- Returns the words about the dtypes of the peaks' multiply-adds, and a note if there is no peak.
@@ -141,7 +140,7 @@ local function roofs_words(sets)
   end
   local peaks, none = peaks_words(sets)
   if sets[1].recorded then
-    return ("Roofs: from the machine record %s: %sbandwidths of its caches and memory.%s"):format(machine, peaks, none)
+    return ("Roofs: from the machine record %s: %s%s.%s"):format(machine, peaks, sets[1].rates, none)
   end
   return ("Roofs: measured on %s: %sbandwidths of the fastest of STREAM's read, copy and triad over half of each cache, and over "
     .. "memory; the best of many runs, spread at most %.0f %%.%s%s%s"):format(machine, peaks, 100 * most, none, doubts_words(sets),
@@ -219,7 +218,7 @@ local function sets_of(dots, by_threads)
     local set = known[r][d.arithmetic]
     if not set then
       set = {threads = r.threads or 1, machine = r.machine, levels = r.levels, arithmetic = d.arithmetic, recorded = r.recorded,
-        remark = r.remark,
+        remark = r.remark, rates = r.rates, on_gpu = r.on_gpu,
         peak = peak_of(r, d.arithmetic)}
       known[r][d.arithmetic], sets[#sets + 1] = set, set
     end

@@ -158,6 +158,16 @@ static void push_time(lua_State *L, const nw_gpu_time *t) {
   lua_setfield(L, -2, "limits");
 }
 
+// Sets the seconds in which a multiprocessor executes 1, 2, ... blocks at the same time.
+static void push_block_times(lua_State *L, const nw_gpu_cost *k, int kernel, int64_t resident) {
+  lua_createtable(L, (int)resident, 0);
+  for (int64_t n = 1; n <= resident; n++) {
+    lua_pushnumber(L, nw_gpu_cost_blocks(k, kernel, n));
+    lua_rawseti(L, -2, n);
+  }
+  lua_setfield(L, -2, "blocks_seconds");
+}
+
 // Pushes the predicted times of a report's kernels and parts.
 static void push_cost(lua_State *L, const nw_gpu_report *r, const nw_gpu_cost *k) {
   lua_createtable(L, 0, 2);
@@ -165,6 +175,7 @@ static void push_cost(lua_State *L, const nw_gpu_report *r, const nw_gpu_cost *k
   for (int i = 0; i < nw_gpu_kernels(r); i++) {
     nw_gpu_time t = nw_gpu_cost_kernel(k, i);
     push_time(L, &t);
+    push_block_times(L, k, i, nw_gpu_kernel_at(r, i)->resident);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "kernels");
@@ -363,6 +374,25 @@ static int f_cost(lua_State *L) {
   return 2;
 }
 
+static int f_occupancy(lua_State *L) {
+  const nw_machine *m = nwl_check(L, 1, &nwl_machine_class, "machine");
+  int threads = nwl_count_or(L, 2, "threads", 1, 1 << 16, 1),
+      registers = nwl_count_or(L, 3, "registers", 0, 1 << 16, 0);
+  int bytes = nwl_count_or(L, 4, "shared", 0, INT32_MAX, 0);
+  nw_gpu_occupancy o;
+  nw_clear(nwl_ctx(L));
+  if (!nw_gpu_occupancy_of(nwl_ctx(L), m, threads, registers, bytes, &o)) return nwl_raise(L);
+  lua_createtable(L, 0, 4);
+  nwl_set_integer(L, "blocks", o.blocks);
+  nwl_set_number(L, "occupancy", o.share);
+  nwl_set_text(L, "limiter", nw_gpu_resource_name(o.limiter));
+  lua_createtable(L, 0, NW_GPU_RESOURCES);
+  for (int i = 0; i < NW_GPU_RESOURCES; i++)
+    if (o.limit[i] != NW_GPU_UNLIMITED) nwl_set_integer(L, nw_gpu_resource_name((nw_gpu_resource)i), o.limit[i]);
+  lua_setfield(L, -2, "limits");
+  return 1;
+}
+
 const nwl_row nwl_simulate_rows[] = {
     {"simulate", f_simulate, "(s: nw.schedule, arguments: nw.array[], options: table): table",
      "Runs the lowered schedule on a simulated GPU. Returns the faults that were found, and counts for each load and "
@@ -371,6 +401,10 @@ const nwl_row nwl_simulate_rows[] = {
      "Makes the counts without arrays. options: {threads, machine, caches, classes}."},
     {"gpu_cost", f_cost, "(s: nw.schedule, sizes: integer[], options: table): table, table",
      "Makes the counts, and predicts the times of kernels and loops on options.machine."},
+    {"gpu_occupancy", f_occupancy, "(m: nw.machine, threads: integer, registers: integer, shared: integer): table",
+     "The number of blocks that a multiprocessor runs at the same time: {blocks, occupancy, limiter, limits (blocks if "
+     "a "
+     "resource were the only one, by its name)}. shared: bytes of a block."},
     {"gpu_watch", f_watch, "(s: nw.schedule, sizes: integer[], options: table, watch: table): table",
      "Simulates some blocks of a kernel, without arrays, and returns what was recorded. watch: {kernel, block, blocks; "
      "buffer, "

@@ -133,3 +133,24 @@ end
 nw.warp_request(transpose(1), "load A", {before = transpose(0)}):save(folder .. "/gpu_request.svg")
 nw.bank_conflicts(transpose(2), "load A_shared", {before = transpose(1)}):save(folder .. "/gpu_banks.svg")
 nw.warps(transpose(1), {blocks = 1}):save(folder .. "/gpu_warps.svg")
+nw.occupancy({threads = 256, registers = 72, shared = 24576}, {machine = "a100"}):save(folder .. "/gpu_occupancy.svg")
+nw.waves(transpose(2)):save(folder .. "/gpu_waves.svg")
+
+-- Returns a product of matrices in tiles of 16 x 16, and then with these tiles of A and B in shared memory.
+local function tiled_product(n)
+  local A, B, k = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B"), nw.reduce_axis(n, "k")
+  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  local s = nw.schedule(C, {target = "a100"})
+  s:tile("i", "j", 16, 16)
+  s:bind("i_o", "blockIdx.y") s:bind("j_o", "blockIdx.x") s:bind("i_i", "threadIdx.y") s:bind("j_i", "threadIdx.x")
+  s:split("k", 16)
+  for _, name in ipairs {"A", "B"} do
+    s:cache_read(name, "shared", {C}, {at = "k_o"})
+    local l = s:loops(name .. "_shared")
+    s:bind(l[#l - 1], "threadIdx.y")
+    s:bind(l[#l], "threadIdx.x")
+  end
+  return s
+end
+
+nw.roofline(tiled_product(1024), {versions = {6, 12}}):save(folder .. "/gpu_roofline.svg")

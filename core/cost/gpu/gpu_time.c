@@ -9,9 +9,15 @@ enum {
   INT_LANES = 64, // of a multiprocessor, if they are not shared with f32
 };
 
+typedef struct rates { // of a kernel
+  double work, chain, hz; // cycles of a block's work, and of a warp that never waits for another
+} rates;
+
 struct nw_gpu_cost {
   int nkernels, nparts;
+  const nw_gpu_report *report; // whose kernels these are
   nw_gpu_time *kernel;
+  rates *rates; // of each kernel
   nw_gpu_part_time *part;
   double (*cycles)[NW_GPU_LIMIT_COUNT]; // for each part, the cycles of one multiprocessor if it did all the work
 };
@@ -154,8 +160,8 @@ static double clock_of(const nw_machine *m, double busy) {
 
 // Sets the times of a kernel. Blocks are started as long as there is room for them, so each multiprocessor has
 // `resident` of them at a time.
-static void time_kernel(nw_gpu_time *t, const nw_gpu_kernel *row, const nw_gpu_part *part, const double *cycles,
-                        const nw_machine *m) {
+static void time_kernel(nw_gpu_time *t, rates *own, const nw_gpu_kernel *row, const nw_gpu_part *part,
+                        const double *cycles, const nw_machine *m) {
   const nw_machine_gpu *g = &m->gpu;
   double launches = (double)row->launches, sms = (double)g->sms;
   double blocks = launches > 0 ? (double)row->blocks / launches : 0, resident = fmax((double)row->resident, 1);
@@ -168,6 +174,7 @@ static void time_kernel(nw_gpu_time *t, const nw_gpu_kernel *row, const nw_gpu_p
          even = blocks / sms * blocks_time(row, used, work, part->chain) / used;
   double busy = rounds * round + blocks_time(row, left, work, part->chain);
   double hz = clock_of(m, fmax(cycles[NW_GPU_LIMIT_F32], cycles[NW_GPU_LIMIT_TENSOR]) / sms / (launches * busy));
+  *own = (rates){work, part->chain, hz};
   for (int i = 0; i < FIRST_OF_GPU; i++) t->limit[i] = cycles[i] / sms / hz;
   t->waves = blocks / (resident * sms);
   t->limit[NW_GPU_LIMIT_WAIT] = launches * (even - blocks / sms * work) / hz;
@@ -200,8 +207,9 @@ nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine 
   if (m->kind != NW_MACHINE_GPU) return nw_fail(c, NW_EINVAL, "nw.machines() lists them", "%s is not a GPU", m->name);
   if (!has_tensor_cores(c, r, m)) return NULL;
   nw_gpu_cost *k = nw_xcalloc(1, sizeof *k);
-  k->nkernels = nw_gpu_kernels(r), k->nparts = nw_gpu_parts(r);
+  k->nkernels = nw_gpu_kernels(r), k->nparts = nw_gpu_parts(r), k->report = r;
   k->kernel = nw_xcalloc((size_t)k->nkernels + 1, sizeof *k->kernel);
+  k->rates = nw_xcalloc((size_t)k->nkernels + 1, sizeof *k->rates);
   k->part = nw_xcalloc((size_t)k->nparts + 1, sizeof *k->part);
   k->cycles = nw_xcalloc((size_t)k->nparts + 1, sizeof *k->cycles);
   add_work(k, r, m);
@@ -212,7 +220,7 @@ nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine 
     t->seconds = k->cycles[i][t->bound] / (double)m->gpu.sms / (m->clock * 1e9);
     if (p->depth) continue;
     nw_gpu_time *whole = &k->kernel[p->kernel];
-    time_kernel(whole, nw_gpu_kernel_at(r, p->kernel), p, k->cycles[i], m);
+    time_kernel(whole, &k->rates[p->kernel], nw_gpu_kernel_at(r, p->kernel), p, k->cycles[i], m);
     set_traffic(whole, r, p->kernel, m);
     finish(whole);
   }
@@ -222,6 +230,7 @@ nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine 
 void nw_gpu_cost_free(nw_gpu_cost *k) {
   if (!k) return;
   free(k->kernel);
+  free(k->rates);
   free(k->part);
   free(k->cycles);
   free(k);
@@ -229,3 +238,8 @@ void nw_gpu_cost_free(nw_gpu_cost *k) {
 
 nw_gpu_time nw_gpu_cost_kernel(const nw_gpu_cost *k, int i) { return k->kernel[i]; }
 nw_gpu_part_time nw_gpu_cost_part(const nw_gpu_cost *k, int i) { return k->part[i]; }
+
+double nw_gpu_cost_blocks(const nw_gpu_cost *k, int i, int64_t n) {
+  const rates *own = &k->rates[i];
+  return own->hz > 0 ? blocks_time(nw_gpu_kernel_at(k->report, i), (double)n, own->work, own->chain) / own->hz : 0;
+}

@@ -47,12 +47,15 @@ typedef struct nw_gpu_part_time {
 } nw_gpu_part_time;
 
 typedef struct nw_gpu_cost nw_gpu_cost;
-// Returns the predicted times of the kernels and parts of a report. The caller frees the result. Returns NULL, with a
-// diagnostic, if the machine is not a GPU. docs/gpu_model.md explains the model.
+// Returns the predicted times of the kernels and parts of a report, which must outlive the result. The caller frees the
+// result. Returns NULL, with a diagnostic, if the machine is not a GPU. docs/gpu_model.md explains the model.
 NW_API nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine *m);
 NW_API void nw_gpu_cost_free(nw_gpu_cost *k);
 NW_API nw_gpu_time nw_gpu_cost_kernel(const nw_gpu_cost *k, int i); // in the order of the report's kernels
 NW_API nw_gpu_part_time nw_gpu_cost_part(const nw_gpu_cost *k, int i); // in the order of the report's parts
+
+// Returns the seconds in which a multiprocessor executes n blocks of a kernel at the same time.
+NW_API double nw_gpu_cost_blocks(const nw_gpu_cost *k, int kernel, int64_t n);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,28 @@ local function check_options(what, o)
   end
 end
 
+-- Why no block of a kernel can run, by the resource that a multiprocessor lacks.
+local LACKS = {
+  warps = function(_, g, threads)
+    return ("it has %s, and a multiprocessor runs %d at the same time"):format(written.plural(threads, "thread"), g.warps * g.warp)
+  end,
+  registers = function(k, g, threads)
+    return ("%s need %s each, and a multiprocessor has %d"):format(written.plural(threads, "thread"),
+      written.plural(k.registers, "register"), g.registers)
+  end,
+  ["shared memory"] = function(k, g)
+    return ("it needs %d bytes of shared memory and %d for the driver, and a multiprocessor has %d"):format(k.shared_bytes,
+      g.shared_reserved, g.shared)
+  end,
+}
+
+-- Raises an error if no block of a kernel fits on a multiprocessor.
+local function check_fits(what, n, k, m)
+  if k.blocks == 0 or k.resident ~= 0 then return end
+  local why = LACKS[k.limiter](k, m.gpu, k.block[1] * k.block[2] * k.block[3])
+  errors.fail("limit", "use smaller blocks", "%s: no block of kernel %d can run on %s: %s", what, n, m.name, why)
+end
+
 --- Returns the predicted times of a schedule on a GPU of which `m` is the record. Options: sizes, caches.
 function gpu.of(what, s, o, m)
   check_options(what, o)
@@ -47,8 +69,10 @@ function gpu.of(what, s, o, m)
   local c = {machine = m, counts = counts, kernels = {}, loops = {}, seconds = 0, caches = o.caches or false}
   for n, k in ipairs(times.kernels) do
     local row = counts.kernels[n]
+    check_fits(what, n, row, m)
     c.kernels[n] = {seconds = k.seconds, bottleneck = k.bottleneck, limits = k.limits, waves = k.waves, grid = row.grid,
-      block = row.block, launches = row.launches, resident = row.resident, limiter = row.limiter, occupancy = row.occupancy}
+      block = row.block, launches = row.launches, resident = row.resident, limiter = row.limiter, occupancy = row.occupancy,
+      blocks_seconds = k.blocks_seconds}
     c.seconds = c.seconds + k.seconds
   end
   for _, part in ipairs(times.parts) do if part.name then c.loops[#c.loops + 1] = part end end
@@ -81,6 +105,15 @@ local function add_kernel(out, c, n, k)
   for _, limit in ipairs(added) do out[#out + 1] = "  " .. limit_line(limit, k) end
 end
 
+-- Returns a remark about a kernel with threads that do nothing because a block has no whole number of warps; otherwise nil.
+local function idle_lanes(c, n, k)
+  local warp, threads = c.machine.gpu.warp, k.block[1] * k.block[2] * k.block[3]
+  local idle = -threads % warp
+  if k.launches == 0 or idle == 0 then return nil end
+  return ("kernel %d: a block has %s, so %d of the %d lanes of its last warp do nothing"):format(n,
+    written.plural(threads, "thread"), idle, warp)
+end
+
 local function remarks(c)
   local out = {("a prediction for %s at %s"):format(c.machine.name, clock_text(c.machine))}
   if not c.caches then
@@ -89,6 +122,7 @@ local function remarks(c)
   elseif (c.machine.gpu.l2_bandwidth or 0) == 0 then
     out[2] = "the bandwidth of L2 is not in the record, so its time is not known"
   end
+  for n, k in ipairs(c.kernels) do out[#out + 1] = idle_lanes(c, n, k) end
   return out
 end
 

@@ -7,10 +7,12 @@ local model = later "nestwright.cost.roofline_model"
 local roofs = require "nestwright.measure.roofs"
 local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
+local target = require "nestwright.language.target"
 local times = require "nestwright.measure.times"
 local versions = require "nestwright.measure.versions"
 
 local SCHEDULE = core.classes.schedule
+local DRIVERS = {cuda = true, opencl = true} -- GPUs of this machine
 local SIMULATED = 5e7 -- by default, versions with more operations are not simulated, since a simulation takes many seconds
 local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title", "machine", "predicted"}
 
@@ -112,7 +114,8 @@ end
 -- Returns {flops, arithmetic} for the roofline model, and the options of the cost model.
 local function asked_of(s, o)
   local values = sizes_of(s, o)
-  return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)}, {machine = o.machine, sizes = values}
+  return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)},
+    {machine = o.machine, sizes = values, caches = o.simulate ~= false}
 end
 
 -- Returns the predicted dot of the current version of the schedule.
@@ -158,13 +161,25 @@ local function history(nw, s, o)
   return out, measured.rounds
 end
 
--- Returns the dots of `history` as predictions, without measuring. The machine need not be this host.
+-- True if the schedule has loops that are bound to blocks and to threads. One thread would take very long for the other versions.
+local function has_grid(s)
+  local has = {}
+  for _, row in ipairs(core.outline(s)) do has[(row.mark or ""):match "^%a+Idx" or ""] = true end
+  return has.blockIdx and has.threadIdx
+end
+
+-- Returns the dots of `history` as predictions, without measuring. The machine need not be this host. For a GPU, versions without a
+-- grid have no dots.
 local function foretold_history(s, o)
-  local line, out = versions.line("roofline", s, o), {}
+  local line, out, n = versions.line("roofline", s, o), {}, 0
   versions.each(s, numbers_of(line), function()
-    out[#out + 1] = foretold(versions.label(line[#out + 1]), s, o.threads or 1, o)
+    n = n + 1
+    if o.machine.kind ~= "gpu" or has_grid(s) then
+      out[#out + 1] = foretold(versions.label(line[n]), s, o.threads or 1, o)
+    end
   end)
-  return out
+  if #out > 0 then return out end
+  errors.fail("invalid", "s:bind(\"i\", \"blockIdx.x\")", "roofline: no version has loops that are bound to blocks and to threads")
 end
 
 local function is_schedule(v) return debug.getmetatable(v) == SCHEDULE end
@@ -283,7 +298,8 @@ local function roofs_for(dots, o)
   return out
 end
 
-local function check_options(o)
+-- Returns the checked options. usual: the machine if the options have none, or nil.
+local function check_options(o, usual)
   for n, a in ipairs(times.plain("roofline: arguments", o.arguments or {})) do
     if debug.getmetatable(a) ~= core.classes.array then
       errors.fail("invalid", nil, "roofline: argument %d: expected a tensor with data, got %s", n, core.type_name(a))
@@ -295,6 +311,8 @@ local function check_options(o)
         "roofline: predicted and machine cannot be combined")
     end
     o = setmetatable({machine = model.machine(o.machine)}, {__index = o})
+  elseif usual then
+    o = setmetatable({machine = usual, predicted = false}, {__index = o})
   end
   if o.threads ~= nil and not is_threads(o.threads) then
     errors.fail("range", nil, "roofline: threads must be a number from 1 to 1024, not %s", tostring(o.threads))
@@ -303,9 +321,16 @@ local function check_options(o)
   return o
 end
 
+-- Returns the GPU for which a schedule is made, if it is not here; otherwise nil.
+local function absent_gpu(s)
+  local m = target.machine(core.schedule_target(s))
+  return m.kind == "gpu" and not DRIVERS[m.name] and m or nil
+end
+
 local function roofline(nw, what, options)
-  local o = check_options(versions.check("roofline", options, OPTIONS))
   local one = is_schedule(what)
+  local first = one and what or type(what) == "table" and what[1]
+  local o = check_options(versions.check("roofline", options, OPTIONS), is_schedule(first) and absent_gpu(first) or nil)
   if not one then times.plain("roofline: what", what) end
   local dots, rounds
   if one and o.machine ~= nil then dots = foretold_history(what, o) else dots, rounds = (one and history or listed)(nw, what, o) end
@@ -333,6 +358,9 @@ return {
       .. "the cache whose traffic the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = "
       .. "true: adds a diamond for each dot, with the time and bytes that s:cost predicts. machine: as in nw.machine; then nothing "
       .. "is measured, the roofs are those of the record, and dots are predictions, except for entries with their own times. "
+      .. "For a schedule whose target is a GPU that is not here, machine is this GPU; its levels are memory, L1, shared memory "
+      .. "and, if its bandwidth is in the record, L2. simulate = false leaves out its caches. Only versions with loops that are "
+      .. "bound to blocks and threads have dots. "
       .. "limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an "
       .. "answer of nw.roofs to use again.",
       function(what, options) return roofline(nw, what, options) end)

@@ -1,6 +1,7 @@
 --- Makes the data of a predicted roofline: the roofs of a machine record, and dots with predicted times.
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
+local gpu_cost = require "nestwright.cost.gpu_cost"
 local machine = require "nestwright.cost.machine"
 local rates = require "nestwright.cost.rates"
 local times = require "nestwright.measure.times"
@@ -20,19 +21,64 @@ local function levels_of(r, threads)
   return out
 end
 
---- Returns the machine record for `what`, as machine.of does. Raises an error if the machine is not a CPU.
+-- ---- GPUs
+
+-- Returns the roofs of all multiprocessors together, and of the memory.
+local function gpu_roofs(m)
+  local g, hz = m.gpu, m.clock * 1e9
+  local function all(rate) return {best = g.sms * rate * hz, spread = 0} end
+  local levels = {}
+  local function add(name, best) levels[#levels + 1] = {name = name, best = best, spread = 0} end
+  add("shared memory", all(g.shared_per_cycle).best)
+  add("L1", all(g.l1_per_cycle).best)
+  if g.l2_bandwidth > 0 then add("L2", g.l2_bandwidth * 1e9) end
+  add("memory", m.memory.bandwidth * 1e9)
+  table.sort(levels, function(a, b) return a.best > b.best end)
+  return {threads = 1, machine = m.name, recorded = true, on_gpu = true, levels = levels, peak = all(2 * g.lanes),
+    peak_f64 = g.lanes64 > 0 and all(2 * g.lanes64) or nil,
+    rates = ("bandwidths of its caches and memories; %d multiprocessors at %.3g GHz"):format(g.sms, m.clock)}
+end
+
+local OF_GPU = {memory = true, ["L2 cache"] = true}
+
+-- Returns the bytes of each level. A request to the L1 cache takes a cycle for each line; so it counts as many bytes as the cache
+-- can move in these cycles, if that is more.
+local function gpu_bytes(c, m)
+  local g, out = m.gpu, {memory = 0, L1 = 0, ["shared memory"] = 0}
+  local per_second = {memory = m.memory.bandwidth * 1e9, ["L2 cache"] = g.l2_bandwidth * 1e9}
+  for _, k in ipairs(c.kernels) do
+    for _, limit in ipairs(k.limits) do
+      local name = limit.name:gsub(" cache$", "")
+      if OF_GPU[limit.name] then out[name] = (out[name] or 0) + limit.seconds * per_second[limit.name] end
+    end
+  end
+  for _, a in ipairs(c.counts.accesses) do
+    local share = a.requests > 0 and a.compiled / a.requests or 0
+    if a.scope == "global" then
+      out.L1 = out.L1 + share * math.max(a.lanes * a.bytes, a.lines * g.l1_per_cycle)
+    elseif a.scope ~= "local" then
+      out["shared memory"] = out["shared memory"] + a.compiled_wavefronts * 4 * g.banks
+    end
+  end
+  return out
+end
+
+-- ---- CPUs and GPUs
+
+--- Returns the machine record for `what`, as machine.of does. Raises an error if the machine has no roofs.
 function model.machine(what)
   local m = machine.of(what)
-  if m.kind == "cpu" then return m end
+  if m.kind ~= "accelerator" then return m end
   errors.fail("invalid", "nw.machine{} is this host; nw.machines() lists others",
-    "roofline: %s is not a CPU; only CPUs have roofs", m.name)
+    "roofline: %s is an accelerator; only CPUs and GPUs have roofs", m.name)
 end
 
 --- Returns the roofs of a machine record, in the form of nw.roofs.
 function model.roofs(m, threads)
+  if m.kind == "gpu" then return gpu_roofs(m) end
   local r = rates.fields(m)
   return {threads = threads, machine = r.name, recorded = true, peak = peak(r, 32, threads), peak_f64 = peak(r, 64, threads),
-    levels = levels_of(r, threads)}
+    levels = levels_of(r, threads), rates = "bandwidths of its caches and memory"}
 end
 
 -- Returns the bytes that are read from and written to each level after the first, and memory, by the name of the level.
@@ -42,19 +88,30 @@ local function bytes_of(c)
   return out
 end
 
---- Returns the predicted dot of a version. If there is no prediction, the field `refused` of the dot is the reason. `work` has
---- flops and arithmetic; `o` has machine and sizes.
+-- Returns the predicted seconds of a schedule, and its bytes by level.
+local function predicted(s, version, threads, o)
+  local m = o.machine
+  if m and m.kind == "gpu" then
+    local c = gpu_cost.of("roofline", s, {sizes = o.sizes, caches = o.caches}, m)
+    return c.seconds, gpu_bytes(c, m), m
+  end
+  local c = cost.of("roofline", s, {machine = m, sizes = o.sizes, version = version, threads = threads, conflicts = false})
+  return c.seconds, bytes_of(c), c.machine
+end
+
+--- Returns the predicted dot of a version, which is the current one if the machine is a GPU. If there is no prediction, the field
+--- `refused` of the dot is the reason. `work` has flops and arithmetic; `o` has machine, sizes and caches (for a GPU).
 function model.dot(label, s, version, work, threads, o)
-  local ok, c = pcall(cost.of, "roofline", s,
-    {machine = o.machine, sizes = o.sizes, version = version, threads = threads, conflicts = false})
+  local ok, seconds, bytes, m = pcall(predicted, s, version, threads, o)
   if ok then
-    local t = times.given("roofline: " .. label, {median = c.seconds, threads = threads, machine = c.machine.name})
+    local t = times.given("roofline: " .. label, {median = seconds, threads = threads, machine = m.name})
     t.version = version
-    return {label = label, flops = work.flops, arithmetic = work.arithmetic, bytes = bytes_of(c), how = "predicted",
+    return {label = label, flops = work.flops, arithmetic = work.arithmetic, bytes = bytes, how = "predicted",
       predicted = true, time = t, threads = threads}
   end
-  if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
-  return {label = label, refused = c.message}
+  local why = seconds
+  if not errors.is_error(why) or why.code == "interrupt" then error(why, 0) end
+  return {label = label, refused = why.message}
 end
 
 return model

@@ -134,3 +134,43 @@ describe("the cost model of GPUs", function()
     support.fails("^cost: .*no loop that is bound", "invalid", function() cpu:cost {machine = "a100"} end)
   end)
 end)
+
+describe("a kernel that cannot run, or hardly", function()
+  it("needs more shared memory than a block can have", function()
+    local A = nw.placeholder({64, 1024}, "f32", "A")
+    local s = nw.schedule(nw.compute({64, 1024}, function(i, j) return A(i, 1023 - j) end, "T"), {target = "a100"})
+    s:split("i", 20)
+    s:bind("i_o", "blockIdx.x")
+    s:cache_read(A, "shared", {"T"}, {at = "i_o"})
+    s:bind("j", "threadIdx.x")
+    support.fails("a block uses 81920 bytes of shared memory, and a block of t4 can have 65536", "limit", s.cost, s,
+      {machine = "t4"})
+    support.fails("a block uses 81920 bytes of shared memory", "limit", nw.waves, s, {machine = "t4"})
+  end)
+
+  it("has registers for no block, or shared memory for none", function()
+    local few = {name = "few", extends = "a100", gpu = {registers = 1024, registers_thread = 255}}
+    local err = support.fails("cost: no block of kernel 1 can run on few: 1024 threads need 1 register each, and a multiprocessor "
+      .. "has 1024", "limit", function() return chain(4, 1024, 2):cost {machine = few} end)
+    assert.equal("use smaller blocks", err.hint)
+    local small = {name = "small", extends = "t4", gpu = {shared = 4096, shared_block = 4096, shared_reserved = 1024}}
+    support.fails("no block of kernel 1 can run on small: it needs 4096 bytes of shared memory and 1024 for the driver, and a "
+      .. "multiprocessor has 4096", "limit", function() return transpose("a100", false):cost {machine = small} end)
+  end)
+
+  it("has one thread", function()
+    local c = chain(8, 1, 1):cost()
+    assert.is_true(c.seconds > 0 and c.seconds < 1)
+    assert.truthy(tostring(c):find("kernel 1: a block has 1 thread, so 31 of the 32 lanes of its last warp do nothing", 1, true))
+  end)
+
+  it("has too many blocks", function()
+    local n = nw.size("n", {min = 1})
+    local X = nw.placeholder({n}, "f32", "X")
+    local s = nw.schedule(nw.compute({n}, function(i) return X(i) + 1 end, "Y"), {target = "a100"})
+    s:split("i", 32)
+    s:bind("i_o", "blockIdx.x")
+    s:bind("i_i", "threadIdx.x")
+    support.fails("2147483648 blocks in x are too many for a100: at most 2147483647", "limit", s.cost, s, {sizes = {n = 1 << 36}})
+  end)
+end)

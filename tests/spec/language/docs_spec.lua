@@ -263,14 +263,18 @@ describe("the page on GPUs", function()
     env.naive, env.padded = env.s:retarget "a100", env.s:retarget "a100"
     env.naive:checkout(env.naive:version() - 4) -- before cache_read and the steps of its loops
     env.padded:storage_align("A_shared", 0, 32, 1)
+    env.product = require "device_kernels".gemm_shared(64):retarget "a100"
     local said = {}
     for line in page:gmatch "\n    (nw%.[^\n]+)\n\n!%[" do
       said[#said + 1] = assert(load("return " .. line, "=gpu.md", "t", env))().caption
     end
-    assert.equal(3, #said)
+    assert.equal(6, #said)
     assert.truthy(said[1]:find "before: .-32 sectors.-after: .-4 sectors = 128")
     assert.truthy(said[2]:find "before: .-in 32 wavefronts.-after: .-in 1 wavefront")
     assert.truthy(said[3]:find "^8 lanes")
+    assert.truthy(said[4]:find "3 blocks at the same time.-with at most 64 registers, 4 blocks")
+    assert.truthy(said[5]:find "1.19 waves")
+    assert.truthy(said[6]:find "from the machine record a100")
   end)
 end)
 
