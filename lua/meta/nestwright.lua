@@ -942,6 +942,7 @@ function accesses:iterations() end
 ---@field kernel table The kernel that tiles the piece.
 ---@field outer nw.loop The loop over the tiles of the piece.
 ---@field schedule nw.schedule The schedule that contains the piece.
+---@field stage string The name of the stage of the piece. Steps that make copies for one piece need it: s:cache_read(A, "shared", {piece.stage}).
 local piece = {}
 
 ---The loop of this piece that has this name in the original nest.
@@ -972,7 +973,7 @@ function ranking:dispatch() end
 function ranking:take(which) end
 
 ---@class nw.ranked
----@field code_bytes integer Bytes of machine code of all versions.
+---@field code_bytes integer? Bytes of machine code of all versions; nil for a GPU.
 ---@field disturbed boolean? True if other work disturbed the measurement, so rows are not ranked by it.
 ---@field expected number? An estimate: the weighted mean of `predicted`, in seconds or, for a learned model, as a score without a unit.
 ---@field figure number The number by which rows are ranked: the smallest is best.
@@ -984,6 +985,7 @@ function ranking:take(which) end
 ---@field seconds number? The weighted mean of `measured`.
 ---@field strategy string The name of the row's strategy.
 ---@field tested integer? If a rewrite of the strategy was tested, but not proved: the number of values on which it was tested.
+---@field tile string? For a GPU, the number of iterations and the name of the largest tile.
 ---@field unsafe boolean? True if some steps of the strategy were not judged.
 ---@field versions integer[] Versions of the schedule; a call runs the first one whose facts hold.
 local ranked = {}
@@ -1503,6 +1505,12 @@ function nw.ne(a, b) end
 ---@return nw.expr
 function nw.not_(c) end
 
+---Draws how many blocks of a kernel a multiprocessor of a GPU runs at the same time, against the registers of a thread and against the shared memory of a block. what: a schedule, or numbers: threads of a block, registers of a thread (32 by default), shared: bytes of a block. machine: a GPU of nw.machines(); by default the target of the schedule. kernel: its number; by default the one that takes longest. sizes: values of symbolic sizes. Rows: resource, from, to, blocks, limiter.
+---@param what nw.schedule|{threads: integer, registers?: integer, shared?: integer}
+---@param options? {machine?: string|table|nw.machine, kernel?: integer, sizes?: table, title?: nw.label}
+---@return nw.plot
+function nw.occupancy(what, options) end
+
 ---The order in which the instances of a stage are visited, computed from the program. The picture is a grid of the stage's axes, with a path from visit to visit; later cells are darker, and tiles are outlined. A vector is drawn as a bar. Each iteration of a parallel loop has its own path, colour and times. An instance that is visited more than once is hatched. stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part of each axis that is shown, as in from = {i = 8}; `to` is excluded. sizes: values of symbolic sizes. At most 64 values of each axis are drawn.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, title?: nw.label}
@@ -1597,7 +1605,7 @@ function nw.reinterpret(x, dtype) end
 ---@return nw.plot
 function nw.reuse(s, options) end
 
----The roofline: operations per second over operations per byte, under the measured limits of this machine (nw.roofs). nw.roofline(s) draws a dot for each version of the schedule, with arrows from step to step, measured as by s:time_steps; nw.roofline{s1, s2} or {naive = s1, tiled = s2} draws one dot per schedule. An entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are those of the definition; a multiply-add counts as two. For integers, whose peak is not measured, only bandwidths are drawn; for f64, the peak of f64 is drawn. Bytes are the traffic to memory, simulated as in nw.misses; versions with more than `simulate` operations (5e7) have the bytes of their inputs and outputs instead, each counted once. level: 'memory', or the cache whose traffic the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = true: adds a diamond for each dot, with the time and bytes that s:cost predicts. machine: as in nw.machine; then nothing is measured, the roofs are those of the record, and dots are predictions, except for entries with their own times. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an answer of nw.roofs to use again.
+---The roofline: operations per second over operations per byte, under the measured limits of this machine (nw.roofs). nw.roofline(s) draws a dot for each version of the schedule, with arrows from step to step, measured as by s:time_steps; nw.roofline{s1, s2} or {naive = s1, tiled = s2} draws one dot per schedule. An entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are those of the definition; a multiply-add counts as two. For integers, whose peak is not measured, only bandwidths are drawn; for f64, the peak of f64 is drawn. Bytes are the traffic to memory, simulated as in nw.misses; versions with more than `simulate` operations (5e7) have the bytes of their inputs and outputs instead, each counted once. level: 'memory', or the cache whose traffic the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = true: adds a diamond for each dot, with the time and bytes that s:cost predicts. machine: as in nw.machine; then nothing is measured, the roofs are those of the record, and dots are predictions, except for entries with their own times. For a schedule whose target is a GPU that is not here, machine is this GPU; its levels are memory, L1, shared memory and, if its bandwidth is in the record, L2. simulate = false leaves out its caches. Only versions with loops that are bound to blocks and threads have dots. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an answer of nw.roofs to use again.
 ---@param what nw.schedule|table
 ---@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: nw.label}
 ---@return nw.plot
@@ -1795,6 +1803,12 @@ function nw.warp_request(s, access, options) end
 ---@param options? {blocks?: integer, parts?: integer, sizes?: table, machine?: string|table|nw.machine, kernel?: integer, block?: integer|integer[], title?: nw.label}
 ---@return nw.plot
 function nw.warps(s, options) end
+
+---Draws the multiprocessors of a GPU over time, as the model predicts: full waves of blocks, and the last wave, in which some multiprocessors have fewer blocks or none. kernel: its number; by default the one that takes longest. caches: as in s:cost. sizes, machine: as in s:gpu_counts. Rows: from, to (seconds), first, last (multiprocessors), blocks (of each).
+---@param s nw.schedule
+---@param options? {machine?: string|table|nw.machine, kernel?: integer, sizes?: table, caches?: boolean, title?: nw.label}
+---@return nw.plot
+function nw.waves(s, options) end
 
 ---An array of zeros; f32 by default.
 ---@param shape integer|integer[]

@@ -47,30 +47,36 @@ end
 -- Otherwise, the price is a fraction of the cost of the best single row, plus a price for the bytes of code.
 local function price(c, ways, least, of_code)
   for _, way in ipairs(ways) do
-    way.price = c.objective == "size" and way.row.code_bytes or WORTH * least + of_code * least * way.row.code_bytes
+    local bytes = way.row.code_bytes or 0 -- unknown for a GPU
+    way.price = c.objective == "size" and bytes or WORTH * least + of_code * least * bytes
   end
 end
 
--- Adds the versions of a row to the kernel, with the facts of a leaf as their conditions. The last version of the kernel must have
--- no conditions.
+-- Adds the versions of a row to the kernel, as {version, facts}, with the facts of a leaf as their conditions. The last version of
+-- the kernel must have no conditions.
 local function add_versions(c, row, facts, is_last, out, tell)
   local s = c.schedule
   local function applied(known)
     s:checkout(c.base)
     for _, fact in ipairs(known) do s:assume(fact) end
-    return strategies.apply("partition_auto", s, s:loop(c.name), row.strategy, c.kernels, c.around, c.across, tell)
+    return strategies.apply("partition_auto", s, s:loop(c.name), row.strategy, row.kernels, c.around, c.across, tell)
+  end
+  local function add(case, known)
+    local all = table.move(known, 1, #known, 1, {})
+    out[#out + 1] = {version = case.version, facts = table.move(case.facts, 1, #case.facts, #all + 1, all)}
   end
   local cases = applied(facts)
   for n, case in ipairs(cases) do
-    if n < #cases or not is_last or #facts == 0 then out[#out + 1] = case.version end
+    if n < #cases or not is_last or #facts == 0 then add(case, facts) end
   end
   if is_last and #facts > 0 then
     cases = applied {}
-    out[#out + 1] = cases[#cases].version
+    add(cases[#cases], {})
   end
 end
 
-local function versions_of(c, ways, leaves, since)
+-- Returns the cases of the kernel. A call runs the first one whose facts hold.
+local function cases_of(c, ways, leaves, since)
   local out = {}
   for n, leaf in ipairs(leaves) do
     local row = ways[leaf.way].row
@@ -94,9 +100,9 @@ local function fitting(c, ways, least)
     price(c, ways, least, of_code)
     local tree = decision.tree(c.varied, c.sizes, ways)
     local leaves = decision.leaves(tree)
-    local versions = versions_of(c, ways, leaves, since)
-    if c.code_limit == math.huge or #leaves == 1 or code_bytes(c, versions, since) <= c.code_limit then
-      return tree, leaves, versions
+    local cases = cases_of(c, ways, leaves, since)
+    if c.code_limit == math.huge or #leaves == 1 or code_bytes(c, strategies.versions(cases), since) <= c.code_limit then
+      return tree, leaves, cases
     end
     of_code = math.max(DEARER * of_code, 1e-6 / c.code_limit)
   end
@@ -110,15 +116,18 @@ local function ranges_of(c, ways, leaves)
   return out
 end
 
---- Returns {versions, ranges, tree} of a ranked table. versions: versions of the schedule for s:build, which runs the first version
---- whose facts hold.
+--- Returns {versions, cases, ranges, tree} of a ranked table. versions: versions of the schedule for s:build, which runs the first
+--- version whose facts hold. cases: the versions with their facts.
 return function(c, list)
   if #c.varied == 0 then
     errors.fail("invalid", "give several values, sizes = {M = {1, 7, 64}}; or build the best strategy for this one, list:build(1)",
       "dispatch: strategies were tried for only one size, so there is nothing to choose by size")
   end
   local ways, least = ways_of(c, list)
-  local tree, leaves, versions = fitting(c, ways, least)
-  local text = decision.text(tree, function(way) return ways[way].row.strategy end)
-  return report.new({versions = versions, ranges = ranges_of(c, ways, leaves), tree = tree}, text)
+  local tree, leaves, cases = fitting(c, ways, least)
+  local text = decision.text(tree, function(way)
+    local row = ways[way].row
+    return row.strategy .. (row.tile and " " .. row.tile or "")
+  end)
+  return report.new({versions = strategies.versions(cases), cases = cases, ranges = ranges_of(c, ways, leaves), tree = tree}, text)
 end

@@ -5,6 +5,7 @@ local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"
 local distribution = later "nestwright.partition.distribution"
 local errors = require "nestwright.language.errors"
+local gpu_cost = require "nestwright.cost.gpu_cost"
 local inside = require "nestwright.inside"
 local learn = require "nestwright.learn.learn"
 local marks = require "nestwright.partition.marks"
@@ -38,6 +39,7 @@ end
 
 local function by_model(c, cases)
   return for_sizes(c, cases, function(values)
+    if c.gpu then return gpu_cost.of("partition_auto", c.schedule, {sizes = values}, c.gpu) end
     return cost.of("partition_auto", c.schedule, {sizes = values, machine = c.machine, threads = c.threads,
       conflicts = false})
   end)
@@ -70,7 +72,7 @@ end
 
 local function predict(c, row)
   local models = (c.cost == "model" or c.objective == "energy" or c.objective == "edp") and by_model(c, row.cases)
-  if models then
+  if models and not c.gpu then
     row.energies = field_of(models, "joules")
     row.joules = expected(c, row.energies)
   end
@@ -101,38 +103,60 @@ local function add_marks(c, row)
 end
 
 local function try(c, row)
-  row.cases = strategies.apply("partition_auto", c.schedule, c.schedule:loop(c.name), row.strategy, c.kernels, c.around,
+  row.cases = strategies.apply("partition_auto", c.schedule, c.schedule:loop(c.name), row.strategy, row.kernels, c.around,
     c.across, function(n) tell(c, "version " .. n) end)
   row.versions = strategies.versions(row.cases)
   add_marks(c, row)
-  tell(c, "compiling")
-  local kernel = c.schedule:build {threads = c.threads, versions = row.versions}
-  row.code_bytes, row.compile_ms = kernel.code_bytes, kernel.compile_ms
+  local kernel
+  if not c.gpu then -- a GPU that is not here cannot compile
+    tell(c, "compiling")
+    kernel = c.schedule:build {threads = c.threads, versions = row.versions}
+    row.code_bytes, row.compile_ms = kernel.code_bytes, kernel.compile_ms
+  end
   predict(c, row)
   if c.measure then
     row.measured, row.disturbed = measured(c, kernel)
     row.seconds = expected(c, row.measured)
   end
   row.figure = figure(c, row)
-  row.fits = row.code_bytes <= c.code_limit
+  row.fits = not row.code_bytes or row.code_bytes <= c.code_limit
 end
 
--- Tries a strategy and returns its row. If the strategy is refused, the row has the reason. An interrupt is raised again.
-local function attempt(c, name)
-  local row = {strategy = name}
+-- Returns the rows to try: {strategy, kernels}. The tiles of a CPU have measured times, so a strategy can choose among them. On a
+-- GPU, tiles run at the same time, and their times cannot be added. So each kernel is tried as the largest tile.
+local function rows_of(c)
+  local out = {}
+  for _, name in ipairs(c.names) do
+    for n, kernel in ipairs(c.gpu and c.kernels or {c.kernels[1]}) do
+      local kernels, label = c.kernels, nil
+      if c.gpu then
+        kernels, label = {kernel}, ("%d%s"):format(kernel.rows, kernel.name and " " .. kernel.name or "")
+        for k = n + 1, #c.kernels do
+          if c.kernels[k].rows < kernel.rows then kernels[#kernels + 1] = c.kernels[k] end
+        end
+      end
+      out[#out + 1] = {strategy = name, kernels = kernels, tile = label}
+    end
+  end
+  return out
+end
+
+-- Tries a row. If its strategy is refused, the returned row has the reason. An interrupt is raised again.
+local function attempt(c, row)
   local ok, problem = pcall(try, c, row)
   c.schedule:checkout(c.base)
   if ok then return row end
   if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
   c.out_of_range[#c.out_of_range + 1] = problem.code == "range" and problem or nil
-  return {strategy = name, refused = problem.message, hint = problem.hint or problem.refusal and problem.refusal.why}
+  return {strategy = row.strategy, tile = row.tile, refused = problem.message,
+    hint = problem.hint or problem.refusal and problem.refusal.why}
 end
 
 -- Raises an error if all strategies are refused because of the same range error, such as a size below its minimum. Then the
 -- arguments of the call are wrong.
 local function check_range(c)
   local first = c.out_of_range[1]
-  if #c.out_of_range < #c.names then return end
+  if #c.out_of_range < c.tries then return end
   for _, problem in ipairs(c.out_of_range) do if problem.message ~= first.message then return end end
   errors.fail("range", first.hint, "partition_auto: %s", first.message)
 end
@@ -192,11 +216,11 @@ end
 local function ranked(c, s)
   c.base, c.name, c.budget = s:version(), c.loop.name, undisturbed.budget()
   measure_kernels(c, s)
-  local list = {}
-  c.since, c.out_of_range = core.now(), {}
-  for n, name in ipairs(c.names) do
-    c.trying, c.part = name, (n - 1) / #c.names
-    list[n] = attempt(c, name)
+  local list = rows_of(c)
+  c.since, c.out_of_range, c.tries = core.now(), {}, #list
+  for n, row in ipairs(list) do
+    c.trying, c.part = row.strategy, (n - 1) / #list
+    list[n] = attempt(c, row)
   end
   core.tell_progress()
   check_range(c)

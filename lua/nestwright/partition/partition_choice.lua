@@ -7,6 +7,7 @@ local errors = require "nestwright.language.errors"
 local learn = require "nestwright.learn.learn"
 local machine = require "nestwright.cost.machine"
 local strategies = later "nestwright.partition.strategies"
+local target = require "nestwright.language.target"
 
 local choice = {}
 
@@ -57,7 +58,29 @@ local function model_of(cost, model)
   return learn.check(AUTO .. ": model", model)
 end
 
+-- What an option must be for a GPU, and why.
+local FOR_GPU = {
+  {"cost", "model", "the times of a GPU are predicted; f:time measures a kernel"},
+  {"objective", "cycles", "the energy and the code of a GPU are not modelled"},
+  {"code_limit", nil, "the code of a GPU is not counted"},
+  {"measure", nil, "f:time measures a kernel on a GPU"},
+  {"threads", 1, "a GPU runs the whole grid"},
+}
+
+local function check_gpu(o)
+  for _, row in ipairs(FOR_GPU) do
+    local value = o[row[1]]
+    if value ~= nil and value ~= false and value ~= row[2] then
+      errors.fail("invalid", "leave it out", "%s: %s = %s: %s", AUTO, row[1], tostring(value), row[3])
+    end
+  end
+end
+
 local function check_threads(c, o)
+  if c.gpu then
+    c.across = o.across
+    return
+  end
   if c.threads == 1 and o.across then
     errors.fail("invalid", "{threads = 2, across = \"fused\"}", "%s: across needs more than one thread", AUTO)
   end
@@ -69,18 +92,19 @@ end
 
 -- ---- all options
 
---- Returns the checked options of s:partition_auto, with the schedule, the names of the strategies, sizes (the shapes) and varied
---- (the names of the sizes that vary).
+--- Returns the checked options of s:partition_auto, with gpu (the record, if the machine is a GPU), the schedule, the names of the
+--- strategies, sizes (the shapes) and varied (the names of the sizes that vary).
 function choice.of(s, options)
   local o = errors.options(AUTO, errors.expect(AUTO, options, "table"), OPTIONS)
   caches.check_schedule(AUTO, s)
-  if o.machine ~= nil then machine.of(o.machine) end
-  local c = {schedule = s, around = around(AUTO, o.around), machine = o.machine}
+  local m = o.machine == nil and target.machine(core.schedule_target(s)) or machine.of(o.machine)
+  local c = {schedule = s, around = around(AUTO, o.around), machine = o.machine, gpu = m.kind == "gpu" and m or nil}
+  if c.gpu then check_gpu(o) end
   c.loop = strategies.loop(AUTO, s, o.loop)
   c.threads = caches.whole(AUTO, o.threads or 1, "threads")
   if c.threads < 1 then errors.fail("range", nil, "%s: threads: %d is less than one", AUTO, c.threads) end
   c.kernels = strategies.kernels(AUTO, o.kernels)
-  c.cost = o.cost or (c.threads > 1 and "model" or "kernels")
+  c.cost = o.cost or ((c.gpu or c.threads > 1) and "model" or "kernels")
   c.objective = o.objective or "cycles"
   c.code_limit = code_limit(o.code_limit)
   c.measure = flag(AUTO, "measure", o.measure) or c.cost == "measured"

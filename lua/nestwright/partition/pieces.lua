@@ -15,14 +15,21 @@ function meta.__tostring(p)
   return current and text or ("piece: tiles of %d iterations, in another version"):format(p.kernel.rows)
 end
 
---- Makes a piece of its fields: schedule, outer and inner (its loops), kernel.
-function pieces.new(fields) return setmetatable(fields, meta) end
-
 --- True if a list of loops contains this loop.
 function pieces.stands_around(loops, loop)
   for _, l in ipairs(loops) do if l.name == loop.name then return true end end
   return false
 end
+
+--- Returns the name of the stage whose nest contains a loop; nil if the loop is gone.
+function pieces.stage_around(s, loop)
+  for _, stage in ipairs(s:stages()) do
+    if pieces.stands_around(stage:loops(), loop) then return stage.name end
+  end
+end
+
+--- Makes a piece of its fields: schedule, outer and inner (its loops), kernel, stage (the name of its stage).
+function pieces.new(fields) return setmetatable(fields, meta) end
 
 -- Returns the name that a loop had before a cut copied the loop, such as jo for i.tail/jo.
 local function plain(name) return name:match "[^/]*$" end
@@ -37,13 +44,7 @@ end
 local define = rows.definer(methods, "piece", "partitioning")
 
 define("loops", "(self: nw.piece): nw.loop[]", "The loops of the nest that contains this piece, outermost first.",
-  function(piece)
-    for _, stage in ipairs(piece.schedule:stages()) do
-      local loops = stage:loops()
-      if pieces.stands_around(loops, piece.inner) then return loops end
-    end
-    return {}
-  end)
+  function(piece) return piece.schedule:loops(piece.stage) end)
 
 define("loop", "(self: nw.piece, name: string): nw.loop", "The loop of this piece that has this name in the original nest.",
   function(piece, name)
@@ -54,6 +55,8 @@ define("loop", "(self: nw.piece, name: string): nw.loop", "The loop of this piec
 
 rows.field("piece", "partitioning", "outer", "nw.loop", "The loop over the tiles of the piece.")
 rows.field("piece", "partitioning", "inner", "nw.loop", "The loop over the iterations of a tile.")
+rows.field("piece", "partitioning", "stage", "string", "The name of the stage of the piece. Steps that make copies for one piece "
+  .. "need it: s:cache_read(A, \"shared\", {piece.stage}).")
 rows.field("piece", "partitioning", "schedule", "nw.schedule", "The schedule that contains the piece.")
 rows.field("piece", "partitioning", "kernel", "table", "The kernel that tiles the piece.")
 

@@ -13,7 +13,8 @@ local choices = setmetatable({}, {__mode = "k"}) -- for each ranked table: the o
 
 -- ---- as text
 
-local HEAD = "%2s  %-10s %8s %9s %12s %12s %12s"
+-- Returns the format of a line. wide: the width of the names of strategies.
+local function format_of(wide) return ("%%2s  %%-%ds %%8s %%9s %%12s %%12s %%12s"):format(wide) end
 
 -- Returns the remarks of a row. A row with intrinsics gets a remark, because the cost model uses the cost of the loops that they
 -- replace.
@@ -30,19 +31,24 @@ local function expected_text(row)
   return row.scored and ("%.3g"):format(row.expected) or written.seconds(row.expected)
 end
 
-local function line_of(n, row)
+-- Returns the name of the row's strategy, and for a GPU that of its largest tile.
+local function name_of(row) return row.tile and row.strategy .. " " .. row.tile or row.strategy end
+
+local function line_of(n, row, wide)
   if row.refused then
     local hint = row.hint and ("\n%14s hint: %s"):format("", (row.hint:gsub("\n", "\n" .. (" "):rep(21)))) or ""
-    return ("%2s  %-10s refused: %s"):format("", row.strategy, row.refused) .. hint
+    return ("%2s  %s refused: %s"):format("", name_of(row) .. (" "):rep(wide - #name_of(row)), row.refused) .. hint
   end
-  return ((HEAD:format(n, row.strategy, #row.versions, row.code_bytes, expected_text(row),
+  return ((format_of(wide):format(n, name_of(row), #row.versions, row.code_bytes or "", expected_text(row),
     row.seconds and written.seconds(row.seconds) or "", row.joules and ("%.3g J"):format(row.joules) or "")
     .. remarks_of(row)):gsub("%s+$", ""))
 end
 
 local function text_of(list)
-  local lines = {HEAD:format("", "strategy", "versions", "bytes", "predicted", "median", "energy")}
-  for n, row in ipairs(list) do lines[#lines + 1] = line_of(n, row) end
+  local wide = 10
+  for _, row in ipairs(list) do wide = math.max(wide, #name_of(row)) end
+  local lines = {format_of(wide):format("", "strategy", "versions", "bytes", "predicted", "median", "energy")}
+  for n, row in ipairs(list) do lines[#lines + 1] = line_of(n, row, wide) end
   if list.disturbed then
     lines[#lines + 1] = "Other work disturbed the measurements, so the rows are ranked by the cost model."
   end
@@ -97,7 +103,8 @@ define("dispatch", "(self: nw.ranking): nw.report",
 local FIELDS = {
   {"strategy", "string", "The name of the row's strategy."},
   {"versions", "integer[]", "Versions of the schedule; a call runs the first one whose facts hold."},
-  {"code_bytes", "integer", "Bytes of machine code of all versions."},
+  {"tile", "string?", "For a GPU, the number of iterations and the name of the largest tile."},
+  {"code_bytes", "integer?", "Bytes of machine code of all versions; nil for a GPU."},
   {"expected", "number?",
     "An estimate: the weighted mean of `predicted`, in seconds or, for a learned model, as a score without a unit."},
   {"seconds", "number?", "The weighted mean of `measured`."},

@@ -7,16 +7,14 @@ local padded = require "nestwright.partition.padded"
 local pieces = require "nestwright.partition.pieces"
 local plans = later "nestwright.partition.plans"
 local returning = require "nestwright.language.returning"
+local target = require "nestwright.language.target"
 
 local strategies = {}
 
--- ---- tiles
+--- True if the target of a schedule is a GPU.
+function strategies.on_gpu(s) return target.machine(core.schedule_target(s)).kind == "gpu" end
 
--- True if a loop still exists. Loops are removed if facts about a size prove that they have no iterations.
-local function is_there(s, loop)
-  for _, stage in ipairs(s:stages()) do if pieces.stands_around(stage:loops(), loop) then return true end end
-  return false
-end
+-- ---- tiles
 
 -- Calls a user's function. Adds `what` to the text of errors that the function itself raises, but not to errors of the library.
 local function naming(what, f, ...)
@@ -28,10 +26,11 @@ end
 
 -- Adds the piece that has these loops, and schedules the piece by its kernel.
 local function settle(x, outer, inner, entry)
-  local p = pieces.new {schedule = x.schedule, outer = outer, inner = inner, kernel = entry.kernel}
+  entry.stage = pieces.stage_around(x.schedule, inner)
   x.pieces[#x.pieces + 1] = entry
+  if not entry.stage then return end -- facts about a size prove that the piece has no iterations
+  local p = pieces.new {schedule = x.schedule, outer = outer, inner = inner, kernel = entry.kernel, stage = entry.stage}
   local schedule = x.shared and entry.kernel.inside or entry.kernel.schedule
-  if not is_there(x.schedule, inner) then return end
   naming(("the kernel of %d rows (%s)"):format(entry.kernel.rows, strategies.name_of(entry.kernel)), schedule, x.schedule, p)
 end
 
@@ -105,12 +104,25 @@ local function mark_each(s, loops)
   return loops
 end
 
-local HOWS = {fused = fuse, apart = mark_each}
+-- Makes one grid of the loops: each block runs an iteration of one piece.
+local function fuse_grids(s, loops)
+  local all = #loops > 1 and s:create_fused_loop(table.unpack(loops)) or loops[1]
+  s:bind(all, "blockIdx.x")
+  return {all}
+end
 
---- Makes the loops of consecutive pieces parallel: each loop separately, or all of them fused into one loop. Returns the parallel
---- loops. If a step is refused, the schedule does not change.
+-- Makes a grid, and so a launch, of each loop.
+local function bind_each(s, loops)
+  for _, loop in ipairs(loops) do s:bind(loop, "blockIdx.x") end
+  return loops
+end
+
+local HOWS = {cpu = {fused = fuse, apart = mark_each}, gpu = {fused = fuse_grids, apart = bind_each}}
+
+--- Makes the loops of consecutive pieces parallel, on a GPU over blocks: each loop separately, or all of them fused into one loop.
+--- Returns the parallel loops. If a step is refused, the schedule does not change.
 function strategies.share_out(s, loops, how)
-  return returning.on_error(s, HOWS[how], s, loops)
+  return returning.on_error(s, HOWS[strategies.on_gpu(s) and "gpu" or "cpu"][how], s, loops)
 end
 
 -- Returns the outermost loops of all nests from the first piece to the last, in order, without repetitions. Nests between the
@@ -120,7 +132,7 @@ local function roots_of(x)
   for _, stage in ipairs(x.schedule:stages()) do
     local loops = stage:loops()
     local has = false
-    for _, p in ipairs(x.pieces) do has = has or pieces.stands_around(loops, p.inner) end
+    for _, p in ipairs(x.pieces) do has = has or p.stage == stage.name end
     if (has or #out > 0) and not seen[loops[1].name] then out[#out + 1], seen[loops[1].name] = loops[1], true end
     if has then last = #out end
   end
@@ -187,10 +199,13 @@ local function plain_tail(tail, choose) return single(false, with_tail(tail, cho
 -- Returns a strategy that computes only whole tiles (padded.lua).
 local function whole_tiles(tail, choose, copied)
   return function(x, loop, kernels)
+    if strategies.on_gpu(x.schedule) then
+      errors.fail("refused", nil, "partition: %s needs copies in global memory, whose loops it does not bind to a grid", tail)
+    end
     local s, k, rounds = x.schedule, choose(kernels), loop.extent
     local outer, inner, name = padded.tile(s, loop, k.rows, copied)
     settle(x, outer, inner, {kernel = k, rounds = rounds, tail = tail, inner = inner})
-    if is_there(s, inner) then padded.copy_out(s, name, outer, not copied) end
+    if pieces.stage_around(s, inner) then padded.copy_out(s, name, outer, not copied) end
   end
 end
 
