@@ -216,48 +216,95 @@ static int64_t part_of_key(const planning *p, const item *t, int64_t index) {
   return holds < 0 ? index : -1 - holds;
 }
 
-static nwg_classes *new_classes(nw_ctx *c, int64_t n, int64_t known) {
+enum { CLASSES = 1024, MOST_DIFFERENT = 1 << 24 }; // most classes with several members; most blocks that are not alike
+
+static nwg_classes *new_classes(nw_ctx *c, int64_t cap, int64_t known) {
   nwg_classes *all = nw_ask(c, "the classes of blocks", 1, sizeof *all);
-  if (all) all->first = nw_ask(c, "the classes of blocks", (uint64_t)n + 1, sizeof *all->first);
-  if (all && all->first) all->members = nw_ask(c, "the classes of blocks", (uint64_t)n + 1, sizeof *all->members);
+  if (all) all->first = nw_ask(c, "the classes of blocks", (uint64_t)cap + 1, sizeof *all->first);
+  if (all && all->first) all->members = nw_ask(c, "the classes of blocks", (uint64_t)cap + 1, sizeof *all->members);
   if (all && all->members) all->of = nw_ask(c, "the classes of blocks", (uint64_t)known + 1, sizeof *all->of);
-  return all && all->of ? all : NULL;
+  if (all && all->of) return all;
+  nwg_classes_free(all);
+  return NULL;
 }
 
-// Returns the class with this key; all->n if there is none. `hash` has the hash values of the keys.
-static int64_t find(const nwg_classes *all, const uint64_t *hash, const int64_t *keys, const int64_t *key, int n,
-                    uint64_t h) {
+typedef struct keys {
+  int n; // numbers of a key
+  int64_t cap, *at; // at: the key of each class
+  uint64_t *hash; // of each key
+} keys;
+
+// Returns the class with this key; all->n if there is none.
+static int64_t find(const nwg_classes *all, const keys *k, const int64_t *key, uint64_t h) {
   for (int64_t i = 0; i < all->n; i++)
-    if (hash[i] == h && !memcmp(keys + i * n, key, sizeof *key * (size_t)n)) return i;
+    if (k->hash[i] == h && !memcmp(k->at + i * k->n, key, sizeof *key * (size_t)k->n)) return i;
   return all->n;
 }
 
-static bool classify(planning *p, int64_t extent, int64_t known, nwg_classes *all) {
-  nw_ctx *c = p->run->ctx;
-  int n = p->nitems;
-  int64_t cap = p->raw ? extent : least(extent, 1024);
-  int64_t *keys = nw_ask(c, "the classes of blocks", (uint64_t)((cap + 1) * (n + 1)), sizeof *keys);
-  uint64_t *hash = keys ? nw_ask(c, "the classes of blocks", (uint64_t)cap + 1, sizeof *hash) : NULL;
-  bool good = hash != NULL;
-  for (int64_t i = 0; i < extent && good; i++) {
-    if (all->n == cap) { // not alike: every index is a class of its own
-      for (; i < extent; i++) {
-        if (i < known) all->of[i] = all->n;
-        all->first[all->n] = i, all->members[all->n++] = 1;
-      }
-      break;
-    }
-    int64_t *key = keys + all->n * n;
-    uint64_t h = 0;
-    for (int j = 0; j < n; j++) h = nw_hash_mix(h, (uint64_t)(key[j] = part_of_key(p, &p->item[j], i)));
-    int64_t at = p->raw ? all->n : find(all, hash, keys, key, n, h);
-    if (at == all->n) all->first[at] = i, hash[all->n++] = h;
-    all->members[at]++;
-    if (i < known) all->of[i] = at;
+// Adds indices with the key of `index`. Returns false if there are too many classes.
+static bool add(const planning *p, keys *k, nwg_classes *all, int64_t index, int64_t members, int64_t known) {
+  int64_t *key = k->at + all->n * k->n;
+  uint64_t h = 0;
+  for (int j = 0; j < k->n; j++) h = nw_hash_mix(h, (uint64_t)(key[j] = part_of_key(p, &p->item[j], index)));
+  int64_t at = find(all, k, key, h);
+  if (at == k->cap) return false;
+  if (at == all->n) all->first[at] = index, k->hash[all->n++] = h;
+  all->members[at] += members;
+  if (index < known) all->of[index] = at;
+  return true;
+}
+
+// True if each condition is the same for all indices from `from` to `to`.
+static bool is_decided(const planning *p, int64_t from, int64_t to) {
+  for (int i = 0; i < p->nitems; i++) {
+    const item *t = &p->item[i];
+    if (t->kind == INDEX) return false;
+    if (t->kind == SHIFT) continue;
+    t->span[t->own].lo = from, t->span[t->own].hi = to - 1;
+    if (truth(t->nspans, t->span, t->cond) < 0) return false;
   }
-  nw_let_go(keys);
-  nw_let_go(hash);
-  return good;
+  return true;
+}
+
+// Classifies the indices from `from` to `to`. The key of an address has a period, so where no condition changes, the indices
+// of a long range are counted and not visited.
+static bool classify_range(const planning *p, keys *k, nwg_classes *all, int64_t from, int64_t to, int64_t known) {
+  int64_t n = to - from, period = p->period;
+  bool counted = n > 2 * period && from >= known && is_decided(p, from, to);
+  if (n > 2 * period && !counted)
+    return classify_range(p, k, all, from, from + n / 2, known) && classify_range(p, k, all, from + n / 2, to, known);
+  for (int64_t i = 0; i < (counted ? period : n); i++)
+    if (!add(p, k, all, from + i, counted ? (n - i + period - 1) / period : 1, known)) return false;
+  return true;
+}
+
+// Makes each index a class of its own.
+static nwg_classes *all_different(nw_ctx *c, int64_t extent, int64_t known) {
+  if (extent > MOST_DIFFERENT)
+    return nw_fail(c, NW_ELIMIT, "give smaller sizes",
+                   "%lld blocks that are not alike are too many to simulate: at most %d", (long long)extent,
+                   MOST_DIFFERENT);
+  nwg_classes *all = new_classes(c, extent, known);
+  for (int64_t i = 0; all && i < extent; i++) {
+    if (i < known) all->of[i] = i;
+    all->first[all->n] = i, all->members[all->n++] = 1;
+  }
+  return all;
+}
+
+static nwg_classes *classify(const planning *p, int64_t extent, int64_t known) {
+  nw_ctx *c = p->run->ctx;
+  if (p->raw) return all_different(c, extent, known);
+  keys k = {.n = p->nitems, .cap = least(extent, CLASSES)};
+  nwg_classes *all = new_classes(c, k.cap, known);
+  k.at = all ? nw_ask(c, "the classes of blocks", (uint64_t)((k.cap + 1) * (k.n + 1)), sizeof *k.at) : NULL;
+  k.hash = k.at ? nw_ask(c, "the classes of blocks", (uint64_t)k.cap + 1, sizeof *k.hash) : NULL;
+  bool good = k.hash != NULL, alike = good && classify_range(p, &k, all, 0, extent, known);
+  nw_let_go(k.at);
+  nw_let_go(k.hash);
+  if (alike) return all;
+  nwg_classes_free(all);
+  return good ? all_different(c, extent, known) : NULL;
 }
 
 static void push_known(planning *p, const int64_t *var) {
@@ -274,20 +321,15 @@ static int64_t common_multiple(int64_t a, int64_t b) { return a / nw_gcd(a, b) *
 
 nwg_classes *nwg_classes_of(const nwg_run *r, const nwg_kernel *k, int d, const int64_t *var, int64_t known) {
   planning p = {.run = r, .k = k, .pool = r->launches->p->pool, .name = nw_grid_index[d]};
-  nwg_classes *all = new_classes(r->ctx, k->extent[d], known);
   p.period = common_multiple(common_multiple(k->line, k->sector), 4 * k->banks);
   push_known(&p, var);
   plan_stmt(&p, k->launch->body);
-  bool good = all && classify(&p, k->extent[d], known, all);
-  if (good && p.data) {
-    nw_fail(r->ctx, NW_EINVAL, "run nw.simulate on arrays", "which elements are accessed depends on data");
-    good = false;
-  }
+  nwg_classes *all =
+      p.data ? nw_fail(r->ctx, NW_EINVAL, "run nw.simulate on arrays", "which elements are accessed depends on data")
+             : classify(&p, k->extent[d], known);
   for (int i = 0; i < p.nitems; i++) nw_let_go(p.item[i].span);
   nw_let_go(p.item);
-  if (good) return all;
-  nwg_classes_free(all);
-  return NULL;
+  return all;
 }
 
 void nwg_classes_free(nwg_classes *all) {
