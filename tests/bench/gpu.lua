@@ -60,6 +60,16 @@ local function random_schedules()
   os.execute("rm -rf " .. cache)
 end
 
+local function fused_pairs()
+  if not exists "/etc/OpenCL/vendors/pocl.icd" then
+    return skipped("pocl is not installed (pocl-opencl-icd)", "gpu.fused_cases", "gpu.fused_wrong")
+  end
+  local seed, cache = tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003, directory()
+  local environment = "OCL_ICD_VENDORS=pocl.icd POCL_CACHE_DIR=" .. cache
+  bars("gpu.fused_cases", 100, "gpu.fused_wrong", part(environment, "_gpu_fused", 120, seed))
+  os.execute("rm -rf " .. cache)
+end
+
 local function oclgrind()
   if not exists(OCLGRIND) then
     return skipped("Oclgrind is not installed (oclgrind)", "gpu.oclgrind_kernels", "gpu.oclgrind_mismatches", "gpu.false_races")
@@ -96,6 +106,7 @@ end
 oclgrind()
 planted()
 random_schedules()
+fused_pairs()
 require "_gpu_simulated"(out)
 if require "ptxas".path() then
   require "_gpu_ptx"(out)
@@ -105,6 +116,10 @@ end
 local tiles, mismatches = require "_gpu_tensor"(tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003)
 out:bar("gpu.tensor_core_tiles", tiles, ">=", 2200)
 out:bar("gpu.tensor_core_mismatches", mismatches, "<=", 0)
+local configurations, wrong = require "occupancy_answers".compare()
+out:bar("gpu.occupancy_cases", configurations, ">=", 2000)
+out:bar("gpu.occupancy_mismatches", #wrong, "<=", 0)
+for _, text in ipairs(wrong) do print("  " .. text) end
 local order, median, worst = require "_gpu_staircase".compare()
 out:bar("gpu.staircase_order", order, ">=", 1)
 out:bar("gpu.staircase_error", median, "<=", 0.25)
