@@ -116,6 +116,7 @@ end
 local tiles, mismatches = require "_gpu_tensor"(tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003)
 out:bar("gpu.tensor_core_tiles", tiles, ">=", 2200)
 out:bar("gpu.tensor_core_mismatches", mismatches, "<=", 0)
+require "_gpu_partition"(out)
 local configurations, wrong = require "occupancy_answers".compare()
 out:bar("gpu.occupancy_cases", configurations, ">=", 2000)
 out:bar("gpu.occupancy_mismatches", #wrong, "<=", 0)
