@@ -9,7 +9,9 @@ local ROWS = {1, 7, 16, 33, 64, 100, 127, 128, 200, 257, 511, 512} -- as on the 
 local STRATEGIES = {"guard", "cut", "halves"}
 local TARGET = "a100"
 
-local function kernels() return {tiles.kernel(64, 64, {8, 4}, 16), tiles.kernel(16, 64, {2, 4}, 16), tiles.kernel(1, 64, {1, 1})} end
+local function kernels()
+  return {tiles.kernel(64, 64, {8, 4}, 16), tiles.kernel(16, 64, {2, 4}, 16), tiles.kernel(1, 64, {1, 1})}
+end
 
 local function choices(s, rows)
   return s:partition_auto {loop = "i", kernels = kernels(), strategies = STRATEGIES, across = "fused", sizes = rows and {M = rows}}
