@@ -79,7 +79,7 @@ describe("a roofline of a machine record", function()
 
   it("refuses invalid machines and options", function()
     local s = support.gemm(16)
-    fails("is not a CPU", "invalid", nw.roofline, s, {machine = "eyeriss"})
+    fails("is an accelerator; only CPUs and GPUs have roofs", "invalid", nw.roofline, s, {machine = "eyeriss"})
     fails("there is no machine 'zen6'", "invalid", nw.roofline, s, {machine = "zen6"})
     fails("cannot be combined", "invalid", nw.roofline, s, {machine = "zen5", predicted = true})
     fails("threads must be a number", "range", nw.roofline, s, {machine = "zen5", threads = 0})
