@@ -98,7 +98,8 @@ static bool takes_all(const nw_ranges *r, const nw_expr *extent, const nw_expr *
 // Computes dimension d of the box. A bound that is proven to be outside the tensor is moved to the tensor's edge. An
 // extent with a constant upper bound becomes that constant. If the box is then as long as the dimension, or if its
 // extent has no known maximum, the box becomes the whole dimension. But a box that begins after the last element in some
-// iterations stays as it is: there, nothing is needed, and the whole dimension would be computed in vain.
+// iterations, and never before the first, begins where it did: there, nothing is needed, and the whole dimension would
+// be computed in vain.
 static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d, nw_box *out) {
   nw_pool *pool = r->pool;
   const nw_expr *zero = nw_index(pool, 0), *last = nw_sub(pool, shape, nw_index(pool, 1));
@@ -109,8 +110,10 @@ static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d,
   const nw_expr *extent = nw_simplify(r, nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)));
   int64_t bound;
   if (!nw_is_int(extent, &bound) && nw_const_upper(r, extent, &bound)) extent = nw_index(pool, bound > 0 ? bound : 0);
-  bool needed = nw_prove(r, nw_le(pool, lo, last));
-  bool all = (needed && takes_all(r, extent, shape)) || has_no_bound(x, r, extent);
+  bool long_enough = takes_all(r, extent, shape);
+  bool after = long_enough && !nw_prove(r, nw_le(pool, lo, last)) && nw_prove(r, nw_le(pool, zero, lo));
+  bool all = (long_enough && !after) || has_no_bound(x, r, extent);
+  if (after) extent = shape;
   out->lo[d] = all ? zero : nw_simplify(r, lo);
   out->extent[d] = all ? shape : extent;
 }

@@ -73,10 +73,10 @@ void nw_intrinsic_identify(nw_intrinsic *in, const char *content, size_t n) {
   mix_text(&h, in->special);
   mix(&h, &(int64_t){in->init + 2 * in->jump_safe}, sizeof(int64_t));
   mix(&h, in->constant, sizeof *in->constant * (size_t)in->nconstants);
-  mix_text(&h, in->instruction ? in->instruction->name : NULL);
+  if (in->instruction) mix_text(&h, in->instruction->name); // other intrinsics keep the ids that traces have
   for (int i = 0; i < in->nargs; i++) {
     mix_text(&h, in->arg[i].name);
-    mix(&h, in->arg[i].fragment.element, sizeof in->arg[i].fragment.element);
+    if (in->instruction) mix(&h, in->arg[i].fragment.element, sizeof in->arg[i].fragment.element);
     for (int d = 0; d < in->arg[i].ndim; d++) mix(&h, &in->arg[i].dim[d].stride, sizeof(int64_t));
   }
   if (content) mix(&h, content, n);
