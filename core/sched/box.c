@@ -97,9 +97,9 @@ static bool takes_all(const nw_ranges *r, const nw_expr *extent, const nw_expr *
 
 // Computes dimension d of the box. A bound that is proven to be outside the tensor is moved to the tensor's edge. An
 // extent with a constant upper bound becomes that constant. If the box is then as long as the dimension, or if its
-// extent has no known maximum, the box becomes the whole dimension. But a box that begins after the last element in some
-// iterations, and never before the first, begins where it did: there, nothing is needed, and the whole dimension would
-// be computed in vain.
+// extent has no known maximum, the box becomes the whole dimension. But a box that begins after the last element in
+// some iterations, and never before the first, begins where it did: there, nothing is needed, and the whole dimension
+// would be computed in vain.
 static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d, nw_box *out) {
   nw_pool *pool = r->pool;
   const nw_expr *zero = nw_index(pool, 0), *last = nw_sub(pool, shape, nw_index(pool, 1));
