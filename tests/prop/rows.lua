@@ -111,7 +111,7 @@ end
 -- ---------------------------------------------------------------- goals
 
 -- The weights of primitives that get more goals, because they are seldom applicable. All other primitives have the weight 1.
-local MORE = {cache_index = 10, pad_einsum = 5, rewrite = 14, unblockize = 5, join = 2, merge = 2,
+local MORE = {cache_index = 8, pad_einsum = 5, rewrite = 14, unblockize = 5, join = 2, merge = 2,
   stream_stores = 6, async_copy = 6, tensorize = 16, rolling_buffer = 14, bind = 14, double_buffer = 8, trim = 9,
   fission = 2, compute_root = 4, reverse_compute_inline = 9, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
   store_at = 6, skew = 5, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,

@@ -1,5 +1,5 @@
 // Prints the occupancies that NVIDIA's cuda_occupancy.h computes. tests/spec/occupancy.txt holds them:
-//   cc -w -I/usr/local/cuda/include tests/tools/occupancy.c -o /tmp/occupancy && /tmp/occupancy >tests/spec/occupancy.txt
+//   cc -w -I"$CUDA_HOME/include" tests/tools/occupancy.c -o build/occupancy && build/occupancy >tests/spec/occupancy.txt
 #include <cuda_occupancy.h>
 #include <stdio.h>
 
