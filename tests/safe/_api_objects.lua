@@ -51,6 +51,17 @@ local function piece()
   return seen
 end
 
+-- Returns a kernel for a GPU, with one thread for each element.
+local function on_gpu()
+  local A = nw.placeholder({64}, "f32", "A")
+  local C = nw.compute({64}, function(i) return A(i) + 1 end, "C")
+  local s = nw.schedule(C, {target = nw.target("gpu", {machine = "t4"})})
+  s:split("i", 32)
+  s:bind("i_o", "blockIdx.x")
+  s:bind("i_i", "threadIdx.x")
+  return s
+end
+
 local TIME = {median = 2e-6, min = 1e-6, samples = {1e-6, 2e-6, 3e-6}}
 
 local MAKE = {
@@ -80,12 +91,13 @@ local MAKE = {
   curve = {function() return symbolic():cost_curve {values = {4, 8}} end},
   lesson = {function() return (refused()):explain() end}, bound = {function() return nest():cost() end},
   audit = {function() return nw.cost.audit {kernel = "gemm", schedules = 2, threads = 1} end},
+  gpusteps = {function() return nw.gpu_steps {{"baseline", on_gpu()}} end},
   learner = {function() return nw.cost.train {audit(), audit(), held_out = false, rounds = 2} end},
 }
 
 -- The classes whose objects are made only once, because making them takes long.
 local KEPT = {kernel = true, ranking = true, intrinsic = true, learner = true, accesses = true, machine = true, audit = true,
-  curve = true}
+  curve = true, gpusteps = true}
 
 -- The classes that need a library, or a machine that is not busy.
 local MAY_FAIL = {intrinsic = true, learner = true, audit = true}
