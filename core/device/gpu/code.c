@@ -326,14 +326,16 @@ static chain visit_loop(coding *c, const nwg_stmt *s, double times) {
   return (chain){0, (body.load + body.rest) * each / group};
 }
 
+// Of the warps that reach a guard, only some wait for what is inside.
 static chain visit_guard(coding *c, const nwg_stmt *s, double times) {
   c->seen.n = 0;
   if (innermost(c, s->stmt->guard.cond) >= 0) add_expr(c, s->stmt, s->stmt->guard.cond, times);
   issue(c, c->part, times);
   int loaded = c->loaded.n;
-  chain inside = visit_kids(c, s, runs_of(c, s));
+  double runs = runs_of(c, s), share = times > 0 ? fmin(runs / times, 1) : 0;
+  chain inside = visit_kids(c, s, runs);
   if (c->loaded.n > loaded) c->loaded.n = c->from.n = loaded;
-  return inside;
+  return (chain){share * inside.load, share * inside.rest};
 }
 
 static chain visit(coding *c, const nwg_stmt *s, double times) {

@@ -1,5 +1,5 @@
 // Launches a kernel: blocks are given to threads of the host in turn.
-#include "device/gpu/run.h"
+#include "device/gpu/kinds.h"
 #include "run/guard.h"
 #include <stdlib.h>
 
@@ -125,7 +125,7 @@ typedef struct team {
 
 // Simulates the first block of a class. Classes are simulated by one worker, which adds up the counts.
 static void run_class(const team *all, nwg_worker *w, int64_t number) {
-  int64_t at[3], times = 1, block = 0;
+  int64_t at[3], times = 1, block = 0, class = number;
   for (int d = 0; d < 3; d++) {
     at[d] = number % all->class[d]->n;
     number /= all->class[d]->n;
@@ -133,6 +133,7 @@ static void run_class(const team *all, nwg_worker *w, int64_t number) {
   }
   for (int d = 2; d >= 0; d--) block = block * w->k->extent[d] + all->class[d]->first[at[d]];
   nwg_run_block(w, block);
+  if (!nwg_kind_block(all->entry->kinds, w, class, times)) w->failed = true;
   take_counts(all->entry, w, times);
   clear_counts(w);
 }
@@ -205,6 +206,11 @@ static bool gather(nwg_run *r, nwg_entry *e, int n) {
   return true;
 }
 
+static bool open_kinds(nwg_run *r, nwg_entry *e, int64_t classes) {
+  if (!e->kinds) e->kinds = nw_xcalloc(1, sizeof *e->kinds);
+  return nwg_kinds_launch(r, e->kinds, classes);
+}
+
 bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent[6], const int64_t *var) {
   nwg_entry *e = &r->entry[number];
   const nw_gpu_watch *watch = r->opts.watch;
@@ -218,11 +224,13 @@ bool nwg_launch(nwg_run *r, int number, const nw_launch *l, const int64_t extent
   all.n = good ? threads_for(r, all.blocks) : 0;
   if (watch) good = good && watch_blocks(r, extent, &all.first, &all.blocks);
   good = good && nwg_workers_open(r, all.n, k, var, all.blocks);
+  if (good && all.class[0]) good = open_kinds(r, e, all.blocks);
   if (good && r->caches) good = nwg_caches_launch(r, e, k, all.class, all.blocks);
   for (int t = 0; t < all.n && good; t++) r->worker[t].number = number;
   good = good && run_blocks(r, &all);
   if (good) nwg_merge(r->worker, all.n), note_launch(e, k, &all);
   good = good && gather(r, e, all.n);
+  if (good && all.class[0]) good = nwg_kinds_order(r, e->kinds, k, var);
   if (good && r->caches) good = nwg_caches_finish(r, e, all.class);
   nwg_caches_leave(r->caches);
   nwg_workers_close(r, all.n);

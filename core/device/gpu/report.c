@@ -1,6 +1,13 @@
 // The report of a simulation.
 #include "device/gpu/code.h"
+#include "device/gpu/kinds.h"
 #include <stdlib.h>
+
+typedef struct kinds {
+  int n, nturns;
+  nw_gpu_block_kind *kind;
+  nw_gpu_turn *turn;
+} kinds;
 
 struct nw_gpu_report {
   nw_arena *arena; // holds the names
@@ -10,6 +17,7 @@ struct nw_gpu_report {
   nw_gpu_finding *finding;
   nw_gpu_access *access;
   nw_gpu_kernel *kernel;
+  kinds *kinds; // of each kernel
   nwg_record record;
   nw_gpu_units units;
   nwg_code_room code;
@@ -25,8 +33,16 @@ nw_gpu_report *nwg_report_new(const nwg_run *r) {
   return out;
 }
 
+static void free_kinds(kinds *all) {
+  for (int i = 0; i < all->n; i++) free(all->kind[i].access);
+  free(all->kind);
+  free(all->turn);
+}
+
 void nw_gpu_report_free(nw_gpu_report *r) {
   if (!r) return;
+  for (int i = 0; i < r->nkernels; i++) free_kinds(&r->kinds[i]);
+  free(r->kinds);
   free(r->finding);
   free(r->access);
   free(r->kernel);
@@ -68,23 +84,54 @@ const char *nwg_scope_name(const nwg_buffer *b) {
   return b->device ? name[NWG_GLOBAL] : name[b->space];
 }
 
-static void add_access(nw_gpu_report *r, int kernel, const nwg_kernel *k, int site, const nwg_counts *c) {
+// Sets *a to an access of a kernel with these counts.
+static void set_access(nw_gpu_access *a, const nwg_code_room *room, int kernel, const nwg_kernel *k, int site,
+                       const nwg_counts *c) {
   const nwg_site *s = &k->site[site];
   const nwg_buffer *b = &k->buffer[s->buffer];
-  nw_gpu_access *a = &r->access[r->naccesses++];
   *a = (nw_gpu_access){.kernel = kernel, .id = s->stmt->id, .step = s->stmt->step};
-  a->buffer = nw_arena_strdup(r->arena, b->name);
+  a->buffer = nw_arena_strdup(room->arena, b->name);
   a->scope = nwg_scope_name(b);
   a->bytes = b->bytes * s->n;
   a->write = s->write, a->atomic = s->atomic, a->async = s->async;
   a->requests = c->requests, a->lanes = c->lanes, a->sectors = c->sectors, a->lines = c->lines;
   a->wavefronts = c->wavefronts, a->l1_hits = c->l1_hits, a->l2_hits = c->l2_hits;
   memcpy(a->degree, c->degree, sizeof a->degree);
-  const nwg_access_code *code = &r->code.access[site];
+  const nwg_access_code *code = &room->access[site];
   a->part = code->part;
   a->compiled = code->share * (double)c->requests;
   a->array_bytes = b->count * b->bytes;
   a->compiled_wavefronts = code->waves > 0 ? code->waves * a->compiled : code->share * (double)c->wavefronts;
+}
+
+// The read of an atomic update is a part of the store, and the other accesses that are not counted are to registers.
+static bool is_counted(const nwg_site *s) { return !s->own && !s->held; }
+
+// Sets the row of a kind: what is estimated of a kernel that has only the blocks of this kind.
+static void set_kind(nw_gpu_block_kind *out, const nwg_code_room *all, const nwg_entry *e, const nwg_kind *from,
+                     int kernel) {
+  const nwg_kernel *k = e->k;
+  nwg_code_room room = {.arena = all->arena, .pool = all->pool, .gpu = all->gpu};
+  nwg_entry own = {.k = e->k, .row = e->row, .count = from->count, .runs = from->runs, .pattern = e->pattern};
+  own.row.blocks = from->blocks, own.row.warps = from->blocks * k->warps;
+  nwg_estimate_code(&room, &own, kernel);
+  *out = (nw_gpu_block_kind){.blocks = from->blocks, .barriers = from->barriers, .part = *room.part};
+  out->access = nw_xcalloc((size_t)k->nsites + 1, sizeof *out->access);
+  for (int s = 0; s < k->nsites; s++)
+    if (is_counted(&k->site[s])) set_access(&out->access[out->naccesses++], &room, kernel, k, s, &from->count[s]);
+  free(room.part);
+  free(room.access);
+}
+
+static void add_kinds(nw_gpu_report *r, nwg_entry *e, int kernel) {
+  kinds *out = &r->kinds[kernel];
+  nwg_kinds *from = e->kinds;
+  if (!from || from->n < 2) return;
+  out->kind = nw_xcalloc((size_t)from->n, sizeof *out->kind);
+  for (; out->n < from->n; out->n++) set_kind(&out->kind[out->n], &r->code, e, &from->kind[out->n], kernel);
+  if (from->lost) return;
+  out->nturns = from->norder, out->turn = from->order;
+  from->order = NULL;
 }
 
 static void add_kernel(nw_gpu_report *r, nwg_entry *e) {
@@ -104,16 +151,18 @@ void nwg_report_fill(nw_gpu_report *r, const nwg_run *run) {
   for (int i = 0; i < run->launches->n; i++) sites += run->entry[i].k ? run->entry[i].k->nsites : 0;
   r->access = nw_xcalloc((size_t)sites + 1, sizeof *r->access);
   r->kernel = nw_xcalloc((size_t)run->launches->n + 1, sizeof *r->kernel);
+  r->kinds = nw_xcalloc((size_t)run->launches->n + 1, sizeof *r->kinds);
   for (int i = 0; i < run->launches->n; i++) {
     nwg_entry *e = &run->entry[i];
     if (e->k) nwg_estimate_code(&r->code, e, r->nkernels);
-    // the read of an atomic update is a part of the store
     for (int s = 0; e->k && s < e->k->nsites; s++)
-      if (!e->k->site[s].own && !e->k->site[s].held) add_access(r, r->nkernels, e->k, s, &e->count[s]);
+      if (is_counted(&e->k->site[s]))
+        set_access(&r->access[r->naccesses++], &r->code, r->nkernels, e->k, s, &e->count[s]);
     if (!e->k) {
       r->kernel[r->nkernels++] = e->row;
       continue;
     }
+    add_kinds(r, e, r->nkernels);
     add_kernel(r, e);
   }
 }
@@ -146,6 +195,12 @@ const nw_warp_span *nw_warp_span_at(const nw_gpu_report *r, int i) { return &r->
 nw_gpu_units nw_gpu_units_of(const nw_gpu_report *r) { return r->units; }
 int nw_gpu_parts(const nw_gpu_report *r) { return r->code.nparts; }
 const nw_gpu_part *nw_gpu_part_at(const nw_gpu_report *r, int i) { return &r->code.part[i]; }
+int nw_gpu_block_kinds(const nw_gpu_report *r, int kernel) { return r->kinds[kernel].n; }
+const nw_gpu_block_kind *nw_gpu_block_kind_at(const nw_gpu_report *r, int kernel, int i) {
+  return &r->kinds[kernel].kind[i];
+}
+int nw_gpu_turns(const nw_gpu_report *r, int kernel) { return r->kinds[kernel].nturns; }
+const nw_gpu_turn *nw_gpu_turn_at(const nw_gpu_report *r, int kernel, int i) { return &r->kinds[kernel].turn[i]; }
 const char *nw_gpu_class(int i) { return i < NW_CLASS_COUNT ? nw_class_name((nw_class)i) : NULL; }
 double nw_gpu_seconds(const nw_gpu_report *r) { return r->seconds; }
 const char *nw_gpu_machine(const nw_gpu_report *r) { return r->machine; }

@@ -1,5 +1,5 @@
 // Runs a program on the simulated GPU.
-#include "device/gpu/run.h"
+#include "device/gpu/kinds.h"
 #include "access/walker.h"
 #include "run/formals.h"
 #include "ir/program/instruction.h"
@@ -203,6 +203,7 @@ static void release(nwg_run *r) {
     nw_let_go(r->entry[i].count);
     nw_let_go(r->entry[i].runs);
     nw_let_go(r->entry[i].pattern);
+    nwg_kinds_free(r->entry[i].kinds);
   }
   for (int i = 0; r->buffer && i < r->exec->p->nbuffers; i++) {
     if (r->own[i]) nw_let_go(r->buffer[i].data);

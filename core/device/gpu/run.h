@@ -10,6 +10,7 @@ typedef struct nwg_entry { // what is known of a kernel after its launches
   nwg_counts *count; // for each site
   int64_t *runs; // for each loop and guard
   nwg_pattern *pattern; // for each site, the last pattern of its requests; the mask is 0 if there was none
+  struct nwg_kinds *kinds; // the kinds of its blocks; NULL if no classes were simulated
 } nwg_entry;
 
 typedef struct nwg_classes { // of the indices of a dimension of the grid
