@@ -1,6 +1,7 @@
 // Runs schedules on the simulated GPU.
 #include "bind.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_ARGS 64
 
@@ -168,14 +169,64 @@ static void push_block_times(lua_State *L, const nw_gpu_cost *k, int kernel, int
   lua_setfield(L, -2, "blocks_seconds");
 }
 
-// Pushes the predicted times of a report's kernels and parts.
-static void push_cost(lua_State *L, const nw_gpu_report *r, const nw_gpu_cost *k) {
+// True if access i is a store to global memory, and the first one to its array.
+static bool is_first_store(const nw_gpu_block_kind *k, int i) {
+  const nw_gpu_access *a = &k->access[i];
+  if (!a->write || !a->requests || strcmp(a->scope, "global")) return false;
+  for (int j = 0; j < i; j++)
+    if (k->access[j].write && k->access[j].requests && !strcmp(k->access[j].buffer, a->buffer)) return false;
+  return true;
+}
+
+// Sets the kinds of blocks of a kernel, if there are several: {blocks (their number), writes (arrays in global memory)}.
+static void set_kinds(lua_State *L, const nw_gpu_report *r, int kernel) {
+  int n = nw_gpu_block_kinds(r, kernel);
+  if (!n) return;
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    const nw_gpu_block_kind *k = nw_gpu_block_kind_at(r, kernel, i);
+    lua_createtable(L, 0, 2);
+    nwl_set_integer(L, "blocks", k->blocks);
+    lua_newtable(L);
+    for (int a = 0; a < k->naccesses; a++) {
+      if (!is_first_store(k, a)) continue;
+      lua_pushstring(L, k->access[a].buffer);
+      lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
+    lua_setfield(L, -2, "writes");
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "kinds");
+}
+
+// Sets the times of the first `most` blocks of a kernel, if there are several kinds of them.
+static void set_schedule(lua_State *L, const nw_gpu_cost *k, int kernel, int most) {
+  nw_gpu_block_time *block = lua_newuserdatauv(L, (size_t)most * sizeof *block, 0);
+  int64_t n = nw_gpu_cost_schedule(k, kernel, most, block);
+  lua_createtable(L, (int)n, 0);
+  for (int64_t i = 0; i < n; i++) {
+    lua_createtable(L, 0, 5);
+    nwl_set_integer(L, "sm", block[i].sm);
+    nwl_set_integer(L, "place", block[i].place);
+    nwl_set_integer(L, "kind", block[i].kind + 1);
+    nwl_set_number(L, "from", block[i].from);
+    nwl_set_number(L, "to", block[i].to);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -3, "schedule");
+  lua_pop(L, 1);
+}
+
+// Pushes the predicted times of a report's kernels and parts. schedule: the number of blocks whose times are wanted.
+static void push_cost(lua_State *L, const nw_gpu_report *r, const nw_gpu_cost *k, int schedule) {
   lua_createtable(L, 0, 2);
   lua_createtable(L, nw_gpu_kernels(r), 0);
   for (int i = 0; i < nw_gpu_kernels(r); i++) {
     nw_gpu_time t = nw_gpu_cost_kernel(k, i);
     push_time(L, &t);
     push_block_times(L, k, i, nw_gpu_kernel_at(r, i)->resident);
+    set_kinds(L, r, i);
+    if (schedule && nw_gpu_block_kinds(r, i)) set_schedule(L, k, i, schedule);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "kernels");
@@ -367,8 +418,10 @@ static int f_cost(lua_State *L) {
     nw_gpu_report_free(r);
     return nwl_raise(L);
   }
+  lua_getfield(L, 3, "schedule");
+  int schedule = nwl_count_or(L, lua_gettop(L), "schedule", 1, 1 << 20, 0);
   push_report(L, r);
-  push_cost(L, r, k);
+  push_cost(L, r, k, schedule);
   nw_gpu_cost_free(k);
   nw_gpu_report_free(r);
   return 2;
@@ -400,7 +453,9 @@ const nwl_row nwl_simulate_rows[] = {
     {"gpu_counts", f_counts, "(s: nw.schedule, sizes: integer[], options: table): table",
      "Makes the counts without arrays. options: {threads, machine, caches, classes}."},
     {"gpu_cost", f_cost, "(s: nw.schedule, sizes: integer[], options: table): table, table",
-     "Makes the counts, and predicts the times of kernels and loops on options.machine."},
+     "Makes the counts, and predicts the times of kernels and loops on options.machine. options.schedule: the number "
+     "of "
+     "blocks whose times are wanted, for kernels with several kinds of blocks."},
     {"gpu_occupancy", f_occupancy, "(m: nw.machine, threads: integer, registers: integer, shared: integer): table",
      "The number of blocks that a multiprocessor runs at the same time: {blocks, occupancy, limiter, limits (blocks if "
      "a "

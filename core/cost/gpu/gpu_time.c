@@ -1,6 +1,6 @@
 // Predicts the time of a kernel on a GPU. docs/gpu_model.md derives the equations.
+#include "cost/gpu/gpu_replay.h"
 #include "hw/machine.h"
-#include "nestwright/gpu_cost.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,6 +11,8 @@ enum {
 
 typedef struct rates { // of a kernel
   double work, chain, hz; // cycles of a block's work, and of a warp that never waits for another
+  nw_block_kind *kind; // if the kernel has several kinds of blocks
+  nw_grid_blocks grid; // of them; no turns: all blocks are assumed to be equal
 } rates;
 
 struct nw_gpu_cost {
@@ -89,6 +91,27 @@ static void add_work(nw_gpu_cost *k, const nw_gpu_report *r, const nw_machine *m
   }
 }
 
+// Sets *out to the work of a kind of blocks.
+static void set_kind(nw_block_kind *out, const nw_gpu_block_kind *k, const nw_gpu_kernel *row, const nw_machine *m) {
+  double cycles[NW_GPU_LIMIT_COUNT] = {0};
+  add_arithmetic(m, &k->part, cycles);
+  for (int i = 0; i < k->naccesses; i++) add_access(&m->gpu, &k->access[i], cycles);
+  *out = (nw_block_kind){.chain = k->part.chain, .blocks = (double)k->blocks};
+  out->jobs = k->barriers || !row->blocks ? 1 : (int)(row->warps / row->blocks);
+  for (int i = 0; i < NW_GPU_UNITS; i++) out->work[i] = cycles[i] / (double)k->blocks;
+}
+
+static void set_grid(rates *own, const nw_gpu_report *r, int kernel, const nw_machine *m) {
+  const nw_gpu_kernel *row = nw_gpu_kernel_at(r, kernel);
+  nw_grid_blocks *g = &own->grid;
+  g->nkinds = nw_gpu_block_kinds(r, kernel), g->nturns = nw_gpu_turns(r, kernel);
+  g->sms = (int)m->gpu.sms, g->resident = row->resident > 0 ? (int)row->resident : 1;
+  if (!g->nturns) return;
+  own->kind = nw_xcalloc((size_t)g->nkinds, sizeof *own->kind);
+  for (int i = 0; i < g->nkinds; i++) set_kind(&own->kind[i], nw_gpu_block_kind_at(r, kernel, i), row, m);
+  g->kind = own->kind, g->turn = nw_gpu_turn_at(r, kernel, 0);
+}
+
 // ---- kernels
 
 // True if access i and access j have the same kernel, array and direction, and the array is in global memory.
@@ -158,27 +181,33 @@ static double clock_of(const nw_machine *m, double busy) {
   return (m->clock + (base - m->clock) * fmin(busy, 1)) * 1e9;
 }
 
-// Sets the times of a kernel. Blocks are started as long as there is room for them, so each multiprocessor has
-// `resident` of them at a time.
+// Returns the times of a launch whose blocks take equally long. Blocks are started as long as there is room for them, so each
+// multiprocessor has `resident` of them at a time. busy: as long as it would take if the grid were spread evenly.
+static nw_grid_times equal_blocks(const nw_gpu_kernel *row, double blocks, double sms, double work, double chain) {
+  double resident = fmax((double)row->resident, 1), rounds = floor(blocks / (resident * sms));
+  double left = ceil((blocks - rounds * resident * sms) / sms), used = fmin(resident, ceil(blocks / sms));
+  return (nw_grid_times){.all = rounds * blocks_time(row, resident, work, chain) + blocks_time(row, left, work, chain),
+                         .busy = blocks / sms * blocks_time(row, used, work, chain) / used};
+}
+
+// Sets the times of a kernel.
 static void time_kernel(nw_gpu_time *t, rates *own, const nw_gpu_kernel *row, const nw_gpu_part *part,
                         const double *cycles, const nw_machine *m) {
   const nw_machine_gpu *g = &m->gpu;
   double launches = (double)row->launches, sms = (double)g->sms;
-  double blocks = launches > 0 ? (double)row->blocks / launches : 0, resident = fmax((double)row->resident, 1);
+  double blocks = launches > 0 ? (double)row->blocks / launches : 0;
   t->limit[NW_GPU_LIMIT_LAUNCH] = launches * g->launch * 1e-6;
   if (!(blocks > 0)) return;
   double work = cycles[tightest(cycles, FIRST_OF_GPU)] / (double)row->blocks;
-  double rounds = floor(blocks / (resident * sms)), left = ceil((blocks - rounds * resident * sms) / sms);
-  double round = blocks_time(row, resident, work, part->chain);
-  double used = fmin(resident, ceil(blocks / sms)),
-         even = blocks / sms * blocks_time(row, used, work, part->chain) / used;
-  double busy = rounds * round + blocks_time(row, left, work, part->chain);
-  double hz = clock_of(m, fmax(cycles[NW_GPU_LIMIT_F32], cycles[NW_GPU_LIMIT_TENSOR]) / sms / (launches * busy));
-  *own = (rates){work, part->chain, hz};
+  nw_grid_times one = equal_blocks(row, blocks, sms, work, part->chain);
+  nw_grid_times all = {.all = launches * one.all, .busy = launches * one.busy};
+  if (own->grid.nturns) all = nw_grid_replay(&own->grid, 0, NULL, NULL);
+  double hz = clock_of(m, fmax(cycles[NW_GPU_LIMIT_F32], cycles[NW_GPU_LIMIT_TENSOR]) / sms / all.all);
+  own->work = work, own->chain = part->chain, own->hz = hz;
   for (int i = 0; i < FIRST_OF_GPU; i++) t->limit[i] = cycles[i] / sms / hz;
-  t->waves = blocks / (resident * sms);
-  t->limit[NW_GPU_LIMIT_WAIT] = launches * (even - blocks / sms * work) / hz;
-  t->limit[NW_GPU_LIMIT_TAIL] = launches * fmax(busy - even, 0) / hz;
+  t->waves = blocks / (fmax((double)row->resident, 1) * sms);
+  t->limit[NW_GPU_LIMIT_WAIT] = fmax(all.busy - (double)row->blocks / sms * work, 0) / hz;
+  t->limit[NW_GPU_LIMIT_TAIL] = fmax(all.all - all.busy, 0) / hz;
 }
 
 static void finish(nw_gpu_time *t) {
@@ -220,6 +249,7 @@ nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine 
     t->seconds = k->cycles[i][t->bound] / (double)m->gpu.sms / (m->clock * 1e9);
     if (p->depth) continue;
     nw_gpu_time *whole = &k->kernel[p->kernel];
+    set_grid(&k->rates[p->kernel], r, p->kernel, m);
     time_kernel(whole, &k->rates[p->kernel], nw_gpu_kernel_at(r, p->kernel), p, k->cycles[i], m);
     set_traffic(whole, r, p->kernel, m);
     finish(whole);
@@ -229,6 +259,7 @@ nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine 
 
 void nw_gpu_cost_free(nw_gpu_cost *k) {
   if (!k) return;
+  for (int i = 0; i < k->nkernels; i++) free(k->rates[i].kind);
   free(k->kernel);
   free(k->rates);
   free(k->part);
@@ -242,4 +273,13 @@ nw_gpu_part_time nw_gpu_cost_part(const nw_gpu_cost *k, int i) { return k->part[
 double nw_gpu_cost_blocks(const nw_gpu_cost *k, int i, int64_t n) {
   const rates *own = &k->rates[i];
   return own->hz > 0 ? blocks_time(nw_gpu_kernel_at(k->report, i), (double)n, own->work, own->chain) / own->hz : 0;
+}
+
+int64_t nw_gpu_cost_schedule(const nw_gpu_cost *k, int i, int64_t most, nw_gpu_block_time *out) {
+  const rates *own = &k->rates[i];
+  int64_t n = 0;
+  if (!own->grid.nturns || !(own->hz > 0)) return 0;
+  nw_grid_replay(&own->grid, most, out, &n);
+  for (int64_t b = 0; b < n; b++) out[b].from /= own->hz, out[b].to /= own->hz;
+  return n;
 }

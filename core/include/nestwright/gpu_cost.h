@@ -57,6 +57,16 @@ NW_API nw_gpu_part_time nw_gpu_cost_part(const nw_gpu_cost *k, int i); // in the
 // Returns the seconds in which a multiprocessor executes n blocks of a kernel at the same time.
 NW_API double nw_gpu_cost_blocks(const nw_gpu_cost *k, int kernel, int64_t n);
 
+typedef struct nw_gpu_block_time {
+  int sm, place; // the multiprocessor, and its place among those for blocks at the same time
+  int kind; // as in nw_gpu_block_kind_at
+  double from, to; // seconds
+} nw_gpu_block_time;
+
+// Returns the number of blocks whose times are known: those of all launches of a kernel with several kinds of blocks, but at most
+// `most`. Sets out[0], ... to them, in the order in which they end.
+NW_API int64_t nw_gpu_cost_schedule(const nw_gpu_cost *k, int kernel, int64_t most, nw_gpu_block_time *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,11 +60,12 @@ local function check_fits(what, n, k, m)
   errors.fail("limit", "use smaller blocks", "%s: no block of kernel %d can run on %s: %s", what, n, m.name, why)
 end
 
---- Returns the predicted times of a schedule on a GPU of which `m` is the record. Options: sizes, caches.
+--- Returns the predicted times of a schedule on a GPU of which `m` is the record. Options: sizes, caches, schedule (the number of
+--- blocks whose times are wanted, if the kernel has several kinds).
 function gpu.of(what, s, o, m)
   check_options(what, o)
   if o.caches ~= nil then errors.expect(what .. ": caches", o.caches, "boolean") end
-  local how = {machine = m, classes = true, caches = o.caches or nil}
+  local how = {machine = m, classes = true, caches = o.caches or nil, schedule = o.schedule}
   local counts, times = core.gpu_cost(s, sizes.of(what, s, o.sizes), how)
   local c = {machine = m, counts = counts, kernels = {}, loops = {}, seconds = 0, caches = o.caches or false}
   for n, k in ipairs(times.kernels) do
@@ -72,7 +73,7 @@ function gpu.of(what, s, o, m)
     check_fits(what, n, row, m)
     c.kernels[n] = {seconds = k.seconds, bottleneck = k.bottleneck, limits = k.limits, waves = k.waves, grid = row.grid,
       block = row.block, launches = row.launches, resident = row.resident, limiter = row.limiter, occupancy = row.occupancy,
-      blocks_seconds = k.blocks_seconds}
+      blocks_seconds = k.blocks_seconds, kinds = k.kinds, schedule = k.schedule}
     c.seconds = c.seconds + k.seconds
   end
   for _, part in ipairs(times.parts) do if part.name then c.loops[#c.loops + 1] = part end end

@@ -26,7 +26,7 @@ end
 
 -- Returns the predicted cost of a schedule on a GPU, and the kernel that the options select: the longest one by default.
 local function kernel_of(what, s, o, m)
-  local c = gpu_cost.of(what, s, {sizes = o.sizes, caches = o.caches}, m)
+  local c = gpu_cost.of(what, s, {sizes = o.sizes, caches = o.caches, schedule = o.schedule}, m)
   local number
   for n, k in ipairs(c.kernels) do
     if not number or k.seconds > c.kernels[number].seconds then number = n end
@@ -95,22 +95,39 @@ local function waves_seconds(blocks, sms, k)
   return blocks // at_once * k.blocks_seconds[k.resident] + last
 end
 
+local MOST_BLOCKS = 20000 -- in a picture
+
+-- Returns the picture of a kernel whose blocks do not take equally long.
+local function unequal(c, number, blocks, title)
+  local k = c.kernels[number]
+  if k.launches * blocks > MOST_BLOCKS then
+    errors.fail("limit", "give smaller sizes", "waves: %d blocks of different kinds are too many: at most %d can be drawn",
+      k.launches * blocks, MOST_BLOCKS)
+  end
+  local last = 0
+  for _, b in ipairs(k.schedule) do last = math.max(last, b.to) end
+  local stretch, by = stretch_of(k, last)
+  return require "nestwright.plots.wave_blocks".make {machine = c.machine.name, sms = c.machine.gpu.sms, blocks = k.schedule,
+    resident = k.resident, kinds = k.kinds, number = number, stretch = stretch, by = by, title = title}
+end
+
 local function waves(s, options)
   local o = errors.options("waves", options, {"machine", "kernel", "sizes", "caches", "title"})
   caches.check_schedule("waves", s)
   local m = machine_of("waves", s, o)
-  local c, number = kernel_of("waves", s, o, m)
+  local c, number = kernel_of("waves", s, {sizes = o.sizes, caches = o.caches, kernel = o.kernel, schedule = MOST_BLOCKS}, m)
   local k, plots = c.kernels[number], require "nestwright.plots.waves"
   local blocks = k.grid[1] * k.grid[2] * k.grid[3]
   if k.launches == 0 or blocks == 0 then
     errors.fail("invalid", "give larger sizes", "waves: at these sizes, kernel %d has no block", number)
   end
   local sms = m.gpu.sms
+  local title = errors.expect("waves: title", o.title or ("Waves of blocks on %s"):format(m.name), "string")
+  if k.kinds then return unequal(c, number, blocks, title) end
   if blocks // (sms * k.resident) > plots.most then
     errors.fail("limit", "give smaller sizes", "waves: %d waves are too many: at most %d can be drawn",
       blocks // (sms * k.resident), plots.most)
   end
-  local title = errors.expect("waves: title", o.title or ("Waves of blocks on %s"):format(m.name), "string")
   local stretch, by = stretch_of(k, k.launches * waves_seconds(blocks, sms, k))
   return plots.make {machine = m.name, sms = sms, blocks = blocks, resident = k.resident, seconds = k.blocks_seconds,
     number = number, stretch = stretch, by = by, title = title}
@@ -130,9 +147,10 @@ function pictures.install(nw)
   define("waves", "(s: nw.schedule, options?: {machine?: string|table|nw.machine, kernel?: integer, sizes?: table, "
     .. "caches?: boolean, title?: nw.label}): nw.plot",
     "Draws the multiprocessors of a GPU over time, as the model predicts: full waves of blocks, and the last wave, in which some "
-    .. "multiprocessors have fewer blocks or none. kernel: its number; by default the one that takes longest. caches: as in "
-    .. "s:cost. sizes, machine: as in s:gpu_counts. Rows: from, to (seconds), first, last (multiprocessors), blocks (of each).",
-    waves)
+    .. "multiprocessors have fewer blocks or none. If blocks do not take equally long, such as those of a fused grid, each kind "
+    .. "has a colour of its own. kernel: its number; by default the one that takes longest. caches: as in s:cost. sizes, machine: "
+    .. "as in s:gpu_counts. Rows: from, to (seconds), first, last (multiprocessors), blocks (of each), and kind if there are "
+    .. "several.", waves)
 end
 
 return pictures

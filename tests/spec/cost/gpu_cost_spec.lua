@@ -135,6 +135,128 @@ describe("the cost model of GPUs", function()
   end)
 end)
 
+-- A vector of `blocks` blocks whose threads execute n multiply-adds, 50 for each load.
+local function vector(name, blocks, n, threads)
+  local X = nw.placeholder({threads * blocks}, "f32", "in_" .. name)
+  return nw.compute({threads * blocks}, function(i)
+    local v, k = X(i), nw.reduce_axis(n // 50, "k")
+    for _ = 1, 50 do v = v * 1.5 + 0.5 end
+    return nw.sum(v, k)
+  end, name)
+end
+
+-- Vectors {blocks, multiply-adds} in one grid, in this order.
+local function fused(list, threads)
+  threads = threads or 1024
+  local tensors, loops = {}, {}
+  for n, one in ipairs(list) do tensors[n] = vector("V" .. n, one[1], one[2], threads) end
+  local s = nw.schedule(tensors, {target = "a100"})
+  nw.quietly(function()
+    for n, t in ipairs(tensors) do
+      local o, i = s:split(s:loops(t)[1], threads)
+      s:bind(i, "threadIdx.x")
+      loops[n] = o
+    end
+    s:bind(#loops > 1 and s:create_fused_loop(table.unpack(loops)) or loops[1], "blockIdx.x")
+  end)
+  return s
+end
+
+local function without_launch(c) return c.seconds - limit(c, "launch") end
+
+local function close(a, b, tolerance) assert.is_true(math.abs(a / b - 1) < tolerance, ("%g against %g"):format(a, b)) end
+
+describe("blocks that do not take equally long", function()
+  it("are of different kinds", function()
+    local k = fused {{54, 100}, {13, 400}}:cost().kernels[1]
+    assert.same({{blocks = 54, writes = {"V1"}}, {blocks = 13, writes = {"V2"}}}, k.kinds)
+    assert.is_nil(chain(100, 256, 40):cost().kernels[1].kinds)
+  end)
+
+  it("take as long as equal ones if their work is equal", function()
+    for _, blocks in ipairs {20, 108, 150, 500} do
+      close(without_launch(fused {{blocks, 2000}, {blocks, 2000}}:cost()), without_launch(fused {{2 * blocks, 2000}}:cost()), 0.02)
+    end
+  end)
+
+  it("end with the longest one", function()
+    local long = without_launch(fused {{1, 8000}}:cost())
+    close(without_launch(fused {{100, 500}, {1, 8000}}:cost()), long, 0.02)
+  end)
+
+  it("take longer if the longest one begins last", function()
+    local first, last = fused {{1, 16000}, {1080, 2000}}:cost(), fused {{1080, 2000}, {1, 16000}}:cost()
+    assert.is_true(without_launch(last) > 1.3 * without_launch(first))
+    assert.is_true(limit(last, "idle multiprocessors") > 2 * limit(first, "idle multiprocessors"))
+  end)
+
+  it("overlap if they need different units", function()
+    -- the first is limited by the f32 units, the second by the L1 cache, because it loads and stores each partial sum
+    local function of_units(which)
+      local X, A, k = vector("X", 108, 4000, 1024), nw.placeholder({1024 * 108}, "f32", "A"), nw.reduce_axis(750, "k")
+      local Y = nw.compute({1024 * 108}, function(i) return nw.sum(A(i) * 1.5, k) end, "Y")
+      local s, loops = nw.schedule(which == "both" and {X, Y} or which == "X" and X or Y, {target = "a100"}), {}
+      nw.quietly(function()
+        for _, t in ipairs(which == "both" and {X, Y} or which == "X" and {X} or {Y}) do
+          local o, i = s:split(s:loops(t)[1], 1024)
+          s:bind(i, "threadIdx.x")
+          loops[#loops + 1] = o
+        end
+        s:bind(#loops > 1 and s:create_fused_loop(loops[1], loops[2]) or loops[1], "blockIdx.x")
+      end)
+      return without_launch(s:cost())
+    end
+    local x, y, both = of_units "X", of_units "Y", of_units "both"
+    assert.is_true(both < 0.8 * (x + y) and both > math.max(x, y), ("%g and %g: %g"):format(x, y, both))
+  end)
+
+  it("may be of very many kinds, or very many", function()
+    local L = nw.placeholder({640, 640}, "f32", "L")
+    local j = nw.reduce_axis(640, "j")
+    local T = nw.compute({640, 256}, function(i, t) return nw.sum(nw.select(nw.le(j, i), L(i, j) * 1.5, 0) + t, j) end, "T")
+    local s = nw.schedule(T, {target = "a100"})
+    s:bind("i", "blockIdx.x")
+    s:bind("t", "threadIdx.x")
+    assert.is_true(s:cost().seconds > 0)
+    local many = fused {{1 << 18, 50}, {1 << 17, 100}}:cost()
+    assert.equal(2, #many.kernels[1].kinds)
+    assert.is_true(without_launch(many) > 0)
+    support.fails("393216 blocks of different kinds are too many: at most 20000 can be drawn", "limit", nw.waves,
+      fused {{1 << 18, 50}, {1 << 17, 100}})
+  end)
+
+  it("are drawn one by one", function()
+    local s = fused {{300, 200}, {100, 800}}
+    local p, k = nw.waves(s), s:cost().kernels[1]
+    assert.truthy(p.caption:find("400 blocks of 2 kinds; 108 multiprocessors run 2 blocks each at most", 1, true), p.caption)
+    local last, blocks = 0, {0, 0}
+    for _, row in ipairs(p.rows) do
+      local from, to, first, final, n, kind = table.unpack(row)
+      assert.is_true(from <= to and first <= final)
+      if n > 0 then blocks[kind] = blocks[kind] + final - first + 1 end
+      last = math.max(last, to)
+    end
+    assert.same({300, 100}, blocks)
+    close(last, k.seconds - k.limits[#k.limits].seconds, 1e-6)
+    support.picture(p)
+  end)
+
+  it("never share a place on a multiprocessor", function()
+    local core = require "nestwright.core"
+    local m = nw.machine "a100"
+    local _, times = core.gpu_cost(fused {{500, 100}, {200, 700}, {300, 50}}, {}, {machine = m, classes = true, schedule = 2000})
+    local free = {}
+    local list = times.kernels[1].schedule
+    assert.equal(1000, #list)
+    table.sort(list, function(a, b) return a.from < b.from end)
+    for _, b in ipairs(list) do
+      local key = b.sm * 100 + b.place
+      assert.is_true(b.sm < m.gpu.sms and b.place < 2 and b.from >= (free[key] or 0) - 1e-12 and b.to > b.from)
+      free[key] = b.to
+    end
+  end)
+end)
+
 describe("a kernel that cannot run, or hardly", function()
   it("needs more shared memory than a block can have", function()
     local A = nw.placeholder({64, 1024}, "f32", "A")

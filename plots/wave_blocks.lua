@@ -1,0 +1,191 @@
+--- Draws multiprocessors over time for a kernel whose blocks do not take equally long: each block is a bar, and each kind of blocks
+--- has a colour. The times are those of the model (docs/gpu_model.md).
+local axis = require "nestwright.plots.axis"
+local figure = require "nestwright.plots.figure"
+local fit = require "nestwright.plots.fit"
+local gnuplot = require "nestwright.plots.gnuplot"
+local plot = require "nestwright.plots.plot"
+local written = require "nestwright.show.written"
+
+local wave_blocks = {}
+
+local colour = figure.colour
+local WIDTH, LEFT, RIGHT, HEIGHT, SMALL = 1000, 90, 40, 320, 11 -- pixels
+local IDLE = {text = "no block: the multiprocessor is idle", fill = "pattern 4", colour = colour.grey}
+local FREE = {text = "free place beside a block", fill = "empty", colour = colour.grey}
+-- The colours and fillings of the kinds; the last one stands for all others.
+local LOOKS = {{colour.blue, "solid 0.45"}, {colour.orange, "solid 0.8"}, {colour.green, "solid 0.6"}, {colour.pink, "solid 0.9"},
+  {colour.sky, "solid 0.7"}, {colour.red, "solid 0.35"}, {colour.pale, "solid 1"}}
+
+-- ---- boxes
+
+local function by_begin(a, b)
+  if a.from ~= b.from then return a.from < b.from end
+  return a.place < b.place
+end
+
+-- Returns the blocks of each multiprocessor, by its number from 0, and when the last block ends.
+local function by_multiprocessor(x)
+  local out, finish = {}, 0
+  for sm = 0, x.sms - 1 do out[sm] = {} end
+  for _, b in ipairs(x.blocks) do
+    local own = out[b.sm]
+    own[#own + 1] = {from = x.stretch * b.from, to = x.stretch * b.to, place = b.place, kind = b.kind}
+    finish = math.max(finish, x.stretch * b.to)
+  end
+  for sm = 0, x.sms - 1 do table.sort(out[sm], by_begin) end
+  return out, finish
+end
+
+-- Returns a text that is equal for multiprocessors with the same blocks at the same times.
+local function history(blocks)
+  local out = {}
+  for n, b in ipairs(blocks) do out[n] = ("%d %d %.9g %.9g"):format(b.place, b.kind, b.from, b.to) end
+  return table.concat(out, ",")
+end
+
+-- Adds the bars of the multiprocessors from `first` up to `last`, which have the same blocks: one bar for each place.
+local function add_bars(out, blocks, first, last, x, finish)
+  local tall, ended = (last - first) / x.resident, 0
+  for _, b in ipairs(blocks) do
+    ended = math.max(ended, b.to)
+    out[#out + 1] = {from = b.from, to = b.to, first = first, last = last, top = first + tall * b.place,
+      bottom = first + tall * (b.place + 1), kind = b.kind}
+  end
+  if ended < finish then out[#out + 1] = {from = ended, to = finish, first = first, last = last, top = first, bottom = last} end
+end
+
+local function bars_of(x)
+  local each, finish = by_multiprocessor(x)
+  local out, first = {}, 0
+  for sm = 1, x.sms do
+    if sm == x.sms or history(each[sm]) ~= history(each[first]) then
+      add_bars(out, each[first], first, sm, x, finish)
+      first = sm
+    end
+  end
+  return out, finish
+end
+
+-- Returns the part of the time of all multiprocessors in which they have no block.
+local function idle_share(bars, x, finish)
+  local idle = 0
+  for _, b in ipairs(bars) do if not b.kind then idle = idle + (b.to - b.from) * (b.last - b.first) end end
+  return idle / (finish * x.sms)
+end
+
+-- ---- words
+
+-- Returns what the blocks of a kind write, for the key and for labels.
+local function name_of(k) return #k.writes > 0 and table.concat(k.writes, ", ") or "nothing" end
+
+local function key_of(x, idle)
+  local out = {}
+  for n, k in ipairs(x.kinds) do
+    if n == #LOOKS and n < #x.kinds then
+      out[n] = {text = ("%d other kinds"):format(#x.kinds - n + 1), fill = LOOKS[n][2], colour = LOOKS[n][1]}
+      break
+    end
+    out[n] = {text = ("%s that %s %s"):format(written.plural(k.blocks, "block"), k.blocks == 1 and "writes" or "write", name_of(k)),
+      fill = LOOKS[n][2], colour = LOOKS[n][1]}
+  end
+  if x.resident > 1 then out[#out + 1] = FREE end
+  if idle then out[#out + 1] = IDLE end
+  return out
+end
+
+local function longest_text(bars)
+  local least, most = math.huge, 0
+  for _, b in ipairs(bars) do
+    if b.kind then least, most = math.min(least, b.to - b.from), math.max(most, b.to - b.from) end
+  end
+  return most > 1.001 * least and (" A block takes %s to %s."):format(written.seconds(least), written.seconds(most))
+    or (" A block takes %s."):format(written.seconds(most))
+end
+
+local function caption_of(x, bars, finish)
+  return ("%s of %s; %d multiprocessors run %s each at most: %s.%s Multiprocessors have no block in %.1f %% of the time."):format(
+    written.plural(#x.blocks, "block"), written.plural(#x.kinds, "kind"), x.sms, written.plural(x.resident, "block"),
+    written.seconds(finish), longest_text(bars), 100 * idle_share(bars, x, finish))
+end
+
+-- ---- the panel
+
+local function look_number(b) return b.kind and math.min(b.kind, #LOOKS) or 0 end
+
+local function bar_parts(f, bars, edges)
+  local parts = {}
+  for look = 0, #LOOKS do
+    local rows = {}
+    for _, b in ipairs(bars) do
+      if look_number(b) == look then
+        rows[#rows + 1] = {(b.from + b.to) / 2, (b.top + b.bottom) / 2, b.from, b.to, b.top, b.bottom}
+      end
+    end
+    if #rows > 0 then
+      parts[#parts + 1] = ("%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s %s fc rgb '%s' notitle"):format(f:data(rows, "waves"),
+        look == 0 and IDLE.fill or LOOKS[look][2], edges and "border lc rgb '#FFFFFF'" or "noborder",
+        look == 0 and IDLE.colour or LOOKS[look][1])
+    end
+  end
+  return parts
+end
+
+-- Adds a label to each bar that has room for it.
+local function label_commands(bars, x, finish, out)
+  local wide, tall = (WIDTH - LEFT - RIGHT) / finish, HEIGHT / x.sms
+  for _, b in ipairs(bars) do
+    local text = b.kind and name_of(x.kinds[b.kind]) or "idle"
+    local room, high = (b.to - b.from) * wide - 6, (b.bottom - b.top) * tall
+    if fit.width(text, SMALL) <= room and high > 14 then
+      out[#out + 1] = ("set label %s at %.9g,%.9g center noenhanced front font ',%d'"):format(gnuplot.quote(text),
+        (b.from + b.to) / 2, (b.top + b.bottom) / 2, SMALL)
+    end
+  end
+end
+
+local LEAST_BAR = 3 -- pixels: lower or narrower bars have no edges
+
+local function has_edges(bars, x, finish)
+  local wide, tall = (WIDTH - LEFT - RIGHT) / finish, HEIGHT / x.sms
+  for _, b in ipairs(bars) do
+    if b.kind and ((b.to - b.from) * wide < LEAST_BAR or (b.bottom - b.top) * tall < LEAST_BAR) then return false end
+  end
+  return true
+end
+
+local function draw(f, bars, x, finish)
+  local name = ("multiprocessors, 0 to %d"):format(x.sms - 1)
+  local out = {"set border 3", ("set yrange [%d:0]"):format(x.sms), axis.commands("x", 0, finish, false, written.seconds),
+    "set xtics nomirror", "set ytics nomirror " .. math.max(1, x.sms // 6),
+    "set xlabel 'time'", ("set ylabel %s noenhanced offset -1"):format(gnuplot.quote(name))}
+  label_commands(bars, x, finish, out)
+  f:panel({left = LEFT, right = WIDTH - RIGHT, top = f.bottom + figure.GAP, height = HEIGHT}, out,
+    bar_parts(f, bars, has_edges(bars, x, finish)))
+end
+
+local function rows_of(bars)
+  local out = {}
+  for n, b in ipairs(bars) do out[n] = {b.from, b.to, b.first, b.last - 1, b.kind and 1 or 0, b.kind or 0} end
+  return out
+end
+
+--- Makes the picture. x: machine (its name), sms, resident (blocks of a multiprocessor at the same time), blocks (a list of {sm,
+--- place, kind, from, to}), kinds (a list of {blocks, writes}), stretch and by (as in plots/waves.lua), number (of the
+--- kernel), title.
+function wave_blocks.make(x)
+  local bars, finish = bars_of(x)
+  local f = figure.new {title = x.title, width = WIDTH}
+  draw(f, bars, x, finish)
+  f:key(key_of(x, idle_share(bars, x, finish) > 0))
+  local small = ("Predicted for %s, kernel %d, without the launch. Blocks begin in the order of their numbers, each where there is "
+    .. "room first; those beside each other share a multiprocessor. Neighbouring multiprocessors with the same blocks are drawn "
+    .. "together.%s"):format(x.machine, x.number, x.stretch > 1.001 and (" The multiprocessors wait for the %s, which they share: "
+    .. "all takes %.2f times as long as they alone would need."):format(x.by, x.stretch) or "")
+  local caption = caption_of(x, bars, finish)
+  local script, size = f:finish(figure.AXIS, caption .. " " .. small)
+  return plot.new {caption = caption .. "\n" .. small, script = script, size = size,
+    columns = {"from", "to", "first", "last", "blocks", "kind"}, rows = rows_of(bars)}
+end
+
+return wave_blocks
