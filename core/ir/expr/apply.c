@@ -112,7 +112,8 @@ static const nw_expr *no_bools(const operands *o, const char *hint) {
 static bool is_division(nw_op op) { return op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD; }
 
 static const nw_expr *divide_by_zero(const operands *o) {
-  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: nw.select(nw.ne(b, 0), a // b, 0)", "the second operand is the divisor, and it is 0");
+  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: nw.select(nw.ne(b, 0), a // b, 0)",
+                 "the second operand is the divisor, and it is 0");
 }
 
 // In +, - and *, bool operands become i32. Other numeric ops reject bool operands.

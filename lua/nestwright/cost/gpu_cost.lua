@@ -3,6 +3,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
 local sizes = require "nestwright.language.sizes"
+local unbound = require "nestwright.language.unbound"
 local written = require "nestwright.show.written"
 
 local gpu = {}
@@ -65,6 +66,7 @@ end
 function gpu.of(what, s, o, m)
   check_options(what, o)
   if o.caches ~= nil then errors.expect(what .. ": caches", o.caches, "boolean") end
+  unbound.check(what, s, m.name)
   local how = {machine = m, classes = true, caches = o.caches or nil, schedule = o.schedule}
   local counts, times = core.gpu_cost(s, sizes.of(what, s, o.sizes), how)
   local c = {machine = m, counts = counts, kernels = {}, loops = {}, seconds = 0, caches = o.caches or false}
@@ -111,8 +113,9 @@ local function idle_lanes(c, n, k)
   local warp, threads = c.machine.gpu.warp, k.block[1] * k.block[2] * k.block[3]
   local idle = -threads % warp
   if k.launches == 0 or idle == 0 then return nil end
-  return ("kernel %d: a block has %s, so %d of the %d lanes of its last warp do nothing"):format(n,
-    written.plural(threads, "thread"), idle, warp)
+  local alone = threads == 1 and k.grid[1] * k.grid[2] * k.grid[3] == 1
+  return ("kernel %d: a block has %s, so %d of the %d lanes of its last warp do nothing%s"):format(n,
+    written.plural(threads, "thread"), idle, warp, alone and "; bind its loops to more blocks and threads" or "")
 end
 
 local function remarks(c)

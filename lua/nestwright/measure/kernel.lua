@@ -8,6 +8,7 @@ local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
 local target = require "nestwright.language.target"
 local times = require "nestwright.measure.times"
+local unbound = require "nestwright.language.unbound"
 local view = require "nestwright.show.view"
 local inside = require "nestwright.inside"
 
@@ -199,6 +200,7 @@ return function(nw)
     function(s, options)
       local o = errors.options("build", options, {"threads", "opt", "cache", "versions", "target"})
       target.check(s, o.target)
+      if s.target.machine.kind == "gpu" and not o.versions then unbound.check("build", s, s.target.machine.name) end
       local names = {}
       note_loops(s, names)
       local kernel = o.versions and dispatching(s, o, names) or core.compile(s, o.threads, o.opt, o.cache == false)

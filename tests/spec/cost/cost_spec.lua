@@ -215,7 +215,7 @@ describe("cost", function()
 
   it("refuses a GPU without a grid", function()
     local s = nw.schedule(matmul(4, 4, 4))
-    support.fails("no loop that is bound", "invalid", function() s:cost {machine = "a100"} end)
+    support.fails("no loop is bound to blocks or threads", "invalid", function() s:cost {machine = "a100"} end)
     support.fails("^cost: unknown option 'machin'", "invalid", function() s:cost {machin = "host"} end)
   end)
 

@@ -81,11 +81,15 @@ describe("kernels on an NVIDIA GPU", function()
     ]])
   end)
 
-  it("run in one thread if no loop is bound, and have no parallel loops", function()
-    prints("^6.0\ncodegen: .*a GPU runs no parallel loop of a CPU: bind i to blockIdx.x instead", [[
+  it("need a bound loop, and have no parallel loops", function()
+    prints("^invalid: build: no loop is bound .*\n6.0\ncodegen: .*a GPU runs no parallel loop of a CPU: bind i to blockIdx.x instead", [[
       local A = nw.placeholder({8}, "f32", "A")
-      local s = nw.schedule(nw.compute({8}, function(i) return A(i) * 2 end, "twice"), {target = "cuda"})
+      local B = nw.compute({8}, function(i) return A(i) * 2 end, "twice")
+      local s = nw.schedule(B, {target = "cuda"})
+      said(s.build, s)
+      s:bind("i", "threadIdx.x")
       print(s:build()(nw.full({8}, 3, "f32")):getflat(3))
+      s = nw.schedule(B, {target = "cuda"})
       s:parallel "i"
       said(s.build, s)
     ]])

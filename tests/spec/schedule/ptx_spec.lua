@@ -101,7 +101,9 @@ describe("the view \"ptx\"", function()
       nw.schedule(B):show "ptx"
     end)
     support.fails("no PTX is made for mali_t860, whose record has no compute capability", "codegen", function()
-      nw.schedule(B, {target = "mali_t860"}):show "ptx"
+      local s = nw.schedule(B, {target = "mali_t860"})
+      s:bind("i", "threadIdx.x")
+      s:show "ptx"
     end)
   end)
 

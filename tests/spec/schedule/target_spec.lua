@@ -173,7 +173,7 @@ describe("what a schedule costs", function()
     assert.equal(s:cost {machine = "neoverse_n1"}.cycles, arm:cost().cycles)
     assert.equal(s:cost {machine = "zen5"}.cycles, arm:cost {machine = "zen5"}.cycles)
     assert.is_true(arm:cost().cycles ~= arm:cost {machine = "zen5"}.cycles)
-    fails("no loop that is bound to a GPU.s grid", "invalid", function() s:cost {machine = "t4"} end)
+    fails("no loop is bound to blocks or threads, so one thread of t4", "invalid", function() s:cost {machine = "t4"} end)
   end)
 
   it("counts the calls of functions that the machine has", function()
