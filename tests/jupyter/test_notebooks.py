@@ -13,7 +13,7 @@ BUILD = os.environ.get("NW_BUILD", "build/dev")
 NOTEBOOKS = sorted(glob.glob(os.path.join(TUTORIALS, "*.ipynb")))
 MOST = 1000000  # largest size of a file, in bytes
 SMALL = {
-    "gemm.ipynb": [("N = 1024", "N = 128")], "gpu_gemm.ipynb": [("N = 256", "N = 128")],
+    "gemm.ipynb": [("N = 1024", "N = 128")], "gpu_gemm.ipynb": [("N = 256", "N = 128"), ("P = 4096", "P = 512")],
     "gpu_conv1d.ipynb": [("1 << 22", "1 << 14")], "gpu_transpose.ipynb": [("or 4096", "or 512")],
     "gpu_reduction.ipynb": [("1 << 24", "1 << 20")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
 }
@@ -122,11 +122,11 @@ class Stored(unittest.TestCase):
         steps = self.gpu_figures()
         self.assertEqual([rows[-1][0] for rows in steps],
                          ["baseline", "coalesced", "shared tiles", "1-D register tile", "2-D register tile", "float4 loads",
-                          "padded layout", "double buffering"])
+                          "padded layout", "copies in patches", "double buffering"])
         for rows in steps[1:]:
             self.assertTrue(all(name.startswith("control: ") for name, _ in rows[:-1]))
             self.assertGreaterEqual(len(rows), 2)
-        (base, coal, tiles, one_d, two_d, float4, padded, double) = [{name: f for name, f in rows} for rows in steps]
+        (base, coal, tiles, one_d, two_d, float4, padded, patches, double) = [{name: f for name, f in rows} for rows in steps]
         self.assertEqual(base["baseline"]["per_fma"], 33)  # 32 sectors of A and one of B
         self.assertEqual(coal["coalesced"]["per_fma"], 5)  # one of A and four of B
         self.assertEqual(tiles["control: coalesced"]["per_fma"] / tiles["shared tiles"]["per_fma"], 8)
@@ -139,17 +139,31 @@ class Stored(unittest.TestCase):
         self.assertLess(float4["float4 loads"]["loads"], float4["control: 2-D register tile"]["loads"])
         self.assertEqual([f["conflicts"] for f in padded.values()], [0, 31, 0, 3])
         self.assertLess(padded["padded layout"]["loads"], padded["control: padding of one word"]["loads"])
-        self.assertEqual(double["double buffering"]["barriers"] * 2, double["control: padded layout"]["barriers"])
-        self.assertLess(double["double buffering"]["occupancy"], double["control: padded layout"]["occupancy"])
+        self.assertEqual([f["conflicts"] for f in patches.values()], [3, 0])
+        self.assertEqual(double["double buffering"]["conflicts"], 0)
+        self.assertEqual(double["double buffering"]["barriers"] * 2, double["control: copies in patches"]["barriers"])
+        self.assertLess(double["double buffering"]["occupancy"], double["control: copies in patches"]["occupancy"])
+
+    def test_each_step_of_the_gpu_product_has_predicted_times(self):
+        notebook = read(os.path.join(TUTORIALS, "gpu_gemm.ipynb"))
+        cells = [c for c in notebook["cells"] if re.search(r"^s\d = step\(", text(c["source"]), re.M)]
+        total = [text(o["data"]["text/plain"]) for _, o in outputs(notebook)
+                 if text(o.get("data", {}).get("text/plain", "")).startswith("step ")][-1]
+        for cell, rows in zip(cells, self.gpu_figures()):
+            printed = "".join(text(o.get("text", "")) for o in cell["outputs"])
+            table = re.search(r"^step +t4 +limited by +a100 +limited by(.*)", printed, re.M | re.S).group(1)
+            for name, _ in rows:
+                self.assertRegex(table, r"(?m)^" + re.escape(name) + r"  +[\d.]+ (us|ms|s)  .*  [\d.]+ (us|ms|s)  ")
+            self.assertIn("\n" + rows[-1][0] + "  ", total)
 
     def test_each_step_of_the_gpu_product_has_counts_and_a_picture(self):
         notebook = read(os.path.join(TUTORIALS, "gpu_gemm.ipynb"))
         code = "".join(text(c["source"]) + "\n" for c in notebook["cells"] if c["cell_type"] == "code")
         pictures = [n for n, o in outputs(notebook) if "image/png" in o.get("data", {})]
-        for n in range(1, 9):
+        for n in range(1, 10):
             self.assertIn("s%d:gpu_counts()" % n, code)
             self.assertRegex(code, r"nw\.(warp_request|bank_conflicts|warps)\(s%d\b" % n)
-        self.assertEqual(len(pictures), 8)
+        self.assertEqual(len(pictures), 9 + 1) # one of each step, and the speed-ups
 
     def lessons(self):
         """Returns {notebook's name: its steps}. A step is its cell's source, its rows {name: seconds on a T4}, and its loops."""
