@@ -102,8 +102,8 @@ local function picture(rows, marked)
   return table.concat(out, "\n")
 end
 
---- Raises an error if the schedule is for the grid of a GPU, has loops, and binds none of them. what: the function, for the message;
---- machine: the name of the GPU.
+--- Raises an error if the schedule has loops and binds none of them. what: the function, for the message; machine: the name of the
+--- GPU.
 function unbound.check(what, s, machine)
   local rows = core.outline(s)
   local loops = loops_of(rows)

@@ -131,7 +131,9 @@ describe("the cost model of GPUs", function()
     local A = nw.placeholder({8}, "f32", "A")
     local cpu = nw.schedule(nw.compute({8}, function(i) return A(i) end, "B"))
     support.fails("^cost: caches: those of a CPU are always simulated", "invalid", function() cpu:cost {caches = true} end)
-    support.fails("^cost: no loop is bound to blocks or threads, so one thread of a100", "invalid", function() cpu:cost {machine = "a100"} end)
+    support.fails("^cost: no loop is bound to blocks or threads, so one thread of a100", "invalid", function()
+      cpu:cost {machine = "a100"}
+    end)
   end)
 end)
 
