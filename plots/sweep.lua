@@ -267,6 +267,9 @@ function sweep.small_print(list, measured)
   local function any(name)
     for _, row in ipairs(list) do if row[name] ~= nil and row[name] ~= false then return true end end
   end
+  if not measured and not most and #machines == 0 and #threads == 0 then
+    return "Numbers that the function of the sweep returned, not times that were measured."
+  end
   local machine, told = #machines > 0 and table.concat(machines, "; ") or "Unknown machine", conditions_of(list)
   return ("%s%s%s. Points measured one after the other.%s%s%s"):format(machine,
     #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", #told > 0 and "; " .. table.concat(told, "; ") or "",

@@ -113,6 +113,12 @@ describe("sweep:plot", function()
     assert.equal("time, median", map.columns[3])
   end)
 
+  it("does not call numbers measured that the function computed", function()
+    local p = nw.sweep({params = {M = {1, 2}}, run = function(q) return {speedup = 2 / q.M} end}):plot {y = "speedup"}
+    assert.truthy(p.caption:find("Numbers that the function of the sweep returned, not times that were measured", 1, true))
+    assert.is_nil(p.caption:find("Unknown machine", 1, true))
+  end)
+
   it("does not compare predictions with measurements to find the best", function()
     local s = nw.sweep {params = {n = {64, 100}}, run = function(p)
       return {predicted = p.n / 10, naive = around(p.n), tiled = around(p.n / 4)}
