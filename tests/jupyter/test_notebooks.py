@@ -15,9 +15,11 @@ MOST = 1000000  # largest size of a file, in bytes
 SMALL = {
     "gemm.ipynb": [("N = 1024", "N = 128")], "gpu_gemm.ipynb": [("N = 256", "N = 128"), ("P = 4096", "P = 512")],
     "gpu_conv1d.ipynb": [("1 << 22", "1 << 14")], "gpu_transpose.ipynb": [("or 4096", "or 512")],
-    "gpu_reduction.ipynb": [("1 << 24", "1 << 20")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
+    "gpu_reduction.ipynb": [("1 << 24", "1 << 20")],
+    "gpu_fused_loop.ipynb": [("N = 300 * 1024", "N = 100 * 1024"), ("{1, 2, 3, 4, 5, 6, 7, 8}", "{1, 2}")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
 }
-LESSONS = ["gpu_conv1d.ipynb", "gpu_depthwise.ipynb", "gpu_reduction.ipynb", "gpu_transpose.ipynb"]  # with predicted times
+LESSONS = ["gpu_conv1d.ipynb", "gpu_depthwise.ipynb", "gpu_fused_loop.ipynb", "gpu_reduction.ipynb",
+           "gpu_transpose.ipynb"]  # with predicted times
 PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|build|var|opt|mnt)/\w")
 
 
@@ -187,7 +189,7 @@ class Stored(unittest.TestCase):
             self.assertGreaterEqual(len(steps), 6, name)
             for n, (_, rows, loops) in enumerate(steps, 1):
                 self.assertRegex(loops, r"for \w+ in 0\.\.", (name, n))
-                self.assertRegex(code, r"nw\.(warp_request|bank_conflicts|warps)\(s%d\b" % n, (name, n))
+                self.assertRegex(code, r"nw\.(warp_request|bank_conflicts|warps|waves)\(s%d\b" % n, (name, n))
                 if n > 1:
                     self.assertEqual(len(rows), 2, (name, n))
                     self.assertTrue(list(rows)[0].startswith("control: "), (name, n))
@@ -203,6 +205,10 @@ class Stored(unittest.TestCase):
         for n in (2, 3, 4, 6, 7):
             self.assertGreater(conv1d[n - 1][0], conv1d[n - 1][1])
         self.assertGreater(conv1d[4][1], conv1d[4][0])  # the signal in shared memory does not help on a T4
+        fused = steps["gpu_fused_loop.ipynb"]
+        for n in (2, 4, 5, 6, 7):
+            self.assertGreater(fused[n - 1][0], fused[n - 1][1])
+        self.assertEqual(fused[2][0], fused[2][1])  # the border falls between two blocks
         self.assertGreater(depthwise[1][0] / depthwise[1][1], 8)
         self.assertGreater(depthwise[3][0], depthwise[3][1])
         self.assertGreater(depthwise[6][1], depthwise[6][0])  # without shared memory
