@@ -263,7 +263,7 @@ nw_access_row nw_lowered_access_at(const nw_lowered *v, int i) {
 nw_stored_row nw_lowered_buffer_at(const nw_lowered *v, int i) {
   const nw_buffer *b = v->exec->p->buffer[i];
   nw_stored_row r = {.name = b->name,
-                     .scope = nw_scope_name(b->scope),
+                     .scope = nw_scope_name(b),
                      .dtype = b->dtype,
                      .temporary = v->exec->storage[i].kind != NW_STORE_PARAM,
                      .elements = -1};

@@ -208,6 +208,21 @@ static bool make_warp(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   return nw_trial_warp(c, in);
 }
 
+// Makes an instruction of an accelerator. The simulation executes the nest that it replaces, so there is no code to test.
+static bool make_chip(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
+  static const char *const kinds[NW_CHIP_KINDS] = {"copy", "fill", "tensor", "alu"};
+  int k = 0;
+  while (k < NW_CHIP_KINDS && strcmp(kinds[k], s->chip)) k++;
+  if (k == NW_CHIP_KINDS)
+    return nw_fail(c, NW_EINVAL, "copy, fill, tensor or alu", "intrinsic %s: '%s' is not a kind of instruction", s->name,
+                   s->chip);
+  in->chip = in->name;
+  in->kind = (nw_chip_kind)k;
+  if (k == NW_CHIP_TENSOR && (!describe(c, in, s) || !touches_all(c, in))) return false;
+  nw_intrinsic_identify(in, s->chip, strlen(s->chip));
+  return true;
+}
+
 static bool make(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
   in->name = nw_xstrdup(s->name);
   in->symbol = nw_xstrdup(s->symbol ? s->symbol : s->name);
@@ -215,6 +230,7 @@ static bool make(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const 
   in->init = s->init;
   in->jump_safe = s->jump_safe;
   in->shuffles = s->shuffles;
+  if (s->chip) return make_chip(c, in, s);
   if (!describe(c, in, s) || !touches_all(c, in)) return false;
   if (s->instruction) return make_warp(c, in, s);
   if (s->shuffles ? !compile_shuffles(c, in, dir)
@@ -229,7 +245,7 @@ static bool sensible(nw_ctx *c, const nw_intrinsic_spec *s) {
       strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(s->name))
     return nw_fail(c, NW_EINVAL, NULL, "the name of an intrinsic has letters, digits and _ only, not '%s'",
                    s->name ? s->name : "");
-  if (s->shuffles + (s->source != NULL) + (s->library != NULL) + (s->instruction != NULL) != 1)
+  if (s->shuffles + (s->source != NULL) + (s->library != NULL) + (s->instruction != NULL) + (s->chip != NULL) != 1)
     return nw_fail(c, NW_EINVAL, "source = [[C text]], library = \"file.so\", or code = \"shuffles\"",
                    "intrinsic %s: give its implementation as C source, as a library, or as shuffles", s->name);
   return true;
@@ -237,7 +253,7 @@ static bool sensible(nw_ctx *c, const nw_intrinsic_spec *s) {
 
 const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s) {
   if (nw_stopped(c) || nw_error(c) || !sensible(c, s)) return NULL;
-  bool compiles = !s->library && !s->instruction;
+  bool compiles = !s->library && !s->instruction && !s->chip;
   char *dir = compiles ? nw_temp_dir(c) : NULL;
   if (compiles && !dir) return NULL;
   nw_intrinsic *in = nw_xcalloc(1, sizeof *in);

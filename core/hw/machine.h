@@ -62,7 +62,10 @@ typedef enum nw_class {
 #define NW_MACHINE_LEVELS 4
 #define NW_MACHINE_TEAMS 12
 #define NW_MACHINE_BUFFERS 8
-#define NW_MACHINE_SOURCES 512 // more than there are fields, because a calibration gives each field a source
+#define NW_MACHINE_UNITS 8
+#define NW_MACHINE_QUEUES 16
+#define NW_MACHINE_INSTRUCTIONS 16
+#define NW_MACHINE_SOURCES 768 // more than there are fields, because a calibration gives each field a source
 #define NW_LANES_ROOM 256 // size of arrays with one element for each lane; also the largest value of loop_lanes
 
 typedef struct nw_op_cost {
@@ -139,6 +142,44 @@ typedef struct nw_machine_buffer { // a buffer of an accelerator
   double bytes_per_cycle, read_pj, write_pj; // read_pj and write_pj: in pJ per byte
 } nw_machine_buffer;
 
+typedef struct nw_machine_unit { // a unit of an accelerator; it executes its instructions in order
+  char name[24];
+  int64_t queue; // number of instructions that can wait for the unit; 0: unlimited
+} nw_machine_unit;
+
+// A queue of tokens. The unit `to` can wait until the unit `from` has executed an instruction.
+typedef struct nw_machine_queue {
+  char from[24], to[24];
+  int64_t tokens; // capacity; 0: unlimited
+} nw_machine_queue;
+
+typedef enum nw_chip_kind { // of an instruction
+  NW_CHIP_COPY, // copies a box of elements between two memories
+  NW_CHIP_FILL, // sets elements to a constant
+  NW_CHIP_TENSOR, // computes tiles of a fixed size; an intrinsic describes them
+  NW_CHIP_ALU, // computes elements from elements at the same positions
+  NW_CHIP_KINDS
+} nw_chip_kind;
+
+// An instruction of an accelerator. Several rows may have the same name, for other memories.
+typedef struct nw_machine_instruction {
+  char name[24], unit[24];
+  int kind; // nw_chip_kind
+  char from[72], to[72]; // the scopes that it may read and write, separated by spaces; for TENSOR, `from` has one for
+                         // each operand, in order
+  double latency; // cycles before the first element
+  double interval; // TENSOR: cycles for a tile; ALU: cycles for an operation on `lanes` elements
+  double bytes_per_cycle; // COPY and FILL
+  int64_t dims; // COPY and FILL: number of dimensions of the box; the last is consecutive in both memories
+  int pads; // COPY: 1 if elements outside of the tensor can be replaced by a constant, otherwise 0
+  int64_t lanes; // ALU
+  int64_t loops, micro_ops; // TENSOR, ALU and FILL: loops that one instruction executes, and tiles inside them
+  char form[24]; // TENSOR: the product, for example "mk,kn->mn"; empty if the user describes it
+  int64_t m, n, k;
+  char input[8], weight[8], sum[8]; // TENSOR: dtypes
+  double pj; // for a tile, an operation on one element, or a byte
+} nw_machine_instruction;
+
 typedef struct nw_machine_accelerator {
   int64_t rows, columns, depth; // their product is the number of multiply-adds per cycle
   int64_t input_bits, weight_bits, sum_bits;
@@ -146,14 +187,21 @@ typedef struct nw_machine_accelerator {
   double load_latency, store_latency; // cycles before the first byte
   double load_per_cycle, store_per_cycle; // bytes per cycle
   double network_pj; // pJ per byte, from one unit to the next
+  double fetch; // cycles between the starts of two instructions, for all units together
   int nbuffers;
   nw_machine_buffer buffer[NW_MACHINE_BUFFERS];
+  int nunits;
+  nw_machine_unit unit[NW_MACHINE_UNITS];
+  int nqueues;
+  nw_machine_queue queue_of[NW_MACHINE_QUEUES];
+  int ninstructions;
+  nw_machine_instruction instruction[NW_MACHINE_INSTRUCTIONS];
 } nw_machine_accelerator;
 
 // Says where the values of some fields come from. `path` is the path of one field, or a prefix of the paths of several
 // fields.
 typedef struct nw_machine_source {
-  char path[40], text[160];
+  char path[48], text[160];
 } nw_machine_source;
 
 struct nw_machine {
@@ -270,6 +318,11 @@ bool nw_machine_is_host(const nw_machine *m); // true if the record is for the h
 // Returns the features of the machine's instruction set, without those that need vectors of more than m->vector_bytes
 // bytes. For the host, only detected features are returned. Returns 0 for a machine that is not a CPU.
 nw_features nw_machine_features(const nw_machine *m);
+// Returns the next instruction of this name after `after`, or the first one if `after` is NULL; NULL if there is none.
+const nw_machine_instruction *nw_machine_instruction_next(const nw_machine *m, const char *name,
+                                                          const nw_machine_instruction *after);
+// True if the words of a list, separated by spaces, include this one.
+bool nw_has_word(const char *words, const char *word);
 // Returns the index into per_cycle of the smallest width that holds a vector of `bytes` bytes. Index 0 is the width of
 // a single number.
 int nw_width_of(int64_t bytes);

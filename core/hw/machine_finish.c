@@ -55,6 +55,7 @@ static void fill_field(const nw_section *s, const nw_field *f, char *base) {
   double v = other ? nw_field_get(other, base + other->offset, 0).number : strtod(f->otherwise, NULL);
   if (f->kind == NW_FIELD_REAL) fill_numbers(f, at, v);
   if (f->kind == NW_FIELD_WHOLE) *(int64_t *)(void *)at = (int64_t)v;
+  if (f->kind == NW_FIELD_TEXT && !*at) snprintf(at, (size_t)f->count, "%s", f->otherwise);
   if (f->kind == NW_FIELD_FLAG) *(int *)(void *)at = !strcmp(f->otherwise, "true");
   if (f->kind == NW_FIELD_WORD) *(int *)(void *)at = nw_field_word(f, f->otherwise);
 }
@@ -219,8 +220,112 @@ static bool check_gpu(nw_ctx *c, const nw_machine *m) {
          no_more(c, "registers_thread", g->limit.registers, "registers", g->registers);
 }
 
+bool nw_has_word(const char *words, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = words; n && *at; at += strcspn(at, " ")) {
+    at += strspn(at, " ");
+    if (strcspn(at, " ") == n && !strncmp(at, word, n)) return true;
+  }
+  return false;
+}
+
+const nw_machine_instruction *nw_machine_instruction_next(const nw_machine *m, const char *name,
+                                                          const nw_machine_instruction *after) {
+  const nw_machine_accelerator *a = &m->accelerator;
+  for (int i = after ? (int)(after - a->instruction) + 1 : 0; i < a->ninstructions; i++)
+    if (!strcmp(a->instruction[i].name, name)) return &a->instruction[i];
+  return NULL;
+}
+
+static bool is_identifier(const char *s) {
+  for (const char *c = s; *c; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_') return false;
+  return *s && !isdigit((unsigned char)*s);
+}
+
+static bool has_unit(const nw_machine_accelerator *a, const char *name) {
+  for (int i = 0; i < a->nunits; i++)
+    if (!strcmp(a->unit[i].name, name)) return true;
+  return false;
+}
+
+static bool no_unit(nw_ctx *c, const char *path, int i, const char *field, const char *name) {
+  return nw_fail(c, NW_EINVAL, "accelerator.units lists the units", "accelerator.%s[%d].%s: there is no unit '%s'", path,
+                 i + 1, field, name),
+         false;
+}
+
+static bool check_units(nw_ctx *c, const nw_machine_accelerator *a) {
+  for (int i = 0; i < a->nunits; i++) {
+    if (!is_identifier(a->unit[i].name))
+      return nw_fail(c, NW_EINVAL, NULL, "accelerator.units[%d].name: '%s' may contain only letters, digits and _", i + 1,
+                     a->unit[i].name),
+             false;
+    for (int j = 0; j < i; j++)
+      if (!strcmp(a->unit[i].name, a->unit[j].name))
+        return nw_fail(c, NW_EINVAL, NULL, "accelerator.units[%d].name: '%s' is already used", i + 1, a->unit[i].name),
+               false;
+  }
+  for (int i = 0; i < a->nqueues; i++) {
+    const nw_machine_queue *q = &a->queue_of[i];
+    if (!has_unit(a, q->from)) return no_unit(c, "queues", i, "from", q->from);
+    if (!has_unit(a, q->to)) return no_unit(c, "queues", i, "to", q->to);
+    if (!strcmp(q->from, q->to))
+      return nw_fail(c, NW_EINVAL, "a unit executes its own instructions in order, and needs no tokens for this",
+                     "accelerator.queues[%d]: '%s' would wait for itself", i + 1, q->from),
+             false;
+    for (int j = 0; j < i; j++)
+      if (!strcmp(q->from, a->queue_of[j].from) && !strcmp(q->to, a->queue_of[j].to))
+        return nw_fail(c, NW_EINVAL, NULL, "accelerator.queues[%d]: there is already a queue from '%s' to '%s'", i + 1,
+                       q->from, q->to),
+               false;
+  }
+  return true;
+}
+
+// Checks that each word is "global" or the name of a buffer.
+static bool check_scopes(nw_ctx *c, const nw_machine_accelerator *a, int at, const char *field, const char *words) {
+  char word[72];
+  for (const char *s = words + strspn(words, " "); *s; s += strspn(s, " ")) {
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(s, " "), s);
+    s += strlen(word);
+    bool found = !strcmp(word, "global");
+    for (int i = 0; i < a->nbuffers; i++) found |= !strcmp(word, a->buffer[i].name);
+    if (!found)
+      return nw_fail(c, NW_EINVAL, "accelerator.buffers lists the buffers; the memory outside the chip is global",
+                     "accelerator.instructions[%d].%s: there is no buffer '%s'", at + 1, field, word),
+             false;
+  }
+  return true;
+}
+
+static bool check_instructions(nw_ctx *c, const nw_machine_accelerator *a) {
+  for (int i = 0; i < a->ninstructions; i++) {
+    const nw_machine_instruction *in = &a->instruction[i];
+    if (!is_identifier(in->name))
+      return nw_fail(c, NW_EINVAL, NULL, "accelerator.instructions[%d].name: '%s' may contain only letters, digits and _",
+                     i + 1, in->name),
+             false;
+    if (!has_unit(a, in->unit)) return no_unit(c, "instructions", i, "unit", in->unit);
+    if (!check_scopes(c, a, i, "from", in->from) || !check_scopes(c, a, i, "to", in->to)) return false;
+    for (int j = 0; j < i; j++)
+      if (!strcmp(in->name, a->instruction[j].name) && in->kind != a->instruction[j].kind)
+        return nw_fail(c, NW_EINVAL, NULL, "accelerator.instructions[%d].kind: '%s' is already an instruction of another kind",
+                       i + 1, in->name),
+               false;
+  }
+  return true;
+}
+
 static bool check_accelerator(nw_ctx *c, const nw_machine *m) {
   const nw_machine_accelerator *a = &m->accelerator;
+  for (int i = 0; i < a->nbuffers; i++)
+    if (!is_identifier(a->buffer[i].name) || !strcmp(a->buffer[i].name, "global"))
+      return nw_fail(c, NW_EINVAL, NULL,
+                     "accelerator.buffers[%d].name: '%s' may contain only letters, digits and _, and cannot be global",
+                     i + 1, a->buffer[i].name),
+             false;
+  if (!check_units(c, a) || !check_instructions(c, a)) return false;
   if (a->sum_bits < a->input_bits || a->sum_bits < a->weight_bits)
     return nw_fail(c, NW_EINVAL, NULL, "accelerator.sum_bits: %d bits is less than input_bits or weight_bits",
                    (int)a->sum_bits),

@@ -249,6 +249,52 @@ static const nw_field accelerator_rows[] = {
          "store bandwidth"),
     REAL("network_pj", "pJ per byte", nw_machine_accelerator, network_pj, 0, 1e6, "0",
          "energy of a transfer from one unit to the next"),
+    REAL("fetch", "cycles", nw_machine_accelerator, fetch, 0, 1e6, "0",
+         "time between the starts of two instructions, for all units together"),
+};
+
+static const nw_field unit_rows[] = {
+    TEXT("name", nw_machine_unit, name, NULL, "name of the unit"),
+    WHOLE("queue", "instructions", nw_machine_unit, queue, 0, 1 << 20, "0",
+          "instructions that can wait for the unit; 0: unlimited"),
+};
+
+static const nw_field queue_rows[] = {
+    TEXT("from", nw_machine_queue, from, NULL, "the unit that puts tokens into the queue"),
+    TEXT("to", nw_machine_queue, to, NULL, "the unit that waits for them"),
+    WHOLE("tokens", "tokens", nw_machine_queue, tokens, 0, 1 << 20, "0", "capacity; 0: unlimited"),
+};
+
+static const nw_field instruction_rows[] = {
+    TEXT("name", nw_machine_instruction, name, NULL, "name of the instruction"),
+    WORD("kind", nw_machine_instruction, kind, NULL, "copy fill tensor alu", "what the instruction does"),
+    TEXT("unit", nw_machine_instruction, unit, NULL, "the unit that executes it"),
+    TEXT("from", nw_machine_instruction, from, "",
+         "the memories that it reads, separated by spaces; for a product, one for each operand, in order"),
+    TEXT("to", nw_machine_instruction, to, NULL, "the memories that it writes, separated by spaces"),
+    REAL("latency", "cycles", nw_machine_instruction, latency, 0, 1e6, "0", "time before the first element"),
+    REAL("interval", "cycles", nw_machine_instruction, interval, 0, 1e6, "1",
+         "for a product: time of a tile; for an ALU: time of one operation on `lanes` elements"),
+    REAL("bytes_per_cycle", "bytes per cycle", nw_machine_instruction, bytes_per_cycle, 1e-3, 1e6, "8",
+         "for copy and fill: bandwidth"),
+    WHOLE("dims", "dimensions", nw_machine_instruction, dims, 1, 8, "2",
+          "for copy and fill: dimensions of the box; the last one is consecutive in memory"),
+    FLAG("pads", nw_machine_instruction, pads, "false", "for copy: elements outside of the tensor become a constant"),
+    WHOLE("lanes", "elements", nw_machine_instruction, lanes, 1, 65536, "1", "for an ALU: elements of one operation"),
+    WHOLE("loops", "loops", nw_machine_instruction, loops, 0, 8, "0",
+          "for tensor, fill and alu: loops around the tile that one instruction executes"),
+    WHOLE("micro_ops", "tiles", nw_machine_instruction, micro_ops, 1, 1 << 20, "1",
+          "for tensor, fill and alu: tiles inside these loops, each with addresses of its own"),
+    TEXT("form", nw_machine_instruction, form, "",
+         "for tensor: the operands and the result of a product, for example mk,kn->mn"),
+    WHOLE("m", "elements", nw_machine_instruction, m, 1, 4096, "1", "for tensor: extent of m"),
+    WHOLE("n", "elements", nw_machine_instruction, n, 1, 4096, "1", "for tensor: extent of n"),
+    WHOLE("k", "elements", nw_machine_instruction, k, 1, 4096, "1", "for tensor: extent of k"),
+    TEXT("input", nw_machine_instruction, input, "i8", "for tensor: dtype of the first operand"),
+    TEXT("weight", nw_machine_instruction, weight, "i8", "for tensor: dtype of the second operand"),
+    TEXT("sum", nw_machine_instruction, sum, "i32", "for tensor: dtype of the result"),
+    REAL("pj", "pJ", nw_machine_instruction, pj, 0, 1e9, "0",
+         "energy of a tile, of an operation on one element, or of a byte that is copied or filled"),
 };
 
 static const nw_field buffer_rows[] = {
@@ -303,6 +349,12 @@ const nw_section *nw_machine_sections(int *n) {
       ONE("accelerator", ACCELERATOR, offsetof(nw_machine, accelerator), accelerator_rows, "an accelerator"),
       LIST("accelerator.buffers", ACCELERATOR, accelerator., buffer, nbuffers, 0, buffer_rows,
            "on-chip buffers of an accelerator"),
+      LIST("accelerator.units", ACCELERATOR, accelerator., unit, nunits, 0, unit_rows,
+           "units of an accelerator, which execute instructions at the same time"),
+      LIST("accelerator.queues", ACCELERATOR, accelerator., queue_of, nqueues, 0, queue_rows,
+           "queues of tokens between the units"),
+      LIST("accelerator.instructions", ACCELERATOR, accelerator., instruction, ninstructions, 0, instruction_rows,
+           "instructions of an accelerator"),
   };
   *n = NW_COUNT(sections);
   return sections;

@@ -50,13 +50,13 @@ static const char *const marks[] = {
     [NW_VTHREAD] = "vthread",
 };
 static const char *const scopes[] = {
-    [NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared", [NW_WARP] = "warp"};
+    [NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared", [NW_WARP] = "warp", [NW_CHIP] = "on"};
 static const char *const roles[] = {[NW_TEMP] = "temp", [NW_INPUT] = "input", [NW_OUTPUT] = "output"};
 static const char *const var_kinds[] = {[NW_SPATIAL] = "", [NW_REDUCE] = "reduce", [NW_ORDERED] = "ordered"};
 
 const char *nw_loop_kind_name(nw_loop_kind k) { return marks[k]; }
 
-const char *nw_scope_name(nw_scope s) { return scopes[s]; }
+const char *nw_scope_name(const nw_buffer *b) { return b->scope == NW_CHIP ? b->chip : scopes[b->scope]; }
 
 const char *nw_role_name(nw_role r) { return roles[r]; }
 

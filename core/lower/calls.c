@@ -66,6 +66,7 @@ bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical
   const nw_intrinsic *in = nw_intrinsic_find(p->ctx, call->call.intrinsic);
   nw_match m;
   if (!in) return fail(p, call, "no such intrinsic is registered in this session");
+  if (in->chip && in->kind != NW_CHIP_TENSOR) return *where = NULL, true; // a nest of any size, with its own conditions
   if (!nw_unify(p, call, in, &m)) return nw_match_free(&m), fail(p, call, "its nest does not match the intrinsic");
   call->call.ntiles = in->nargs;
   call->call.tile = NW_NEW_N(p->arena, nw_tile, in->nargs);

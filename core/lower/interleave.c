@@ -22,6 +22,13 @@ typedef struct spread {
   bool failed;
 } spread;
 
+// True if s consists of loops around one instruction of an accelerator, which executes them itself.
+static bool is_instruction(const nw_program *p, const nw_stmt *s) {
+  if (p->target->machine.kind != NW_MACHINE_ACCELERATOR) return false;
+  while (s->kind == NW_LOOP && s->nkids == 1) s = s->kid[0];
+  return s->kind == NW_CALL;
+}
+
 // True if the loop must be moved into s, and can be moved there.
 static bool goes_in(const spread *x, const nw_stmt *s) {
   const char *var = x->loop->loop.var->name;
@@ -33,7 +40,7 @@ static bool goes_in(const spread *x, const nw_stmt *s) {
   case NW_ALLOC: return x->all || nw_has_barrier(s);
   case NW_GUARD: return (x->all || nw_has_barrier(s)) && !nw_uses_var(s->guard.cond, var);
   case NW_LOOP:
-    return (x->all || nw_has_barrier(s)) && s->loop.mark != NW_VECTORIZED && !nw_uses_var(s->loop.begin, var) &&
+    return (x->all || nw_has_barrier(s)) && !is_instruction(x->p, s) && s->loop.mark != NW_VECTORIZED && !nw_uses_var(s->loop.begin, var) &&
            !nw_uses_var(s->loop.extent, var);
   default: return false;
   }

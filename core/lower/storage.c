@@ -102,6 +102,7 @@ static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[N
     bool taken = false;
     for (int k = 0; k < NW_STORE_KINDS; k++) taken |= named[at][k] == b;
     if (!*own && taken) *own = nw_add_buffer(p, b->name, b->dtype, b->scope, b->role, b->ndim, b->shape);
+    (*own ? *own : b)->chip = b->chip;
     if (!*own) *own = b;
     if (*own != b) rename_buffer(&(renaming){p->pool, b->name, (*own)->name}, s);
   }

@@ -193,13 +193,13 @@ static bool is_possible(check *c, const nw_path *path) {
   if (to->role != NW_TEMP) return refuse(c, NULL, "%s writes %s, which is not a temporary", name, to->name);
   if (from->scope != NW_GLOBAL)
     return refuse(c, NULL, "%s copies from %s, whose scope is %s; asynchronous copies read global memory", name,
-                  from->name, nw_scope_name(from->scope));
+                  from->name, nw_scope_name(from));
   if (to->scope == NW_LOCAL || to->scope == NW_WARP)
     return refuse(c, NULL, "%s has scope %s: it is in registers, and asynchronous copies write memory", to->name,
-                  nw_scope_name(to->scope));
+                  nw_scope_name(to));
   if (nw_launch_on(p, path) >= 0 && to->scope != NW_SHARED)
     return refuse(c, NULL, "%s has scope %s; on a grid, asynchronous copies write shared memory", to->name,
-                  nw_scope_name(to->scope));
+                  nw_scope_name(to));
   return true;
 }
 

@@ -69,17 +69,20 @@ static nw_answer check_sizes(const nw_model *m) {
   return x.answer;
 }
 
-static bool has_scope(const nw_program *p, const nw_stmt *s, nw_scope scope) {
-  return s->kind == NW_ALLOC && nw_find_buffer(p, s->alloc.buffer)->scope == scope;
-}
-
 typedef struct load {
   const nw_model *m;
   nw_scope scope;
+  const char *chip; // for NW_CHIP: the name of the buffer of the accelerator
+  int64_t word; // bytes; a buffer begins at a multiple of it
   int64_t limit;
   const char *fit, *one; // texts for messages; fit: where the buffers must fit; one: the name of the scope
   nw_answer answer;
 } load;
+
+static bool has_scope(const load *l, const nw_stmt *s) {
+  const nw_buffer *b = s->kind == NW_ALLOC ? nw_find_buffer(l->m->seen, s->alloc.buffer) : NULL;
+  return b && b->scope == l->scope && (!l->chip || !strcmp(b->chip, l->chip));
+}
 
 static bool too_large(load *l, const nw_stmt *alloc, int64_t bytes) {
   if (bytes < 0)
@@ -121,15 +124,16 @@ static int64_t copies_of(const nw_path *path) {
 static bool check_alloc(void *env, const nw_path *path) {
   load *l = env;
   const nw_stmt *s = path->at[path->n - 1];
-  if (!has_scope(l->m->seen, s, l->scope)) return true;
+  if (!has_scope(l, s)) return true;
   int64_t all = 0;
   if (l->limit == NO_SCOPE) return no_such_scope(l, s);
   for (int i = 0; i < path->n; i++) {
-    if (!has_scope(l->m->seen, path->at[i], l->scope)) continue;
+    if (!has_scope(l, path->at[i])) continue;
     nw_path upto = *path;
     upto.n = i + 1;
     int64_t bytes = bytes_of(l->m, &upto, path->at[i]);
     if (bytes < 0 || __builtin_mul_overflow(bytes, copies_of(&upto), &bytes) ||
+        __builtin_add_overflow(bytes, (l->word - bytes % l->word) % l->word, &bytes) ||
         __builtin_add_overflow(all, bytes, &all))
       return too_large(l, path->at[i], -1);
   }
@@ -142,15 +146,24 @@ static int64_t room(const nw_model *m, const char *scope) {
 }
 
 static nw_answer check_capacity(const nw_model *m) {
-  load stack = {m, NW_LOCAL, room(m, "local"), "on the stack", "local", NW_HOLDS};
-  load shared = {m, NW_SHARED, room(m, "shared"), "in a block", "shared", NW_HOLDS};
+  load stack = {m, NW_LOCAL, NULL, 1, room(m, "local"), "on the stack", "local", NW_HOLDS};
+  load shared = {m, NW_SHARED, NULL, 1, room(m, "shared"), "in a block", "shared", NW_HOLDS};
   if (NW_RULE(m->p->ctx, capacity_stack)) nw_walk(m->seen, check_alloc, &stack);
   if (stack.answer != NW_HOLDS) return stack.answer;
   if (NW_RULE(m->p->ctx, capacity_shared)) nw_walk(m->seen, check_alloc, &shared);
   if (shared.answer != NW_HOLDS) return shared.answer;
-  load warp = {m, NW_WARP, room(m, "warp"), "in the registers of a warp", "warp", NW_HOLDS};
+  load warp = {m, NW_WARP, NULL, 1, room(m, "warp"), "in the registers of a warp", "warp", NW_HOLDS};
   if (NW_RULE(m->p->ctx, capacity_warp)) nw_walk(m->seen, check_alloc, &warp);
-  return warp.answer;
+  if (warp.answer != NW_HOLDS) return warp.answer;
+  const nw_machine_accelerator *a = &m->p->target->machine.accelerator;
+  load chip = {m, NW_CHIP, NULL, 1, 0, "in it", NULL, NW_HOLDS};
+  for (int i = 0; i < a->nbuffers && chip.answer == NW_HOLDS && NW_RULE(m->p->ctx, capacity_chip); i++) {
+    chip.chip = chip.one = a->buffer[i].name;
+    chip.limit = a->buffer[i].bytes * a->buffer[i].count;
+    chip.word = a->buffer[i].word_bits >= 8 ? a->buffer[i].word_bits / 8 : 1;
+    nw_walk(m->seen, check_alloc, &chip);
+  }
+  return chip.answer;
 }
 
 // ---- layouts

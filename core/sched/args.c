@@ -60,7 +60,7 @@ static bool check_value(nw_step *st, const nw_param *param, nw_arg_kind kind, co
     nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s has no name", st->primitive->name, param->name);
     return false;
   }
-  if (kind == NW_ARG_STR && param->choices && !is_choice(param->choices, a->name)) {
+  if (kind == NW_ARG_STR && param->choices && !param->open && !is_choice(param->choices, a->name)) {
     nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s = \"%s\" is not one of %s", st->primitive->name,
             param->name, a->name, param->choices);
     return false;

@@ -12,7 +12,7 @@
 #define NUMBER(n, d)                                                                                                   \
   { .name = n, .kind = NW_ARG_INT, .doc = d }
 #define SCOPE(d)                                                                                                       \
-  { .name = "scope", .kind = NW_ARG_STR, .choices = "global|local|shared|warp", .doc = d }
+  { .name = "scope", .kind = NW_ARG_STR, .choices = "global|local|shared|warp", .open = true, .doc = d }
 #define TAIL                                                                                                           \
   {                                                                                                                    \
     .name = "tail", .kind = NW_ARG_STR, .optional = true, .option = true, .choices = "guard|cut|shift|pad|predicate",  \
@@ -472,6 +472,7 @@ static const nw_primitive rows[] = {
        .optional = true,
        .option = true,
        .choices = "global|local|shared|warp",
+       .open = true,
        .doc = "memory of the copy; global by default"},
       LAYOUT,
       NAME("name of the copy"),
@@ -491,6 +492,7 @@ static const nw_primitive rows[] = {
        .optional = true,
        .option = true,
        .choices = "global|local|shared|warp",
+       .open = true,
        .doc = "memory of the numbers; global by default"},
       NAME("name of the new stage, if there is only one"),
       AT("also moves the new stages into this loop, like compute_at")},

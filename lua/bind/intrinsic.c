@@ -96,6 +96,7 @@ static int f_intrinsic(lua_State *L) {
   s.jump_safe = true_field(L, "jump_safe");
   s.shuffles = true_field(L, "shuffles");
   s.instruction = text_field(L, "instruction");
+  s.chip = text_field(L, "chip");
   read_fragments(L, s.nargs, fragment, fragments);
   s.fragment = fragments;
   s.source = text_field(L, "source");

@@ -223,7 +223,7 @@ static const char *const arg_kinds[] = {"none", "loop", "stage", "int",  "str", 
                                         "expr", "cond", "stmt",  "size", "value", "intrinsic", "number"};
 
 static void push_param(lua_State *L, const nw_param *p) {
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 8);
   lua_pushstring(L, p->name);
   lua_setfield(L, -2, "name");
   lua_pushstring(L, arg_kinds[p->kind]);
@@ -236,6 +236,8 @@ static void push_param(lua_State *L, const nw_param *p) {
   lua_setfield(L, -2, "option");
   lua_pushstring(L, p->choices);
   lua_setfield(L, -2, "choices");
+  lua_pushboolean(L, p->open);
+  lua_setfield(L, -2, "open");
   lua_pushstring(L, p->doc);
   lua_setfield(L, -2, "doc");
 }

@@ -19,7 +19,10 @@ typedef struct nw_intrinsic_spec {
   // NULL, argument i may have any strides.
   const int64_t *const *stride;
   bool init; // true: a reduction starts from its init; false: a reduction continues from the values in the output
-  // The implementation: one of these four is given.
+  // If it is not NULL, the intrinsic is an instruction of an accelerator. It has the name of this instruction in machine
+  // records. Only an instruction of kind tensor has arguments and a description.
+  const char *chip; // "copy", "fill", "tensor" or "alu"
+  // The implementation: one of these four is given, or `chip`.
   // The name of an instruction that the threads of a warp execute together. fragment[i] has, for each lane, as many
   // numbers as the lane holds elements of argument i: the row-major numbers of these elements in the tile. It is NULL if
   // the argument is in memory.

@@ -57,6 +57,7 @@ typedef struct nw_param { // one parameter of a primitive
   nw_arg_kind item; // LIST: kind of its items
   bool optional, option; // option: given by name in a table after the other arguments, as in {tail = "cut"}
   const char *choices; // STR: "guard|cut|mask"
+  bool open; // STR: the primitive itself accepts more values than `choices`, and rejects the others
   const char *doc;
 } nw_param;
 #define NW_MAX_PARAMS 8

@@ -545,6 +545,7 @@ static bool match(unify *u, const nw_stmt *nest) {
 
 bool nw_unify(const nw_program *p, const nw_stmt *nest, const nw_intrinsic *in, nw_match *out) {
   *out = (nw_match){0};
+  if (in->chip && in->kind != NW_CHIP_TENSOR) return nw_unify_chip(nest, in, out);
   unify *u = nw_xcalloc(1, sizeof *u);
   *u = (unify){.p = p, .in = in, .out = out};
   bool ok = match(u, nest);

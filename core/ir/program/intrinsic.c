@@ -67,12 +67,13 @@ static void mix_text(uint64_t *h, const char *s) { mix(h, s ? s : "", s ? strlen
 
 void nw_intrinsic_identify(nw_intrinsic *in, const char *content, size_t n) {
   uint64_t h = 1;
-  char *description = nw_program_print(in->description);
+  char *description = in->description ? nw_program_print(in->description) : NULL;
   mix_text(&h, description);
   mix_text(&h, in->symbol);
   mix_text(&h, in->special);
   mix(&h, &(int64_t){in->init + 2 * in->jump_safe}, sizeof(int64_t));
   mix(&h, in->constant, sizeof *in->constant * (size_t)in->nconstants);
+  if (in->chip) mix_text(&h, in->chip);
   if (in->instruction) mix_text(&h, in->instruction->name); // other intrinsics keep the ids that traces have
   for (int i = 0; i < in->nargs; i++) {
     mix_text(&h, in->arg[i].name);

@@ -16,6 +16,9 @@
 // element. The nest that it replaces begins with a loop that is bound to threadIdx.x, and the arguments are in storage
 // of scope warp, where the last two dimensions of the layout are the lane and the number of the element in the lane.
 //
+// Or it is an instruction of an accelerator, which the machine's record names (nw_machine_instruction). A tile of a fixed
+// size has a description. Copies, fills and operations of an ALU have none: they replace nests of any size.
+//
 // An intrinsic is tested before it gets into the session's table (check/trial.c), so every intrinsic that is called has
 // been verified.
 #pragma once
@@ -65,6 +68,8 @@ struct nw_intrinsic {
   // constants. The functions that it returns are jump-safe (see below).
   char *special;
   const nw_instruction *instruction; // NULL if one thread calls the intrinsic
+  const char *chip; // the name of an accelerator's instruction; otherwise NULL
+  nw_chip_kind kind; // of that instruction
   bool shuffles; // true: generated code loads vectors, shuffles their lanes and stores them (codegen/shuffle.h)
   int nconstants;
   int64_t constant[NW_MAX_CONSTANTS];
@@ -129,3 +134,8 @@ typedef struct nw_match {
 // the nest does not match, returns false without a diagnostic.
 bool nw_unify(const nw_program *p, const nw_stmt *nest, const nw_intrinsic *in, nw_match *out);
 void nw_match_free(nw_match *m);
+// Like nw_unify, for an instruction of an accelerator that has no description.
+bool nw_unify_chip(const nw_stmt *nest, const nw_intrinsic *in, nw_match *out);
+// Returns the row of an accelerator's instruction that accesses the memories of a block's buffers. If there is none, returns
+// NULL, and `out` has the parts that differ.
+const nw_machine_instruction *nw_chip_row(const nw_program *p, const nw_intrinsic *in, const nw_stmt *block, nw_match *out);

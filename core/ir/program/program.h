@@ -59,7 +59,14 @@ bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *bl
 // names: global local shared warp. On a GPU's grid, each thread has a copy of a local buffer, each block has a copy of a
 // shared buffer, and each warp has a copy of a warp buffer. A warp is a group of as many threads as the target says, with
 // the same indices along y and z and consecutive indices along x.
-typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_WARP, NW_SCOPE_COUNT } nw_scope;
+typedef enum nw_scope {
+  NW_GLOBAL,
+  NW_LOCAL,
+  NW_SHARED,
+  NW_WARP,
+  NW_CHIP, // a buffer of an accelerator, which nw_buffer.chip names
+  NW_SCOPE_COUNT
+} nw_scope;
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 
 // A requirement on the stride of a physical dimension, in elements: stride % factor == offset. The stride is the
@@ -74,6 +81,7 @@ typedef struct nw_buffer {
   const char *name;
   nw_dtype dtype;
   nw_scope scope;
+  const char *chip; // for NW_CHIP: the name of the buffer in the machine's record, a name of the pool; otherwise NULL
   nw_role role;
   int ndim;
   const nw_expr **shape; // logical extents; indices begin at 0

@@ -105,7 +105,7 @@ static bool same_strides(const nw_buffer *a, const nw_buffer *b) {
 }
 
 static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
-  return same_text(a->name, b->name) && a->dtype == b->dtype && a->scope == b->scope && a->role == b->role &&
+  return same_text(a->name, b->name) && a->dtype == b->dtype && a->scope == b->scope && !a->chip == !b->chip && (!a->chip || same_text(a->chip, b->chip)) && a->role == b->role &&
          a->ndim == b->ndim && same_exprs(a->ndim, a->shape, b->shape) && a->nlayout == b->nlayout &&
          same_exprs(a->nlayout, a->layout, b->layout) && same_exprs(a->nlayout, a->layout_shape, b->layout_shape) &&
          !a->pad == !b->pad && same_exprs(a->pad != NULL, &a->pad, &b->pad) && same_strides(a, b) &&

@@ -52,7 +52,7 @@ char *nw_where_text(const nw_program *p, const nw_stmt *block); // the guard of 
 
 // These functions write and parse the words of the text form (kinds.c).
 const char *nw_combiner_assign(const nw_program *p, nw_combiner c); // "+=", "min=", ...; "=" for NW_PLAIN
-const char *nw_scope_name(nw_scope s);
+const char *nw_scope_name(const nw_buffer *b); // for a buffer of an accelerator, the name in the machine's record
 const char *nw_role_name(nw_role r);
 const char *nw_var_kind_name(nw_var_kind k);
 // Reads a combiner, also one of the reducers of p.

@@ -114,7 +114,10 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
   if (!nw_expect(ps, "[", "after the type") || !nw_parse_list(ps, "]", NW_INDEX, "extent", &ndim, shape)) return false;
   bool scoped = nw_token_text(ps, word, sizeof word) && nw_scope_parse(word, &scope);
   if (scoped) nw_next(ps);
+  const char *chip = scoped && scope == NW_CHIP ? nw_expect_name(ps, "the name of a memory") : NULL;
+  if (scoped && scope == NW_CHIP && !chip) return false;
   nw_buffer *b = nw_add_buffer(ps->p, name, dtype, scoped ? scope : NW_GLOBAL, role, ndim, shape);
+  b->chip = chip;
   nw_note_line(ps, b->id, &at);
   return (!nw_accept(ps, "layout") || layout(ps, b)) && (!nw_accept(ps, "pad") || pad(ps, b)) && strides(ps, b) &&
          (!nw_accept(ps, "strides") || pitch(ps, b));

@@ -84,7 +84,8 @@ static void strides(printer *pr, const nw_buffer *b) {
 }
 
 static void storage_of(printer *pr, const nw_buffer *b) {
-  if (b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
+  if (b->scope != NW_GLOBAL)
+    nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s%s", b->scope == NW_CHIP ? "on " : "", nw_scope_name(b));
   if (b->nlayout) layout(pr, b);
   if (b->pad) word(pr, " pad "), expr(pr, b->pad);
   strides(pr, b);

@@ -166,7 +166,8 @@ static bool block_below(const nw_stmt *s) {
 
 static const char *const owners[NW_SCOPE_COUNT] = {[NW_LOCAL] = "local: each thread has its own",
                                                    [NW_SHARED] = "shared: each block has its own",
-                                                   [NW_WARP] = "warp: each warp has its own"};
+                                                   [NW_WARP] = "warp: each warp has its own",
+                                                   [NW_CHIP] = "a buffer of an accelerator"};
 
 static bool lives_right(grid *g, const nw_path *path) {
   const nw_stmt *s = path->at[path->n - 1];

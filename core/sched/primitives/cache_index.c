@@ -72,10 +72,10 @@ static void in_block(indices *x, nw_stmt *block) {
 
 // Returns the stage of a new buffer with one dimension for each variable that the expression uses, and the read of the
 // buffer by the block in *read.
-static nw_stmt *stage_of(nw_step *st, const nw_stmt *block, nw_scope scope, const nw_expr *e, const nw_expr **read) {
+static nw_stmt *stage_of(nw_step *st, const nw_stmt *block, const nw_expr *e, const nw_expr **read) {
   nw_along d = nw_along_of(st, block, 1, &e);
   nw_buffer like = {.name = block->block.name, .dtype = NW_INDEX, .ndim = d.n, .shape = d.extent};
-  nw_buffer *to = nw_new_cache(st, &like, scope, NAME, "index");
+  nw_buffer *to = nw_new_cache(st, &like, SCOPE, NAME, "index");
   if (!to) return NULL;
   *read = nw_load(st->p->pool, (nw_type){NW_INDEX, 1}, to->name, d.n, d.index);
   return nw_stage_along(st, to, &d, e);
@@ -86,7 +86,7 @@ static bool none(nw_step *st, const nw_stmt *block) {
                         "no index of %s has a division", block->block.name);
 }
 
-static bool make_stages(nw_step *st, indices *x, nw_stmt *block, nw_scope scope, nw_stmt *loop) {
+static bool make_stages(nw_step *st, indices *x, nw_stmt *block, nw_stmt *loop) {
   if (nw_step_given(st, NAME) && x->found.n > 1)
     return nw_fail(st->ctx, NW_EINVAL, "leave the name out", "cache_index: %s has %d divisions, and a name is for one",
                    block->block.name, x->found.n);
@@ -94,7 +94,7 @@ static bool make_stages(nw_step *st, indices *x, nw_stmt *block, nw_scope scope,
   bool ok = true;
   for (int i = 0; i < x->found.n && ok; i++) {
     const nw_expr *read = NULL;
-    nw_stmt *s = stage_of(st, block, scope, x->found.at[i], &read);
+    nw_stmt *s = stage_of(st, block, x->found.at[i], &read);
     if (s) nw_vec_push(&stage, s);
     if (s) nw_vec_push(&x->known, (void *)nw_known(x->pool, x->found.at[i], read));
     ok = s != NULL;
@@ -113,17 +113,16 @@ static bool make_stages(nw_step *st, indices *x, nw_stmt *block, nw_scope scope,
 
 bool nw_apply_cache_index(void *step) {
   nw_step *st = step;
-  nw_scope scope = NW_GLOBAL;
   nw_path at;
   nw_stmt *block = nw_step_block(st, STAGE, NULL);
   nw_stmt *loop = block && nw_step_given(st, AT) ? nw_step_loop(st, AT, &at) : NULL;
-  if (!block || (nw_step_given(st, AT) && !loop) || !nw_scope_of(st, SCOPE, &scope)) return false;
+  if (!block || (nw_step_given(st, AT) && !loop)) return false;
   if (loop && !nw_tree_has(loop, block))
     return nw_step_refuse(st, "the divisions are computed in a loop around the stage that uses them", loop,
                           "%s is not inside %s", block->block.name, loop->loop.var->name);
   indices x = {.block = block, .pool = st->p->pool};
   in_block(&x, block);
-  bool ok = x.found.n ? make_stages(st, &x, block, scope, loop) : none(st, block);
+  bool ok = x.found.n ? make_stages(st, &x, block, loop) : none(st, block);
   nw_vec_free(&x.found);
   nw_vec_free(&x.known);
   return ok;

@@ -133,14 +133,14 @@ static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stag
   }
 }
 
-static bool make_caches(nw_step *st, const nw_stmt *b, nw_scope scope, const nw_result_copy *how, nw_buffer **cache) {
+static bool make_caches(nw_step *st, const nw_stmt *b, const nw_result_copy *how, nw_buffer **cache) {
   for (int i = 0; i < b->block.ntargets; i++) {
     nw_buffer like = *nw_find_buffer(st->p, b->block.target[i].buffer);
     if (how->n) {
       like.ndim = how->n;
       like.shape = how->extent;
     }
-    cache[i] = nw_new_cache(st, &like, scope, how->name, how->suffix);
+    cache[i] = nw_new_cache(st, &like, how->scope, how->name, how->suffix);
     if (!cache[i] || !nw_set_layout(st, cache[i], &st->resolved[how->layout])) return false;
   }
   return true;
@@ -361,9 +361,8 @@ static bool cache_in_place(nw_step *st, const pieces *x, const takeover *t) {
 }
 
 bool nw_copy_result(nw_step *st, nw_stmt *block, const nw_result_copy *how) {
-  nw_scope scope;
   pieces x = {.how = how};
-  if (!nw_scope_of(st, how->scope, &scope) || !can_cache(st, block)) return false;
+  if (!can_cache(st, block)) return false;
   if (!find_pieces(st, block, &x)) return false;
   takeover t = takeover_of(st, block);
   t.in_place = is_scheduled(&x, &t);
@@ -371,7 +370,7 @@ bool nw_copy_result(nw_step *st, nw_stmt *block, const nw_result_copy *how) {
   int n = block->block.ntargets;
   x.cache = NW_NEW_N(st->scratch, nw_buffer *, n);
   x.origin = NW_NEW_N(st->scratch, const char *, n);
-  if (!make_caches(st, block, scope, how, x.cache)) return false;
+  if (!make_caches(st, block, how, x.cache)) return false;
   for (int i = 0; i < n; i++)
     x.origin[i] = nw_unique_origin(st->p, nw_arena_printf(st->scratch, "%s_write", block->block.target[i].buffer));
   if (t.in_place && !cache_in_place(st, &x, &t)) return false;

@@ -85,11 +85,11 @@ static const nw_expr *chosen_read(nw_step *st, const nw_stmt *block, const char 
 
 // ---- the copy
 
-static nw_buffer *new_buffer(nw_step *st, const nw_buffer *of, nw_scope scope, const nw_along *d) {
+static nw_buffer *new_buffer(nw_step *st, const nw_buffer *of, const nw_along *d) {
   nw_buffer like = *of;
   like.ndim = d->n;
   like.shape = d->extent;
-  nw_buffer *to = nw_new_cache(st, &like, scope, NAME, "reindex");
+  nw_buffer *to = nw_new_cache(st, &like, SCOPE, NAME, "reindex");
   return to && nw_set_layout(st, to, &st->resolved[LAYOUT]) ? to : NULL;
 }
 
@@ -150,13 +150,12 @@ static bool reindex_result(nw_step *st, nw_stmt *block) {
 
 bool nw_apply_reindex(void *step) {
   nw_step *st = step;
-  nw_scope scope = NW_GLOBAL;
   nw_path at;
   nw_stmt *block = nw_step_block(st, STAGE, NULL);
   nw_buffer *from = block ? nw_tensor_arg(st, OPERAND) : NULL;
   if (from && nw_block_writes(block, from->name)) return reindex_result(st, block);
   nw_stmt *loop = from && nw_step_given(st, AT) ? nw_step_loop(st, AT, &at) : NULL;
-  if (!from || (nw_step_given(st, AT) && !loop) || !nw_scope_of(st, SCOPE, &scope)) return false;
+  if (!from || (nw_step_given(st, AT) && !loop)) return false;
   const nw_expr *load = chosen_read(st, block, from->name);
   if (!load) return false;
   const nw_expr *value = copied_value(block, load);
@@ -164,7 +163,7 @@ bool nw_apply_reindex(void *step) {
   if (!d.n)
     return nw_step_refuse(st, "the copy would have no dimension; use cache_read", NULL,
                           "%s reads only one element of it", block->block.name);
-  nw_buffer *to = new_buffer(st, from, scope, &d);
+  nw_buffer *to = new_buffer(st, from, &d);
   if (!to) return false;
   nw_stmt *copy = nw_stage_along(st, to, &d, value);
   read_copy(st, block, value, nw_load(st->p->pool, load->type, to->name, d.n, d.index));

@@ -2,21 +2,36 @@
 // use to copy tensors.
 #include "sched/primitives/storage.h"
 #include "sched/primitives/place.h"
+#include "ir/text/lines.h" // nw_scope_parse
 #include "sched/primitives.h"
 #include "sched/tree.h"
 #include <stdlib.h>
 
-static const char *const scopes[NW_SCOPE_COUNT] = {
-    [NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared", [NW_WARP] = "warp"};
+static bool no_such_scope(nw_step *st, int param, const char *name) {
+  const nw_target *t = st->p->target;
+  nw_str all = {0};
+  bool chip = t->machine.kind == NW_MACHINE_ACCELERATOR;
+  for (int i = 0; i < t->limit.nscopes && chip; i++) nw_str_fmt(&all, "%s%s", i ? ", " : "", t->limit.scope[i].name);
+  nw_fail(st->ctx, NW_EINVAL,
+          nw_arena_printf(st->scratch, "one of %s", chip ? all.s : "global, local, shared, warp"),
+          "%s: %s cannot be '%s'", st->primitive->name, st->primitive->param[param].name, name);
+  nw_str_free(&all);
+  return false;
+}
 
-bool nw_scope_of(nw_step *st, int param, nw_scope *out) {
+bool nw_take_scope(nw_step *st, int param, nw_buffer *b) {
   const char *name = nw_step_str(st, param, "global");
-  for (int i = 0; i < NW_SCOPE_COUNT; i++)
-    if (!strcmp(scopes[i], name)) *out = (nw_scope)i;
+  nw_scope scope;
+  const nw_machine *m = &st->p->target->machine;
+  bool chip = m->kind == NW_MACHINE_ACCELERATOR && strcmp(name, "global") && nw_target_scope(st->p->target, name);
+  bool common = nw_scope_parse(name, &scope) && scope != NW_CHIP;
+  if (!chip && !common) return no_such_scope(st, param, name);
+  b->scope = chip ? NW_CHIP : scope;
+  b->chip = chip ? nw_pool_name(st->p->pool, name) : NULL;
   return true;
 }
 
-nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix) {
+nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, int scope, int name, const char *suffix) {
   const char *want = nw_step_str(st, name, NULL);
   if (!want) want = nw_arena_printf(st->scratch, "%s_%s", of->name, suffix);
   if (nw_step_given(st, name) && !nw_name_given(st->ctx, "a buffer", want)) return NULL;
@@ -25,7 +40,8 @@ nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int na
     nw_fail(st->ctx, NW_EINVAL, NULL, "%s: the name %s is already used", st->primitive->name, want);
     return NULL;
   }
-  return nw_add_buffer(st->p, unique, of->dtype, scope, NW_TEMP, of->ndim, of->shape);
+  nw_buffer *b = nw_add_buffer(st->p, unique, of->dtype, NW_GLOBAL, NW_TEMP, of->ndim, of->shape);
+  return nw_take_scope(st, scope, b) ? b : NULL;
 }
 
 // ---- copy blocks
@@ -326,19 +342,17 @@ static bool is_output(nw_step *st, const nw_buffer *b) {
 
 bool nw_apply_cache_read(void *step) {
   nw_step *st = step;
-  nw_scope scope;
   nw_path at;
   const nw_arg *readers = &st->resolved[READ_READERS];
   nw_buffer *from = nw_tensor_arg(st, READ_TENSOR);
   nw_stmt *loop = from && nw_step_given(st, READ_AT) ? nw_step_loop(st, READ_AT, &at) : NULL;
-  if (!from || (nw_step_given(st, READ_AT) && !loop) || !nw_scope_of(st, READ_SCOPE, &scope) ||
-      !readers_read(st, from->name, readers))
+  if (!from || (nw_step_given(st, READ_AT) && !loop) || !readers_read(st, from->name, readers))
     return false;
   if (is_output(st, from)) return no_reader(st, from->name);
   if (nw_step_given(st, READ_ACCESSES) && !st->resolved[READ_ACCESSES].n)
     return nw_fail(st->ctx, NW_EINVAL, "{1} is the first read of each reader", "cache_read: accesses is empty");
-  const char *suffix = nw_step_given(st, READ_LAYOUT) ? "packed" : scopes[scope];
-  nw_buffer *to = nw_new_cache(st, from, scope, READ_NAME, suffix);
+  const char *suffix = nw_step_given(st, READ_LAYOUT) ? "packed" : nw_step_str(st, READ_SCOPE, "global");
+  nw_buffer *to = nw_new_cache(st, from, READ_SCOPE, READ_NAME, suffix);
   if (!to || !nw_set_layout(st, to, &st->resolved[READ_LAYOUT])) return false;
   nw_stmt *block = copy_of(st, from, to);
   int n = rename_readers(st, from->name, to->name, readers);
@@ -378,10 +392,8 @@ void nw_touch_allocs(nw_step *st, const char *buffer) { nw_walk(st->p, touch, &(
 
 bool nw_apply_set_scope(void *step) {
   nw_step *st = step;
-  nw_scope scope;
   nw_buffer *b = nw_temp_arg(st, 0);
-  if (!b || !nw_scope_of(st, 1, &scope)) return false;
-  b->scope = scope;
+  if (!b || !nw_take_scope(st, 1, b)) return false;
   nw_touch_allocs(st, b->name);
   return true;
 }

@@ -7,10 +7,11 @@
 nw_buffer *nw_tensor_arg(nw_step *st, int param);
 nw_buffer *nw_temp_arg(nw_step *st, int param);
 void nw_touch_allocs(nw_step *st, const char *buffer); // marks the allocations as changed by this step
-bool nw_scope_of(nw_step *st, int param, nw_scope *out);
-// Makes a temporary with the same shape as `of`. `name` is the number of the parameter that gives the name of the
-// temporary. If this parameter is not given, the name is the name of `of`, followed by "_" and the suffix.
-nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix);
+// Gives the buffer the scope that a parameter names: one of those of every machine, or a buffer of the target.
+bool nw_take_scope(nw_step *st, int param, nw_buffer *b);
+// Makes a temporary with the same shape as `of`. `scope` and `name` are the numbers of the parameters that give its scope
+// and its name. If no name is given, it is the name of `of`, followed by "_" and the suffix.
+nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, int scope, int name, const char *suffix);
 // nw_set_layout gives the buffer the layout of an argument of kind EXPRS. It refuses a layout that may put two elements
 // at the same position. nw_put_layout sets a layout without this check.
 bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout);

@@ -70,7 +70,9 @@ static const nw_stmt *lanes_around(const nw_path *path) {
 // An instruction of a warp is for threads of a GPU. Its nest contains the loop over the lanes.
 static bool in_lanes(nw_step *st, const nw_path *path, const nw_intrinsic *in) {
   const nw_stmt *loop = lanes_around(path);
-  if (!loop || (in && in->instruction && !nw_is_vector_loop(loop))) return false;
+  if (!loop) return false;
+  bool own = in && (in->instruction || (in->chip && nw_is_vthread_loop(loop)));
+  if (own && !nw_is_vector_loop(loop)) return false;
   nw_step_refuse(st, "only a CPU thread can call an intrinsic, not a vector lane or a GPU thread", loop,
                  "the call would be inside %s, a %s loop", loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
   return true;
@@ -80,6 +82,17 @@ static bool sums_floats(const nw_program *p, const nw_stmt *block) {
   nw_combiner k = block->block.combiner;
   const nw_buffer *b = nw_find_buffer(p, block->block.target[0].buffer);
   return (k == NW_SUM || k == NW_PROD) && nw_dtype_is_float(b->dtype);
+}
+
+// An accelerator executes its own instructions only, and no other machine does. Checks also that the operands are in the
+// memories that the instruction accesses.
+static bool on_machine(nw_step *st, const nw_intrinsic *in, nw_match *m) {
+  if (in->chip) return nw_chip_row(st->p, in, m->block, m) != NULL;
+  if (st->p->target->machine.kind != NW_MACHINE_ACCELERATOR) return true;
+  m->expected = nw_xstrdup(nw_arena_printf(st->scratch, "an instruction of %s", st->p->target->machine.name));
+  m->found = nw_xstrdup("a function for a CPU");
+  m->at = m->block;
+  return false;
 }
 
 bool nw_apply_tensorize(void *step) {
@@ -93,7 +106,8 @@ bool nw_apply_tensorize(void *step) {
   if (!in) return unknown(st, name);
   st->resolved[1].name = in->id;
   if (in_lanes(st, &path, in)) return false;
-  if (!nw_unify(st->p, loop, in, &m)) return differs(st, loop, in, &m, "its nest does not match %s");
+  if (!nw_unify(st->p, loop, in, &m) || !on_machine(st, in, &m))
+    return differs(st, loop, in, &m, "its nest does not match %s");
   nw_stmt *call = nw_new_stmt(st->p, NW_CALL);
   call->call.intrinsic = nw_pool_name(st->p->pool, in->id);
   nw_kids_set(st->p, call, 1, &loop);
@@ -120,7 +134,7 @@ static bool holds(void *env, const nw_path *path) {
   if (in && in->instruction) return true; // the judge compares what the lanes hold (poly/grid/fragments.c)
   if (in_lanes(h->st, path, in))
     h->ok = false;
-  else if (in && !nw_unify(h->st->p, call, in, &m))
+  else if (in && (!nw_unify(h->st->p, call, in, &m) || !on_machine(h->st, in, &m)))
     h->ok = differs(h->st, call, in, &m, "the nest of the call would no longer match %s");
   return h->ok;
 }

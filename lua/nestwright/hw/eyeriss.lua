@@ -15,8 +15,8 @@ return {
     load_per_cycle = 8, store_per_cycle = 8,
     network_pj = 2 * MAC / WORD,
     buffers = {
-      {name = "register file", bytes = 512, count = 168, word_bits = 16, read_pj = MAC / WORD},
-      {name = "shared", bytes = 108 << 10, word_bits = 64, read_pj = 6 * MAC / WORD},
+      {name = "register_file", bytes = 512, count = 168, word_bits = 16, read_pj = MAC / WORD},
+      {name = "shared_buffer", bytes = 108 << 10, word_bits = 64, read_pj = 6 * MAC / WORD},
     },
   },
   energy = {fma = {0, MAC, 0, 0}},

@@ -13,10 +13,24 @@ return {
     queue = 512,
     load_per_cycle = 8, store_per_cycle = 8,
     buffers = {
-      {name = "input", bytes = 32 << 10, word_bits = 128},
-      {name = "weight", bytes = 256 << 10, word_bits = 2048},
-      {name = "accumulator", bytes = 128 << 10, word_bits = 512},
-      {name = "uop", bytes = 32 << 10, word_bits = 32},
+      {name = "inp", bytes = 32 << 10, word_bits = 128},
+      {name = "wgt", bytes = 256 << 10, word_bits = 2048},
+      {name = "acc", bytes = 128 << 10, word_bits = 512},
+      {name = "out", bytes = 32 << 10, word_bits = 128},
+    },
+    units = {{name = "load", queue = 512}, {name = "compute", queue = 512}, {name = "store", queue = 512}},
+    queues = {
+      {from = "load", to = "compute", tokens = 512}, {from = "compute", to = "load", tokens = 512},
+      {from = "compute", to = "store", tokens = 512}, {from = "store", to = "compute", tokens = 512},
+    },
+    instructions = {
+      {name = "dma_copy2d", kind = "copy", unit = "load", from = "global", to = "inp wgt", latency = 16, bytes_per_cycle = 8, pads = true},
+      {name = "dma_copy2d", kind = "copy", unit = "compute", from = "global", to = "acc", latency = 16, bytes_per_cycle = 8, pads = true},
+      {name = "dma_copy2d", kind = "copy", unit = "store", from = "out", to = "global", latency = 16, bytes_per_cycle = 8},
+      {name = "fill_zero", kind = "fill", unit = "compute", to = "acc", bytes_per_cycle = 64, loops = 2, micro_ops = 8192},
+      {name = "gemm", kind = "tensor", unit = "compute", from = "inp wgt", to = "acc", form = "mk,nk->mn", m = 1, n = 16, k = 16,
+        interval = 1, latency = 4, loops = 2, micro_ops = 8192},
+      {name = "alu", kind = "alu", unit = "compute", from = "acc", to = "acc out", lanes = 16, interval = 2, loops = 2, micro_ops = 8192},
     },
   },
   energy = {intmul = {0.2, 0, 0, 0}, int = {0.03, 0, 0.1, 0}},
@@ -24,6 +38,8 @@ return {
     [""] = "TVM's vta_config.json and hw_spec.h", clock = "assumed: an FPGA at 100 MHz", memory = "assumed: 64 bits at 100 MHz",
     ["memory.read_pj"] = energy.LPDDR4_SOURCE, energy = energy.SOURCE,
     ["accelerator.load_per_cycle"] = "assumed: a port of 64 bits", ["accelerator.store_per_cycle"] = "assumed: a port of 64 bits",
-    ["accelerator.queue"] = "assumed",
+    ["accelerator.queue"] = "assumed", ["accelerator.units"] = "assumed: 512 instructions", ["accelerator.queues"] = "assumed: 512 tokens",
+    ["accelerator.instructions"] = "TVM's hw_spec.h; latencies and intervals are assumed: one product in a cycle, an operation of the "
+      .. "ALU in two, 16 cycles of a copy before its first byte",
   },
 }

@@ -64,7 +64,7 @@ local function convert(param, value)
 end
 
 local function check_choice(p, param, value)
-  if not param.choices or type(value) ~= "string" then return end
+  if not param.choices or param.open or type(value) ~= "string" then return end
   local words = {}
   for word in param.choices:gmatch "[^|]+" do
     if word == value then return end
@@ -234,7 +234,7 @@ local TYPES = {
 local function type_of(param)
   if param.kind == "list" then return "(" .. (TYPES[param.item] or "any") .. ")[]" end
   if param.kind == "exprs" then return "fun(...: nw.expr): nw.expr ..." end
-  if param.kind == "str" and param.choices then return '"' .. param.choices:gsub("|", '"|"') .. '"' end
+  if param.kind == "str" and param.choices then return '"' .. param.choices:gsub("|", '"|"') .. '"' .. (param.open and "|string" or "") end
   return TYPES[param.kind] or "any"
 end
 

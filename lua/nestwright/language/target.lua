@@ -15,6 +15,7 @@ function target.is(value) return debug.getmetatable(value) == TARGET end
 --- `name` is the argument's name, for errors.
 function target.of(what, name)
   if target.is(what) then return what end
+  if type(what) == "table" and target.is(rawget(what, "target")) then return what.target end -- nw.accelerator
   return core.target(machine.of(what, name))
 end
 

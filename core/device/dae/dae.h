@@ -1,0 +1,151 @@
+// Declares the simulated accelerator (prefix nwd_): units that execute streams of instructions, decoupled from one another
+// (decoupled access-execute). A *site* is an instruction of the lowered program, that is, a call of an instruction of the
+// machine with the loops that the instruction itself executes. A stream has an instruction for each execution of a site, in
+// the order of the program. The units get their instructions in this order, each executes its own in order, and tokens
+// order the instructions of different units.
+#pragma once
+#include "interp/node.h"
+#include "ir/program/intrinsic.h"
+#include "lower/lower.h"
+#include "nestwright/accelerator.h"
+
+enum {
+  NWD_LOOPS = 12, // of a site: those around the tile and those of the tile
+  NWD_ACCESSES = 8, // of a site
+};
+
+// A memory of the machine, or an array in the memory outside of the chip.
+typedef struct nwd_memory {
+  const char *name; // of the memory, or of the array
+  const char *scope; // "global", or the name of the memory
+  int64_t bytes; // in use
+  int64_t word; // bytes of a word; the accesses of instructions are remembered for each word
+  bool own; // `data` belongs to the stream
+  char *data; // NULL before the first run
+} nwd_memory;
+
+typedef struct nwd_access { // of a site; number 0 is the result
+  int memory;
+  nw_dtype dtype;
+  bool read, write; // a reduction reads and writes its result
+  nwi_node *index; // of the first element, in elements of the array or of the allocation
+  int64_t stride[NWD_LOOPS]; // elements
+  int buffer; // of the program
+  const nw_expr *load; // a read of this access in the value; NULL for the result
+} nwd_access;
+
+typedef struct nwd_site {
+  const nw_stmt *call;
+  const nw_intrinsic *in;
+  const nw_machine_instruction *row;
+  int unit;
+  int around; // loops around the call that the instruction executes; they come first
+  int nloops;
+  nwi_node *begin[NWD_LOOPS], *extent[NWD_LOOPS];
+  int slot[NWD_LOOPS]; // of the variables
+  int64_t size[NWD_LOOPS]; // extents, if they are constant; otherwise -1
+  int naccesses;
+  nwd_access access[NWD_ACCESSES];
+  int nconds; // conditions inside the nest
+  nwi_node *cond[NWD_LOOPS];
+  nwi_node *pads; // a padded copy: elements for which this is false get the constant; otherwise NULL
+  bool boxed; // the extents are constant, and there is no condition: all executions access boxes of the same size
+  int ops; // arithmetic operations for each element of an ALU's result
+  const nw_expr *value; // of the element; its loads are the accesses
+  struct nwd_kernel *kernel; // computes it (values.c)
+} nwd_site;
+
+// The numbers of an instruction are at stream->number[at]: the first element of each access, in bytes of its memory. If the
+// site is not boxed, the extents of its loops follow, then the first iteration and the number of iterations of each loop in
+// which the instruction really accesses elements, and in which a padded copy reads.
+typedef struct nwd_instr {
+  int site, at;
+  uint8_t unit;
+  uint16_t pop, push; // bit q: takes a token from queue q before it begins; puts one into it when it has ended
+} nwd_instr;
+
+typedef struct nwd_mark { // where loops of the program begin and end in the stream
+  int at; // number of the instruction after the mark
+  enum { NWD_LOOP, NWD_TURN, NWD_END } kind; // a loop begins; an iteration begins; the loop ends
+  const nw_stmt *loop;
+  int64_t value; // NWD_TURN: of the variable
+} nwd_mark;
+
+struct nw_acc {
+  nw_ctx *ctx;
+  nw_program *source; // that was lowered; holds a reference
+  nw_exec *exec; // holds a reference
+  nw_target *target; // holds a reference
+  const nw_machine_accelerator *machine;
+  nw_arena *arena;
+  nw_pool *pool;
+  nwi_run run; // slots of loops and sizes
+  nwi_scope scope;
+  int nslots;
+  int nmemories;
+  nwd_memory *memory; // those of the machine, then the arrays in the order of the program
+  int64_t *base; // for each buffer of the program: where its current allocation begins in its memory, in bytes
+  int64_t top[NW_MACHINE_BUFFERS], most[NW_MACHINE_BUFFERS]; // bytes in use, now and at most
+  int nsites, capsites;
+  nwd_site *site;
+  int ninstrs, capinstrs;
+  nwd_instr *instr;
+  int nnumbers, capnumbers;
+  int64_t *number;
+  int nmarks, capmarks;
+  nwd_mark *mark;
+  bool edited; // tokens were changed by hand
+};
+
+// A part of a memory that an instruction accesses: rows of consecutive bytes.
+typedef struct nwd_box {
+  int memory, n;
+  bool read, write;
+  int64_t at; // bytes
+  int64_t size[NWD_LOOPS], stride[NWD_LOOPS]; // numbers of rows, and bytes from one to the next
+  int64_t row; // bytes
+} nwd_box;
+
+// ---- walk.c
+nw_acc *nwd_stream_new(nw_ctx *c, const nw_program *p, const int64_t *sizes);
+// ---- site.c
+// Makes the site of a call, with the loops around it from `first` on, outermost first. Returns its number, or -1, with a
+// diagnostic.
+int nwd_site_make(nw_acc *s, const nw_stmt *call, int nloops, const nw_stmt *const *loop);
+// Adds the instructions of an execution of a site.
+bool nwd_site_emit(nw_acc *s, int site);
+// Returns the boxes that an instruction accesses, at most NWD_ACCESSES.
+int nwd_boxes(const nw_acc *s, const nwd_instr *i, nwd_box *out);
+int64_t nwd_elements(const nw_acc *s, const nwd_instr *i); // of its result
+double nwd_cycles(const nw_acc *s, const nwd_instr *i); // that its unit needs for it, if it never waits
+int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *i); // that it moves to or from the memory outside of the chip
+int64_t nwd_macs(const nw_acc *s, const nwd_instr *i); // multiply-adds
+// ---- tokens.c
+bool nwd_tokens(nw_acc *s); // inserts the tokens that the accesses need
+// ---- values.c
+bool nwd_kernel_make(nw_acc *s, nwd_site *t); // prepares to compute the values of a site
+// Computes the elements from `from` to `to` of an instruction, in the order of its nest.
+void nwd_execute(nw_acc *s, const nwd_instr *i, int64_t from, int64_t to);
+// ---- site.c
+typedef struct nwd_part { // of the iterations of a nest: for each loop, the first one and their number
+  int64_t lo[NWD_LOOPS], n[NWD_LOOPS];
+} nwd_part;
+// Sets the iterations in which an instruction makes access i. Only a padded copy reads in fewer iterations than it writes.
+void nwd_part_of(const nw_acc *s, const nwd_instr *in, int i, nwd_part *out);
+// ---- shadow.c
+// Remembers the last accesses to each word of the memories.
+typedef struct nwd_shadow nwd_shadow;
+nwd_shadow *nwd_shadow_new(const nw_acc *s); // NULL, with a diagnostic, if there is not enough memory
+void nwd_shadow_free(nwd_shadow *h);
+typedef struct nwd_conflict {
+  int with, unit; // the instruction that accessed the word before, and its unit
+  bool wrote; // the earlier access was a write; otherwise it was a read
+  bool reads, writes; // what the later access does
+  int memory;
+  int64_t from, to; // bytes of the word
+} nwd_conflict;
+// Calls f for each earlier access of another unit that an access of the instruction conflicts with, once for each word.
+void nwd_shadow_look(nwd_shadow *h, const nwd_instr *in, void (*f)(void *env, const nwd_conflict *c), void *env);
+void nwd_shadow_keep(nwd_shadow *h, int i); // remembers the accesses of instruction i
+// Returns the queue from one unit to another, or -1 if there is none.
+int nwd_queue_between(const nw_acc *s, int from, int to);

@@ -1,0 +1,127 @@
+// The public functions about streams: what they consist of, their texts, and changes of their tokens by hand.
+#include "device/dae/dae.h"
+#include <stdlib.h>
+
+nw_acc *nw_acc_of(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
+  if (nw_stopped(c) || nw_error(c)) return NULL;
+  nw_acc *s = nwd_stream_new(c, p, sizes);
+  if (s && nwd_tokens(s)) return s;
+  nw_acc_free(s);
+  return NULL;
+}
+
+int nw_acc_units(const nw_acc *s) { return s->machine->nunits; }
+
+nw_acc_unit nw_acc_unit_at(const nw_acc *s, int i) {
+  nw_acc_unit u = {.name = s->machine->unit[i].name};
+  for (int k = 0; k < s->ninstrs; k++) u.instructions += s->instr[k].unit == i;
+  return u;
+}
+
+int nw_acc_queues(const nw_acc *s) { return s->machine->nqueues; }
+
+nw_acc_queue nw_acc_queue_at(const nw_acc *s, int i) {
+  nw_acc_queue q = {.from = s->machine->queue_of[i].from, .to = s->machine->queue_of[i].to};
+  for (int k = 0; k < s->ninstrs; k++) q.tokens += s->instr[k].push >> i & 1;
+  return q;
+}
+
+int nw_acc_memories(const nw_acc *s) { return s->machine->nbuffers; }
+
+nw_acc_memory nw_acc_memory_at(const nw_acc *s, int i) {
+  const nw_machine_buffer *b = &s->machine->buffer[i];
+  return (nw_acc_memory){.name = b->name, .used = s->most[i], .bytes = b->bytes * b->count};
+}
+
+int nw_acc_length(const nw_acc *s) { return s->ninstrs; }
+
+nw_acc_instr nw_acc_instr_at(const nw_acc *s, int i) {
+  const nwd_instr *in = &s->instr[i];
+  nw_acc_instr out = {
+      .name = "wait", .unit = s->machine->unit[in->unit].name, .pop = in->pop, .push = in->push, .cycles = 1};
+  if (in->site < 0) return out;
+  const nwd_site *t = &s->site[in->site];
+  out.name = t->in->chip;
+  out.id = t->call->id;
+  out.step = t->call->step;
+  out.elements = nwd_elements(s, in);
+  out.dram_bytes = nwd_dram_bytes(s, in);
+  out.macs = nwd_macs(s, in);
+  out.cycles = nwd_cycles(s, in);
+  return out;
+}
+
+// ---- texts
+
+// Adds a part of an array, such as "A_inp[0..64]" or "A[128 + 8 x 8]": the first element, and rows of consecutive elements.
+static void add_box(nw_str *t, const nw_acc *s, const nwd_access *a, const nwd_box *b) {
+  int bytes = nw_dtype_bytes(a->dtype);
+  int64_t rows = 1;
+  for (int k = 0; k < b->n; k++) rows *= b->size[k];
+  nw_str_fmt(t, "%s[%lld", s->exec->shown->buffer[a->buffer]->name, (long long)(b->at / bytes));
+  if (rows > 1)
+    nw_str_fmt(t, ", %lld x %lld", (long long)rows, (long long)(b->row / bytes));
+  else if (b->row > bytes)
+    nw_str_fmt(t, "..%lld", (long long)((b->at + b->row) / bytes));
+  nw_str_add(t, "]");
+}
+
+static void add_operands(nw_str *t, const nw_acc *s, const nwd_instr *in) {
+  const nwd_site *site = &s->site[in->site];
+  nwd_box box[NWD_ACCESSES];
+  int n = nwd_boxes(s, in, box);
+  for (int i = 0, b = 0; i < site->naccesses && b < n; i++) {
+    if (box[b].memory != site->access[i].memory) continue;
+    nw_str_add(t, i == 0 ? " " : i == 1 ? site->access[0].read ? " += " : " = " : ", ");
+    add_box(t, s, &site->access[i], &box[b++]);
+  }
+}
+
+char *nw_acc_instr_text(const nw_acc *s, int i) {
+  nw_str t = {0};
+  const nwd_instr *in = &s->instr[i];
+  if (i < 0 || i >= s->ninstrs) return nw_xstrdup("");
+  nw_str_add(&t, in->site < 0 ? "wait" : s->site[in->site].in->chip);
+  if (in->site >= 0) add_operands(&t, s, in);
+  return nw_str_take(&t);
+}
+
+// ---- changes by hand
+
+static int partner(const nw_acc *s, int at, int q, bool put) {
+  int number = 0;
+  for (int i = 0; i < at; i++) number += (put ? s->instr[i].push : s->instr[i].pop) >> q & 1;
+  for (int i = 0; i < s->ninstrs; i++)
+    if ((put ? s->instr[i].pop : s->instr[i].push) >> q & 1 && number-- == 0) return i;
+  return -1;
+}
+
+static bool in_range(nw_acc *s, int at, int q) {
+  if (at >= 0 && at < s->ninstrs && q >= 0 && q < s->machine->nqueues) return true;
+  return nw_fail(s->ctx, NW_ERANGE, NULL, "there is no instruction %d or no queue %d", at + 1, q + 1);
+}
+
+bool nw_acc_drop(nw_acc *s, int at, int q, bool put, bool take) {
+  if (!in_range(s, at, q)) return false;
+  if (!(s->instr[at].push >> q & 1))
+    return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d puts no token into the queue from %s to %s", at + 1,
+                   s->machine->queue_of[q].from, s->machine->queue_of[q].to);
+  int other = partner(s, at, q, true);
+  if (put) s->instr[at].push &= (uint16_t)~(1 << q);
+  if (take && other >= 0) s->instr[other].pop &= (uint16_t)~(1 << q);
+  return s->edited = true;
+}
+
+bool nw_acc_add(nw_acc *s, int at, int q, bool put) {
+  if (!in_range(s, at, q)) return false;
+  const nw_machine_queue *row = &s->machine->queue_of[q];
+  const char *unit = s->machine->unit[s->instr[at].unit].name;
+  if (strcmp(unit, put ? row->from : row->to))
+    return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d is executed by %s, and the queue is from %s to %s", at + 1, unit,
+                   row->from, row->to);
+  if (put)
+    s->instr[at].push |= (uint16_t)(1 << q);
+  else
+    s->instr[at].pop |= (uint16_t)(1 << q);
+  return s->edited = true;
+}

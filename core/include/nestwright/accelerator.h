@@ -1,0 +1,127 @@
+// Streams of instructions for an accelerator, and their simulation in time. Each unit of the machine executes its
+// instructions in order, at the same time as the other units. Tokens in queues between units say what must wait for what.
+#pragma once
+#include "nestwright/array.h"
+#include "nestwright/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nw_acc nw_acc;
+
+// Makes the stream of a program for its target, which is an accelerator. sizes: the values of the symbolic sizes, in order.
+// Returns NULL, with a diagnostic, if a statement is not an instruction of the machine.
+NW_API nw_acc *nw_acc_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);
+NW_API void nw_acc_free(nw_acc *s);
+
+typedef struct nw_acc_unit {
+  const char *name;
+  int64_t instructions;
+} nw_acc_unit;
+NW_API int nw_acc_units(const nw_acc *s);
+NW_API nw_acc_unit nw_acc_unit_at(const nw_acc *s, int i);
+
+typedef struct nw_acc_queue {
+  const char *from, *to;
+  int64_t tokens; // put into it by the whole stream
+} nw_acc_queue;
+NW_API int nw_acc_queues(const nw_acc *s);
+NW_API nw_acc_queue nw_acc_queue_at(const nw_acc *s, int i);
+
+typedef struct nw_acc_memory {
+  const char *name;
+  int64_t used, bytes; // used: at most, at the same time
+} nw_acc_memory;
+NW_API int nw_acc_memories(const nw_acc *s); // those on the chip
+NW_API nw_acc_memory nw_acc_memory_at(const nw_acc *s, int i);
+
+typedef struct nw_acc_instr {
+  const char *name, *unit;
+  int id, step; // of the statement
+  uint32_t pop, push; // bit q: a token of queue q
+  int64_t elements, dram_bytes, macs;
+  double cycles; // that its unit needs for it
+} nw_acc_instr;
+NW_API int nw_acc_length(const nw_acc *s);
+NW_API nw_acc_instr nw_acc_instr_at(const nw_acc *s, int i);
+// Returns a text for an instruction, such as "load dma_copy2d A_inp[0:64] <- A[128, 8 x 8]", on the heap.
+NW_API char *nw_acc_instr_text(const nw_acc *s, int i);
+// Returns the stream as text, on the heap. Consecutive iterations of a loop that have the same instructions and tokens are
+// shown once. lines: most lines to show; 0: all.
+NW_API char *nw_acc_text(const nw_acc *s, int64_t lines);
+
+// Removes a token of queue q: the one that instruction `at` puts into it, and the one that its partner takes. Returns false,
+// with a diagnostic, if the instruction puts none. `put` and `take` select what is removed. The stream is then marked.
+NW_API bool nw_acc_drop(nw_acc *s, int at, int q, bool put, bool take);
+// Adds a token: instruction `at` puts one into queue q, or takes one.
+NW_API bool nw_acc_add(nw_acc *s, int at, int q, bool put);
+
+// ---- what is wrong with the tokens of a stream, at any latency
+
+typedef enum nw_acc_fault {
+  NW_ACC_RAW, // a read that tokens do not order after the write
+  NW_ACC_WAR, // a write that they do not order after the read
+  NW_ACC_WAW,
+  NW_ACC_DEADLOCK, // an instruction waits for a token that nothing puts, or units wait for each other
+  NW_ACC_LEFT, // tokens that nothing takes
+  NW_ACC_FULL, // a queue would hold more tokens than its capacity, whatever the latencies are
+  NW_ACC_FAULTS
+} nw_acc_fault;
+NW_API const char *nw_acc_fault_name(nw_acc_fault f); // "RAW hazard", ...
+
+typedef struct nw_acc_finding {
+  nw_acc_fault fault;
+  int first, second; // instructions: for a hazard, in the order of the program; otherwise `second` is that which waits
+  const char *memory; // for a hazard
+  int64_t from, to; // the bytes in it
+  int queue; // or -1
+  int64_t times; // of this fault between these two statements
+} nw_acc_finding;
+
+// Examines the tokens. Returns the number of findings, or -1, with a diagnostic, on failure. Two accesses of different units
+// to the same byte, of which one is a write, are a hazard if neither the order of a unit nor tokens order them.
+NW_API int nw_acc_check(nw_acc *s, nw_acc_finding *out, int most);
+// Returns a sentence about a finding, on the heap.
+NW_API char *nw_acc_finding_text(const nw_acc *s, const nw_acc_finding *f);
+
+// ---- a run in time
+
+typedef struct nw_acc_opts {
+  bool serial; // the units take turns: each instruction waits for the one before it in the stream
+  bool no_war, no_tokens; // tokens that an earlier unit waits for, or all tokens, have no effect
+  bool values; // computes the values, for the given arrays: one for each parameter, in order
+  int nargs;
+  nw_array *const *args;
+} nw_acc_opts;
+
+typedef struct nw_acc_span { // the execution of an instruction
+  double from, to; // cycles
+  double ready; // when its unit was free for it
+  int waits; // the queue whose token came last, if the unit waited for it; otherwise -1
+  double port; // cycles for which it waited for the memory outside of the chip
+} nw_acc_span;
+
+typedef struct nw_acc_usage { // of a unit
+  double busy, port; // port: cycles of `busy` that it waited for the memory
+  double waits[16]; // cycles that it waited for tokens, by queue
+  double full; // cycles that it waited until a queue had room
+} nw_acc_usage;
+
+typedef struct nw_acc_report {
+  double cycles;
+  int units, instructions;
+  nw_acc_usage usage[8];
+  int64_t dram_read, dram_written, macs;
+  int64_t depth[16]; // the most tokens in each queue
+  nw_acc_span *span; // for each instruction; its end is -1 if it never began
+  bool stuck; // a unit waits forever
+} nw_acc_report;
+
+// Runs the stream. Returns false, with a diagnostic, on failure. The caller frees the report.
+NW_API bool nw_acc_run(nw_acc *s, const nw_acc_opts *o, nw_acc_report *out);
+NW_API void nw_acc_report_free(nw_acc_report *r);
+
+#ifdef __cplusplus
+}
+#endif

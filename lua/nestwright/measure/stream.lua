@@ -1,0 +1,170 @@
+--- Streams of instructions for accelerators: their text, what is wrong with their tokens, and a run in time.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
+local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
+local sizes = require "nestwright.language.sizes"
+
+local stream = {}
+
+local STREAM = core.classes.stream
+local class = report.class "streamrun"
+local schedules = setmetatable({}, {__mode = "k"}) -- for each stream, its schedule
+
+-- ---- findings
+
+local function step_text(s, instruction)
+  local step = core.stream_instruction(s, instruction).step
+  if not step or step == 0 then return nil end
+  return core.schedule_step(schedules[s], step)
+end
+
+-- Returns the findings, with the texts of the steps that made the statements.
+local function check(s)
+  local found = core.stream_check(s)
+  for _, f in ipairs(found) do f.first_step, f.second_step = step_text(s, f.first), step_text(s, f.second) end
+  return found
+end
+
+local function finding_text(f)
+  local lines = {f.text .. (f.times > 1 and (" (%d times)"):format(f.times) or "")}
+  if f.first_step then lines[#lines + 1] = ("  instruction %d: %s"):format(f.first, f.first_step) end
+  if f.second_step and f.second ~= f.first then lines[#lines + 1] = ("  instruction %d: %s"):format(f.second, f.second_step) end
+  return table.concat(lines, "\n")
+end
+
+-- ---- a run
+
+local function number(v) return ("%d"):format(math.floor(v + 0.5)) end
+local function percent(v, all) return all > 0 and ("%.1f %%"):format(100 * v / all) or "-" end
+
+-- Returns the words for what a unit waited for most.
+local function waits_of(r, unit)
+  local most, name = 0, "-"
+  for q, cycles in ipairs(unit.waits) do
+    if cycles > most then most, name = cycles, ("%s (%s)"):format(r.queues[q].from, number(cycles)) end
+  end
+  return name
+end
+
+local function text_of(r)
+  local lines = {("%s cycles, %d instructions, %d multiply-adds (%.1f in a cycle)"):format(number(r.cycles), r.instructions, r.macs,
+    r.cycles > 0 and r.macs / r.cycles or 0)}
+  lines[#lines + 1] = ("%-10s %12s %8s %12s  %s"):format("unit", "busy", "share", "memory", "waits most for")
+  for _, u in ipairs(r.units) do
+    lines[#lines + 1] = ("%-10s %12s %8s %12s  %s"):format(u.name, number(u.busy), percent(u.busy, r.cycles), number(u.port),
+      waits_of(r, u))
+  end
+  lines[#lines + 1] = ("memory outside of the chip: %d bytes read, %d written"):format(r.memory_read, r.memory_written)
+  if r.stuck then lines[#lines + 1] = "a unit waits forever" end
+  for _, f in ipairs(r.findings) do lines[#lines + 1] = finding_text(f) end
+  return table.concat(lines, "\n")
+end
+
+local function cells_of(r)
+  local out = {{"unit", "busy", "share", "memory", "waits most for"}}
+  for _, u in ipairs(r.units) do
+    out[#out + 1] = {u.name, number(u.busy), percent(u.busy, r.cycles), number(u.port), waits_of(r, u)}
+  end
+  return out
+end
+
+-- Ways to run a stream; the names are those of the lecture.
+local MODES = {monolithic = {serial = true}, decoupled = {no_tokens = true}, raw = {no_war = true}, full = {}}
+
+local function run(s, options)
+  local o = errors.options("run", options, {"arguments", "mode", "spans"})
+  local mode = MODES[o.mode or "full"]
+  if not mode then
+    errors.fail("invalid", 'one of "full", "monolithic", "decoupled" and "raw"', "run: there is no mode '%s'", tostring(o.mode))
+  end
+  local to, made = {serial = mode.serial, no_tokens = mode.no_tokens, no_war = mode.no_war, spans = o.spans}, nil
+  if o.arguments ~= nil then
+    to.arguments, made = inside.complete("run", schedules[s], errors.expect("run: arguments", o.arguments, "table"))
+  end
+  local r = core.stream_run(s, to)
+  r.instructions, r.queues, r.outputs = core.stream_length(s), core.stream_facts(s).queues, made
+  r.findings = check(s)
+  return class.new(r, text_of(r), cells_of(r))
+end
+
+-- ---- tokens by hand
+
+-- Returns the number of the queue from one unit to another.
+local function queue_of(s, name, what)
+  local from, to = tostring(name):match "^(%w+)%s*%->%s*(%w+)$"
+  local names = {}
+  for n, q in ipairs(core.stream_facts(s).queues) do
+    if q.from == from and q.to == to then return n end
+    names[#names + 1] = ("%s->%s"):format(q.from, q.to)
+  end
+  errors.fail("invalid", "one of " .. table.concat(names, ", "), "%s: there is no queue '%s'", what, tostring(name))
+end
+
+local function drop(s, instruction, queue, which)
+  if which ~= nil and which ~= "put" and which ~= "take" then
+    errors.fail("invalid", 'drop(4, "load->compute", "take")', "drop: which: expected \"put\" or \"take\", got %s", tostring(which))
+  end
+  core.stream_drop(s, instruction, queue_of(s, queue, "drop: queue"), which ~= "take", which ~= "put")
+  return s
+end
+
+local function add(s, instruction, queue, which)
+  if which ~= "put" and which ~= "take" then
+    errors.fail("invalid", 'add(4, "load->compute", "put")', "add: which: expected \"put\" or \"take\", got %s", tostring(which))
+  end
+  core.stream_add(s, instruction, queue_of(s, queue, "add: queue"), which == "put")
+  return s
+end
+
+-- ---- the functions
+
+local function of(s, options)
+  local o = errors.options("stream", options, {"sizes"})
+  local made = core.stream(s, sizes.of("stream", s, o.sizes))
+  schedules[made] = s
+  return made
+end
+
+local LINES = 60 -- of a printed stream
+
+function stream.install(nw)
+  local methods = rows.methods "stream"
+  local define = function(name, ...) rows.define(methods, "stream", "accelerators", name, ...) end
+  STREAM.__tostring = function(s) return (core.stream_text(s, LINES):gsub("\n$", "")) end
+  STREAM.__len = core.stream_length
+
+  rows.define(rows.methods "schedule", "schedule", "accelerators", "stream", "(self: nw.schedule, options?: {sizes?: table}): nw.stream",
+    "The instructions that an accelerator executes for the schedule, in one stream. Each unit executes its own instructions in "
+    .. "order. Tokens in queues between units order the accesses that conflict. sizes: values of symbolic sizes, {M = 64}. #stream "
+    .. "is the number of instructions.", of)
+  define("instruction", "(self: nw.stream, number: integer): table",
+    "An instruction, counted from 1: name, unit, text, statement and step, takes and puts (numbers of queues), elements, "
+    .. "memory_bytes (moved to or from the memory outside of the chip), macs, and cycles.", core.stream_instruction)
+  define("facts", "(self: nw.stream): table",
+    "The units (name, instructions), the queues (from, to, tokens) and the memories on the chip (name, used, bytes).",
+    core.stream_facts)
+  define("text", "(self: nw.stream, lines?: integer): string",
+    "The stream as text. Consecutive iterations of a loop with the same instructions and tokens are shown once, with the operands of "
+    .. "the first one. lines: most lines; all by default.", core.stream_text)
+  define("check", "(self: nw.stream): table[]",
+    "What is wrong with the tokens, at any latency: hazards (two instructions of different units access a byte, one of them writes "
+    .. "it, and neither order nor tokens say which is first), instructions that wait forever, tokens that are left, and queues that "
+    .. "are too short. Each finding has fault, text, first and second (instructions), memory, from and to (bytes), queue, times.",
+    check)
+  define("run",
+    "(self: nw.stream, options?: {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}): nw.streamrun",
+    "Runs the stream in time: cycles, units (name, busy, port, waits by queue), memory_read and memory_written in bytes, macs, depth "
+    .. "of each queue, and findings as in check. arguments: arrays; the values are then computed, and outputs has the results. mode: "
+    .. "\"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; \"raw\": they ignore "
+    .. "tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready (cycles) and waits "
+    .. "(a queue) of each instruction.", run)
+  define("drop", "(self: nw.stream, instruction: integer, queue: string, which?: 'put'|'take'): nw.stream",
+    "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any more. "
+    .. "which: removes only the put or the take.", drop)
+  define("add", "(self: nw.stream, instruction: integer, queue: string, which: 'put'|'take'): nw.stream",
+    "Adds a token: the instruction puts one into the queue, or takes one.", add)
+end
+
+return stream
