@@ -214,8 +214,8 @@ static bool make_chip(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   int k = 0;
   while (k < NW_CHIP_KINDS && strcmp(kinds[k], s->chip)) k++;
   if (k == NW_CHIP_KINDS)
-    return nw_fail(c, NW_EINVAL, "copy, fill, tensor or alu", "intrinsic %s: '%s' is not a kind of instruction", s->name,
-                   s->chip);
+    return nw_fail(c, NW_EINVAL, "copy, fill, tensor or alu", "intrinsic %s: '%s' is not a kind of instruction",
+                   s->name, s->chip);
   in->chip = in->name;
   in->kind = (nw_chip_kind)k;
   if (k == NW_CHIP_TENSOR && (!describe(c, in, s) || !touches_all(c, in))) return false;

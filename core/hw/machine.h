@@ -166,7 +166,7 @@ typedef struct nw_machine_instruction {
   char name[24], unit[24];
   int kind; // nw_chip_kind
   char from[72], to[72]; // the scopes that it may read and write, separated by spaces; for TENSOR, `from` has one for
-                         // each operand, in order
+      // each operand, in order
   double latency; // cycles before the first element
   double interval; // TENSOR: cycles for a tile; ALU: cycles for an operation on `lanes` elements
   double bytes_per_cycle; // COPY and FILL

@@ -250,16 +250,16 @@ static bool has_unit(const nw_machine_accelerator *a, const char *name) {
 }
 
 static bool no_unit(nw_ctx *c, const char *path, int i, const char *field, const char *name) {
-  return nw_fail(c, NW_EINVAL, "accelerator.units lists the units", "accelerator.%s[%d].%s: there is no unit '%s'", path,
-                 i + 1, field, name),
+  return nw_fail(c, NW_EINVAL, "accelerator.units lists the units", "accelerator.%s[%d].%s: there is no unit '%s'",
+                 path, i + 1, field, name),
          false;
 }
 
 static bool check_units(nw_ctx *c, const nw_machine_accelerator *a) {
   for (int i = 0; i < a->nunits; i++) {
     if (!is_identifier(a->unit[i].name))
-      return nw_fail(c, NW_EINVAL, NULL, "accelerator.units[%d].name: '%s' may contain only letters, digits and _", i + 1,
-                     a->unit[i].name),
+      return nw_fail(c, NW_EINVAL, NULL, "accelerator.units[%d].name: '%s' may contain only letters, digits and _",
+                     i + 1, a->unit[i].name),
              false;
     for (int j = 0; j < i; j++)
       if (!strcmp(a->unit[i].name, a->unit[j].name))
@@ -303,15 +303,16 @@ static bool check_instructions(nw_ctx *c, const nw_machine_accelerator *a) {
   for (int i = 0; i < a->ninstructions; i++) {
     const nw_machine_instruction *in = &a->instruction[i];
     if (!is_identifier(in->name))
-      return nw_fail(c, NW_EINVAL, NULL, "accelerator.instructions[%d].name: '%s' may contain only letters, digits and _",
-                     i + 1, in->name),
+      return nw_fail(c, NW_EINVAL, NULL,
+                     "accelerator.instructions[%d].name: '%s' may contain only letters, digits and _", i + 1, in->name),
              false;
     if (!has_unit(a, in->unit)) return no_unit(c, "instructions", i, "unit", in->unit);
     if (!check_scopes(c, a, i, "from", in->from) || !check_scopes(c, a, i, "to", in->to)) return false;
     for (int j = 0; j < i; j++)
       if (!strcmp(in->name, a->instruction[j].name) && in->kind != a->instruction[j].kind)
-        return nw_fail(c, NW_EINVAL, NULL, "accelerator.instructions[%d].kind: '%s' is already an instruction of another kind",
-                       i + 1, in->name),
+        return nw_fail(c, NW_EINVAL, NULL,
+                       "accelerator.instructions[%d].kind: '%s' is already an instruction of another kind", i + 1,
+                       in->name),
                false;
   }
   return true;
@@ -325,7 +326,6 @@ static bool check_accelerator(nw_ctx *c, const nw_machine *m) {
                      "accelerator.buffers[%d].name: '%s' may contain only letters, digits and _, and cannot be global",
                      i + 1, a->buffer[i].name),
              false;
-  if (!check_units(c, a) || !check_instructions(c, a)) return false;
   if (a->sum_bits < a->input_bits || a->sum_bits < a->weight_bits)
     return nw_fail(c, NW_EINVAL, NULL, "accelerator.sum_bits: %d bits is less than input_bits or weight_bits",
                    (int)a->sum_bits),
@@ -336,7 +336,7 @@ static bool check_accelerator(nw_ctx *c, const nw_machine *m) {
         return nw_fail(c, NW_EINVAL, NULL, "accelerator.buffers[%d].name: '%s' is already used", i + 1,
                        a->buffer[i].name),
                false;
-  return true;
+  return check_units(c, a) && check_instructions(c, a);
 }
 
 static bool check_name(nw_ctx *c, const nw_machine *m) {

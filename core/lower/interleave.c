@@ -40,8 +40,8 @@ static bool goes_in(const spread *x, const nw_stmt *s) {
   case NW_ALLOC: return x->all || nw_has_barrier(s);
   case NW_GUARD: return (x->all || nw_has_barrier(s)) && !nw_uses_var(s->guard.cond, var);
   case NW_LOOP:
-    return (x->all || nw_has_barrier(s)) && !is_instruction(x->p, s) && s->loop.mark != NW_VECTORIZED && !nw_uses_var(s->loop.begin, var) &&
-           !nw_uses_var(s->loop.extent, var);
+    return (x->all || nw_has_barrier(s)) && !is_instruction(x->p, s) && s->loop.mark != NW_VECTORIZED &&
+           !nw_uses_var(s->loop.begin, var) && !nw_uses_var(s->loop.extent, var);
   default: return false;
   }
 }

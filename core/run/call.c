@@ -100,7 +100,8 @@ static bool set_up_case(nw_kernel *k, nw_array *const *args) {
 
 static bool runs_here(const nw_kernel *k) {
   const nw_target *t = k->exec->p->target;
-  return nw_target_here(t) || k->launches || (k->ncases && k->one[0]->launches) ||
+  bool simulated = k->backend && k->backend->untimed;
+  return nw_target_here(t) || simulated || k->launches || (k->ncases && k->one[0]->launches) ||
          nw_fail(k->ctx, NW_EINVAL,
                  "f:export writes it as a library; s:retarget(nw.target()) makes a schedule for this host",
                  "%s is code for %s, which this host cannot run", k->formals.callee, t->machine.name);

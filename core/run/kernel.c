@@ -18,10 +18,10 @@ static bool small_enough(nw_ctx *c, const nw_exec *e) {
                  e->p->name ? e->p->name : "the program", (long)e->instructions, NW_CODE_LIMIT);
 }
 
-// True if the program is for a GPU, or has no loops of a grid, which a CPU cannot run.
+// True if the program is for a GPU or an accelerator, or has no loops of a grid, which a CPU cannot run.
 static bool for_this_machine(nw_ctx *c, const nw_program *p) {
   const nw_stmt *loop = nw_find_bound(p->root);
-  if (!loop || p->target->machine.kind == NW_MACHINE_GPU) return true;
+  if (!loop || p->target->machine.kind != NW_MACHINE_CPU) return true;
   return nw_fail(c, NW_ECODEGEN,
                  "nw.interpret(s, data, {lowered = true}) runs it and looks for races; so does s:check()",
                  "%s is bound to %s, and no code is generated for a grid of blocks and threads", loop->loop.var->name,

@@ -4,17 +4,17 @@
 int luaopen_nestwright_core(lua_State *L);
 
 static const nwl_row *const functions[] = {
-    nwl_error_rows,   nwl_ir_rows,         nwl_te_rows,      nwl_sched_rows,   nwl_data_rows,      nwl_place_rows,
-    nwl_run_rows,     nwl_check_rows,      nwl_teach_rows,   nwl_hw_rows,      nwl_intrinsic_rows, nwl_memory_rows,
-    nwl_trace_rows,   nwl_raster_rows,     nwl_predict_rows, nwl_visits_rows,  nwl_program_rows,   nwl_terminal_rows,
-    nwl_log_rows,     nwl_loop_times_rows, nwl_hold_rows,    nwl_machine_rows, nwl_nest_rows,      nwl_learn_rows,
-    nwl_file_rows,    nwl_record_rows,     nwl_lowered_rows, nwl_outline_rows, nwl_target_rows,    nwl_gpu_rows,
+    nwl_error_rows,    nwl_ir_rows,         nwl_te_rows,      nwl_sched_rows,   nwl_data_rows,      nwl_place_rows,
+    nwl_run_rows,      nwl_check_rows,      nwl_teach_rows,   nwl_hw_rows,      nwl_intrinsic_rows, nwl_memory_rows,
+    nwl_trace_rows,    nwl_raster_rows,     nwl_predict_rows, nwl_visits_rows,  nwl_program_rows,   nwl_terminal_rows,
+    nwl_log_rows,      nwl_loop_times_rows, nwl_hold_rows,    nwl_machine_rows, nwl_nest_rows,      nwl_learn_rows,
+    nwl_file_rows,     nwl_record_rows,     nwl_lowered_rows, nwl_outline_rows, nwl_target_rows,    nwl_gpu_rows,
     nwl_simulate_rows, nwl_accelerator_rows};
 static const nwl_class *const classes[] = {
-    &nwl_expr_class,   &nwl_axis_class,    &nwl_tensor_class, &nwl_build_class,    &nwl_schedule_class,
-    &nwl_loop_class,   &nwl_array_class,   &nwl_kernel_class, &nwl_trace_class,    &nwl_refused_class,
-    &nwl_visits_class, &nwl_machine_class, &nwl_target_class, &nwl_loopnest_class, &nwl_learner_class,
-    &nwl_stream_class};
+    &nwl_expr_class,     &nwl_axis_class,     &nwl_tensor_class,  &nwl_build_class,
+    &nwl_schedule_class, &nwl_loop_class,     &nwl_array_class,   &nwl_kernel_class,
+    &nwl_trace_class,    &nwl_refused_class,  &nwl_visits_class,  &nwl_machine_class,
+    &nwl_target_class,   &nwl_loopnest_class, &nwl_learner_class, &nwl_stream_class};
 
 static void push_row(lua_State *L, const nwl_row *r, const char *class, const char *topic, bool field) {
   lua_createtable(L, 0, 6);

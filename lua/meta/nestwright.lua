@@ -57,13 +57,13 @@ function schedule:build(options) end
 
 ---Computes divisions in the indices of a stage once, in stages of their own, which the stage then reads: A[i // 3] is read as A[A_index[i]]. The proofs still know the index. stage: the stage whose indices have // or % of its axes. scope: memory of the numbers; global by default. name: name of the new stage, if there is only one. at: also moves the new stages into this loop, like compute_at. Example: s:cache_index(C)
 ---@param stage nw.stage|nw.tensor|string
----@param options? {scope?: "global"|"local"|"shared"|"warp", name?: string, at?: nw.loop|string}
+---@param options? {scope?: "global"|"local"|"shared"|"warp"|string, name?: string, at?: nw.loop|string}
 ---@return stages
 function schedule:cache_index(stage, options) end
 
 ---Reads a tensor through a copy, which can have another layout. tensor: the tensor to copy. scope: memory of the copy. readers: the stages that read the copy; all by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at; on a grid, a copy of another scope than global is made inside the blocks (local: inside the threads) by default. accesses: the reads in each reader that use the copy, counted from 1 from left to right as s:show() prints them; equal reads count once, and a read in an index comes before the read that it indexes: {1} is A[i] in A[i] + A[i + 1]; all by default. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
 ---@param tensor nw.stage|nw.tensor|string
----@param scope "global"|"local"|"shared"|"warp"
+---@param scope "global"|"local"|"shared"|"warp"|string
 ---@param readers? (nw.stage|nw.tensor|string)[]
 ---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string, accesses?: (integer)[]}
 ---@return nw.stage
@@ -71,7 +71,7 @@ function schedule:cache_read(tensor, scope, readers, options) end
 
 ---Computes a stage in a temporary buffer and then copies the result out. stage: the stage; the copy keeps its loops, the computation gets new ones. If an earlier step changed or moved the loops of its reduction, the computation keeps all loops, and the copy gets new ones. scope: memory of the buffer. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the buffer. at: also moves the computation into this loop, like compute_at. Example: s:cache_write(C, "local", {at = "j_o"})
 ---@param stage nw.stage|nw.tensor|string
----@param scope "global"|"local"|"shared"|"warp"
+---@param scope "global"|"local"|"shared"|"warp"|string
 ---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
 ---@return nw.stage
 function schedule:cache_write(stage, scope, options) end
@@ -310,7 +310,7 @@ function schedule:redo(steps) end
 ---Lets a stage read a tensor through a copy that has one dimension for each of the stage's variables in the read, in the order of the stage's axes. The copy may be larger than the tensor: A[y + r, x + s] is read as A_reindex[y, x, r, s] (im2col). For the result of the stage, which it names as the tensor, the stage writes a temporary with one dimension for each variable in the index of the result, and a copy writes the result. stage: the stage that reads the copy, or that writes it. operand: the tensor that the stage reads, or the result of the stage. access: the read that uses the copy, counted from 1 from left to right as for cache_read; needed if the stage reads the tensor in several ways. scope: memory of the copy; global by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at; for a result, a loop of its stage, like cache_write. Example: s:reindex(C, A)
 ---@param stage nw.stage|nw.tensor|string
 ---@param operand nw.stage|nw.tensor|string
----@param options? {access?: integer, scope?: "global"|"local"|"shared"|"warp", layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
+---@param options? {access?: integer, scope?: "global"|"local"|"shared"|"warp"|string, layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
 ---@return nw.stage
 function schedule:reindex(stage, operand, options) end
 
@@ -395,7 +395,7 @@ function schedule:set_dtype(tensor, dtype) end
 
 ---Moves a temporary to another kind of memory. tensor: a temporary. scope: the new memory. Example: s:set_scope(P, "local")
 ---@param tensor nw.stage|nw.tensor|string
----@param scope "global"|"local"|"shared"|"warp"
+---@param scope "global"|"local"|"shared"|"warp"|string
 function schedule:set_scope(tensor, scope) end
 
 ---Changes the first value of a loop's variable; the iterations stay the same. loop: the loop. begin: the new first value: a number, or an expression of sizes and enclosing loops. Example: s:shift("i", 1)
@@ -403,8 +403,8 @@ function schedule:set_scope(tensor, scope) end
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
 
----The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, ptx, c, cuda, opencl, log, trace. For 'lowered', `pass` names the pass to stop after. In a long program, statements that an unrolled loop has repeated are folded; s:show("lowered", {fold = false}) shows them all. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown. s:show("ptx", "a100") is the PTX of a schedule for another machine, after s:retarget to this GPU.
----@param what? 'loops'|'full'|'lowered'|'llvm'|'asm'|'ptx'|'c'|'cuda'|'opencl'|'log'|'trace'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
+---The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, ptx, c, cuda, opencl, stream, log, trace. For 'lowered', `pass` names the pass to stop after. In a long program, statements that an unrolled loop has repeated are folded; s:show("lowered", {fold = false}) shows them all. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost. The measured time of each loop is there too if s:loop_times has measured this version. measured = true: it is measured now, with random inputs and as many threads as the prediction; false: it is not shown. s:show("ptx", "a100") is the PTX of a schedule for another machine, after s:retarget to this GPU.
+---@param what? 'loops'|'full'|'lowered'|'llvm'|'asm'|'ptx'|'c'|'cuda'|'opencl'|'stream'|'log'|'trace'|{cost?: boolean, machine?: any, sizes?: table, threads?: integer, measured?: boolean}
 ---@param pass? string|{pass?: string, fold?: boolean}
 ---@return nw.view
 function schedule:show(what, pass) end
@@ -446,6 +446,11 @@ function schedule:storage_align(tensor, axis, factor, offset) end
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop? nw.loop|string
 function schedule:store_at(stage, loop) end
+
+---The instructions that an accelerator executes for the schedule, in one stream. Each unit executes its own instructions in order. Tokens in queues between units order the accesses that conflict. sizes: values of symbolic sizes, {M = 64}. #stream is the number of instructions.
+---@param options? {sizes?: table}
+---@return nw.stream
+function schedule:stream(options) end
 
 ---Writes the result of a stage with non-temporal stores of whole vectors, which bypass the caches. stage: a vectorized stage whose result is not read again soon. Example: s:stream_stores(Z)
 ---@param stage nw.stage|nw.tensor|string
@@ -1096,6 +1101,11 @@ local nw = {}
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.abs(x) end
+
+---An accelerator: its machine record, its target, and its instructions. The argument is a name of nw.machines(), a file, a table as in nw.machine, or a record. nw.schedule(C, {target = vdla}) makes a schedule for it. Its fields are the instructions, which s:tensorize takes (vdla.gemm8x8), and the names of its memories, which s:cache_read and s:cache_write take (vdla.acc or vdla.acc_buffer). An instruction that copies, fills or computes element by element replaces a nest of any size.
+---@param machine string|table|nw.machine
+---@return nw.accelerator
+function nw.accelerator(machine) end
 
 ---All memory accesses of the lowered schedule, in order. Small buffers of scope local stay in registers; their accesses are not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its outcome, a hit or a miss. threads: the number of threads; only the accesses of the first thread are listed. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
 ---@param s nw.schedule

@@ -28,7 +28,8 @@ typedef struct checking {
 } checking;
 
 const char *nw_acc_fault_name(nw_acc_fault f) {
-  static const char *const names[] = {"RAW hazard", "WAR hazard", "WAW hazard", "deadlock", "tokens left", "full queue"};
+  static const char *const names[] = {"RAW hazard", "WAR hazard",  "WAW hazard",
+                                      "deadlock",   "tokens left", "full queue"};
   return (unsigned)f < NW_ACC_FAULTS ? names[f] : NULL;
 }
 
@@ -61,16 +62,14 @@ static void conflict(void *env, const nwd_conflict *c) {
   int first = c->with < x->instr ? c->with : x->instr, second = c->with < x->instr ? x->instr : c->with;
   // The order of execution here may differ from the order of the program, which says what each access should be.
   bool swapped = first != c->with;
-  nw_acc_fault fault = c->wrote && c->writes && !c->reads ? NW_ACC_WAW
-                          : c->wrote != swapped              ? NW_ACC_RAW
-                                                             : NW_ACC_WAR;
+  nw_acc_fault fault = c->wrote && c->writes && !c->reads ? NW_ACC_WAW : c->wrote != swapped ? NW_ACC_RAW : NW_ACC_WAR;
   find(x, (nw_acc_finding){.fault = fault,
-                              .first = first,
-                              .second = second,
-                              .memory = x->s->memory[c->memory].name,
-                              .from = c->from,
-                              .to = c->to,
-                              .queue = -1});
+                           .first = first,
+                           .second = second,
+                           .memory = x->s->memory[c->memory].name,
+                           .from = c->from,
+                           .to = c->to,
+                           .queue = -1});
 }
 
 // ---- execution without times
@@ -183,22 +182,26 @@ static void find_stuck(checking *x) {
     int i = x->list[u][x->done[u] - (x->holds[u] ? 1 : 0)];
     const nwd_instr *in = &x->s->instr[i];
     find(x, (nw_acc_finding){.fault = x->holds[u] ? NW_ACC_FULL : NW_ACC_DEADLOCK,
-                                .first = i,
-                                .second = i,
-                                .queue = x->holds[u] ? full_queue(x, in) : missing_token(x, in)});
+                             .first = i,
+                             .second = i,
+                             .queue = x->holds[u] ? full_queue(x, in) : missing_token(x, in)});
   }
 }
 
 static void find_left(checking *x) {
   for (int q = 0; q < x->queues; q++)
     for (int k = x->queue[q].head; k < x->queue[q].n; k++)
-      find(x, (nw_acc_finding){
-                  .fault = NW_ACC_LEFT, .first = x->queue[q].by[k], .second = x->queue[q].by[k], .queue = q});
+      find(x,
+           (nw_acc_finding){.fault = NW_ACC_LEFT, .first = x->queue[q].by[k], .second = x->queue[q].by[k], .queue = q});
 }
 
 int nw_acc_check(nw_acc *s, nw_acc_finding *out, int most) {
-  checking x = {
-      .s = s, .units = s->machine->nunits, .queues = s->machine->nqueues, .out = out, .most = most, .shadow = nwd_shadow_new(s)};
+  checking x = {.s = s,
+                .units = s->machine->nunits,
+                .queues = s->machine->nqueues,
+                .out = out,
+                .most = most,
+                .shadow = nwd_shadow_new(s)};
   if (!x.shadow) return -1;
   split_by_unit(&x);
   x.clock = nw_xcalloc((size_t)s->ninstrs * (size_t)x.units + 1, sizeof *x.clock);
@@ -224,13 +227,15 @@ char *nw_acc_finding_text(const nw_acc *s, const nw_acc_finding *f) {
   nw_str t = {0};
   switch (f->fault) {
   case NW_ACC_RAW:
-    nw_str_fmt(&t, "RAW hazard: instruction %d (%s) reads bytes %lld to %lld of %s, and nothing makes it wait for "
-                   "instruction %d (%s), which writes them",
+    nw_str_fmt(&t,
+               "RAW hazard: instruction %d (%s) reads bytes %lld to %lld of %s, and nothing makes it wait for "
+               "instruction %d (%s), which writes them",
                f->second + 1, second, (long long)f->from, (long long)f->to, f->memory, f->first + 1, first);
     break;
   case NW_ACC_WAR:
-    nw_str_fmt(&t, "WAR hazard: instruction %d (%s) overwrites bytes %lld to %lld of %s, and nothing makes it wait for "
-                   "instruction %d (%s), which reads them",
+    nw_str_fmt(&t,
+               "WAR hazard: instruction %d (%s) overwrites bytes %lld to %lld of %s, and nothing makes it wait for "
+               "instruction %d (%s), which reads them",
                f->second + 1, second, (long long)f->from, (long long)f->to, f->memory, f->first + 1, first);
     break;
   case NW_ACC_WAW:
@@ -244,8 +249,9 @@ char *nw_acc_finding_text(const nw_acc *s, const nw_acc_finding *f) {
     nw_str_fmt(&t, "tokens left: %s never takes the token of instruction %d (%s)", q->to, f->first + 1, first);
     break;
   default:
-    nw_str_fmt(&t, "full queue: instruction %d (%s) waits forever, because the queue from %s to %s has room for %lld "
-                   "tokens",
+    nw_str_fmt(&t,
+               "full queue: instruction %d (%s) waits forever, because the queue from %s to %s has room for %lld "
+               "tokens",
                f->first + 1, first, q->from, q->to, (long long)q->tokens);
   }
   free(first);

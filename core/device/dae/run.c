@@ -296,8 +296,9 @@ static bool check_args(nw_acc *s, const nw_acc_opts *o) {
   bool good = nw_formals_count(s->ctx, &f, o->nargs) && nw_formals_check(s->ctx, &f, o->nargs, o->args, sizes);
   for (int i = 0; i < n && good; i++)
     if (sizes[i] != s->run.slot[i])
-      good = nw_fail(s->ctx, NW_ERANGE, "make a stream for this size", "the arrays have %s = %lld, but the stream is for %lld",
-                     s->source->size[i].name, (long long)sizes[i], (long long)s->run.slot[i]);
+      good = nw_fail(s->ctx, NW_ERANGE, "make a stream for this size",
+                     "the arrays have %s = %lld, but the stream is for %lld", s->source->size[i].name,
+                     (long long)sizes[i], (long long)s->run.slot[i]);
   free(sizes);
   nw_formals_free(&f);
   return good;

@@ -63,6 +63,7 @@ typedef struct nest {
   int n;
   const char *var[NWD_LOOPS];
   const nw_stmt *store;
+  const nw_expr *index; // of the store
 } nest;
 
 static bool add_access(nw_acc *s, nwd_site *t, const nest *in, const char *buffer, const nw_expr *index, bool write) {
@@ -79,7 +80,7 @@ static bool add_access(nw_acc *s, nwd_site *t, const nest *in, const char *buffe
 
 static bool add_loads(nw_acc *s, nwd_site *t, const nest *in, const nw_expr *e) {
   if (e->op == NW_OP_LOAD) {
-    bool own = !strcmp(e->name, in->store->store.buffer) && e->arg[0] == in->store->store.index;
+    bool own = !strcmp(e->name, in->store->store.buffer) && e->arg[0] == in->index;
     if (own) return t->access[0].read = true;
     for (int i = 1; i < t->naccesses; i++)
       if (t->access[i].load == e) return true;
@@ -112,9 +113,10 @@ static bool read_nest(nw_acc *s, nwd_site *t, const nw_stmt *at, nest *in) {
   return at->store.mask == NULL || (fails(s, t, "its store is masked", NULL), false);
 }
 
-static bool read_store(nw_acc *s, nwd_site *t, const nest *in) {
-  const nw_expr *value = in->store->store.value;
-  if (!add_access(s, t, in, in->store->store.buffer, in->store->store.index, true)) return false;
+static bool read_store(nw_acc *s, nwd_site *t, nest *in) {
+  const nw_expr *value = nw_import(s->pool, in->store->store.value);
+  in->index = nw_import(s->pool, in->store->store.index);
+  if (!add_access(s, t, in, in->store->store.buffer, in->index, true)) return false;
   if (t->in->kind == NW_CHIP_COPY && value->op == NW_OP_SELECT) {
     t->pads = nwi_make(&s->scope, value->arg[0]);
     if (!t->pads) return false;

@@ -107,8 +107,8 @@ bool nw_acc_drop(nw_acc *s, int at, int q, bool put, bool take) {
     return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d puts no token into the queue from %s to %s", at + 1,
                    s->machine->queue_of[q].from, s->machine->queue_of[q].to);
   int other = partner(s, at, q, true);
-  if (put) s->instr[at].push &= (uint16_t)~(1 << q);
-  if (take && other >= 0) s->instr[other].pop &= (uint16_t)~(1 << q);
+  if (put) s->instr[at].push &= (uint16_t) ~(1 << q);
+  if (take && other >= 0) s->instr[other].pop &= (uint16_t) ~(1 << q);
   return s->edited = true;
 }
 
@@ -117,8 +117,8 @@ bool nw_acc_add(nw_acc *s, int at, int q, bool put) {
   const nw_machine_queue *row = &s->machine->queue_of[q];
   const char *unit = s->machine->unit[s->instr[at].unit].name;
   if (strcmp(unit, put ? row->from : row->to))
-    return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d is executed by %s, and the queue is from %s to %s", at + 1, unit,
-                   row->from, row->to);
+    return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d is executed by %s, and the queue is from %s to %s", at + 1,
+                   unit, row->from, row->to);
   if (put)
     s->instr[at].push |= (uint16_t)(1 << q);
   else

@@ -26,18 +26,26 @@ static void read_element(nwi_run *r, nwi_node *n) {
 
 static bool bind_load(nwi_scope *scope, nwi_node *n) {
   const binding *x = scope->host;
-  const nwd_site *t = x->t;
-  int i = 0;
-  while (i < t->naccesses && t->access[i].load != n->expr) i++;
-  n->buffer = &t->kernel->at[i < t->naccesses ? i : 0]; // the remaining load is the old value of the result
+  int64_t access = 0;
+  nw_is_int(n->expr->arg[0], &access);
+  n->buffer = &x->t->kernel->at[access];
   n->eval = read_element;
   return true;
+}
+
+// Replaces the index of a load by the number of the access. The remaining load is the old value of the result.
+static const nw_expr *numbered(void *env, const nw_expr *load) {
+  const binding *x = env;
+  int i = x->t->naccesses - 1;
+  while (i > 0 && x->t->access[i].load != load) i--;
+  const nw_expr *index = nw_index(x->s->pool, i);
+  return nw_load(x->s->pool, load->type, load->name, 1, &index);
 }
 
 static nwi_node *make(nw_acc *s, nwd_site *t, const nw_expr *e) {
   binding x = {s, t};
   nwi_scope scope = {.arena = s->arena, .ctx = s->ctx, .load = bind_load, .host = &x};
-  nwi_node *n = nwi_make(&scope, e);
+  nwi_node *n = nwi_make(&scope, nw_rewrite(s->pool, e, NULL, numbered, &x));
   nwi_scope_free(&scope);
   return n;
 }
@@ -81,7 +89,9 @@ static way way_of(const nwd_site *t, nwd_kernel *k) {
 bool nwd_kernel_make(nw_acc *s, nwd_site *t) {
   nwd_kernel *k = t->kernel = NW_NEW(s->arena, nwd_kernel);
   k->way = way_of(t, k);
-  const nw_expr *e = k->way == MOVE ? (t->pads ? t->value->arg[2] : NULL) : k->way <= FILL || k->way == NODES ? t->value : NULL;
+  const nw_expr *e = k->way == MOVE                      ? (t->pads ? t->value->arg[2] : NULL)
+                     : k->way <= FILL || k->way == NODES ? t->value
+                                                         : NULL;
   return !e || (k->value = make(s, t, e)) != NULL;
 }
 
@@ -153,7 +163,8 @@ static void fill_row(nw_acc *s, const nwd_site *t, const nest *x, const int64_t 
   int last = x->loops - 1;
   char *to = move(x, 0, turn);
   nwi_turn(&s->run);
-  for (int64_t i = 0; i < n; i++) nwi_write(t->access[0].dtype, to + i * x->step[0][last], 0, nwi_get(&s->run, t->kernel->value));
+  for (int64_t i = 0; i < n; i++)
+    nwi_write(t->access[0].dtype, to + i * x->step[0][last], 0, nwi_get(&s->run, t->kernel->value));
 }
 
 static void node_row(nw_acc *s, const nwd_site *t, const nest *x, const int64_t *turn, int64_t n) {
@@ -168,7 +179,7 @@ static void node_row(nw_acc *s, const nwd_site *t, const nest *x, const int64_t 
 
 // A row of multiply-adds: the result of all of them is one element, or each has its own. Integers wrap.
 #define MACS(name, type, sum, add)                                                                                     \
-  static void name(nw_acc *s, const nwd_site *t, const nest *x, const int64_t *turn, int64_t n) {                  \
+  static void name(nw_acc *s, const nwd_site *t, const nest *x, const int64_t *turn, int64_t n) {                      \
     (void)s;                                                                                                           \
     int last = x->loops - 1;                                                                                           \
     int64_t sc = x->step[0][last], sa = x->step[t->kernel->a][last], sb = x->step[t->kernel->b][last];                 \
@@ -194,7 +205,7 @@ MACS(macs_i8, int8_t, uint32_t, wrapping)
 MACS(macs_i32, int32_t, uint32_t, wrapping)
 MACS(macs_f32, float, float, fused)
 
-static const row_fn bodies[] = {[MOVE] = move_row,        [FILL] = fill_row,        [MACS_I8] = macs_i8,
+static const row_fn bodies[] = {[MOVE] = move_row,     [FILL] = fill_row,     [MACS_I8] = macs_i8,
                                 [MACS_I32] = macs_i32, [MACS_F32] = macs_f32, [NODES] = node_row};
 
 // A padded copy first fills its whole box, and then copies the elements inside the tensor.

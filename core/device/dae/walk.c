@@ -70,6 +70,11 @@ static bool compile_kids(nw_acc *s, code *c) {
 }
 
 static bool compile_loop(nw_acc *s, code *c) {
+  const nw_stmt *loop = c->stmt;
+  if (nw_is_block_loop(loop) && !nw_is_const(loop->loop.extent, 1))
+    return nw_fail(s->ctx, NW_EINVAL, "s:bind(loop, \"vthread\") makes virtual threads",
+                   "%s is bound to %s, and an accelerator has no threads", loop->loop.var->name,
+                   nw_loop_kind_name(loop->loop.mark));
   c->begin = nwi_make(&s->scope, c->stmt->loop.begin);
   c->extent = nwi_make(&s->scope, c->stmt->loop.extent);
   c->slot = s->nslots++;

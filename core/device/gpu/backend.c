@@ -1,4 +1,5 @@
 // The back end that runs kernels on the simulated GPU. What the simulation finds is an error of the call.
+#include "device/devices.h"
 #include "device/gpu/run.h"
 #include "run/gpu/backend.h"
 #include "run/kernel.h"
@@ -117,19 +118,16 @@ static int64_t code_bytes(const nw_kernel *k) {
 
 static bool is_simulated(const nw_machine *m) { return *m->gpu.simulates != 0; }
 
-void nw_devices_provide(nw_ctx *c) {
-  static const nw_backend simulated = {.name = "gpu",
-                                       .doc = "a simulated GPU, which counts accesses and finds races",
-                                       .compile = compile,
-                                       .text = text,
-                                       .object = object,
-                                       .linker = linker,
-                                       .call = call,
-                                       .unload = unload,
-                                       .bytes = code_bytes,
-                                       .begin = begin,
-                                       .serves = is_simulated,
-                                       .views = "lowered, cuda or opencl",
-                                       .untimed = "the simulated GPU counts, but it has no clock"};
-  nw_target_provide(c, NW_MACHINE_GPU, &simulated, NULL);
-}
+const nw_backend nwg_backend = {.name = "gpu",
+                                .doc = "a simulated GPU, which counts accesses and finds races",
+                                .compile = compile,
+                                .text = text,
+                                .object = object,
+                                .linker = linker,
+                                .call = call,
+                                .unload = unload,
+                                .bytes = code_bytes,
+                                .begin = begin,
+                                .serves = is_simulated,
+                                .views = "lowered, cuda or opencl",
+                                .untimed = "the simulated GPU counts, but it has no clock"};

@@ -138,4 +138,5 @@ void nw_match_free(nw_match *m);
 bool nw_unify_chip(const nw_stmt *nest, const nw_intrinsic *in, nw_match *out);
 // Returns the row of an accelerator's instruction that accesses the memories of a block's buffers. If there is none, returns
 // NULL, and `out` has the parts that differ.
-const nw_machine_instruction *nw_chip_row(const nw_program *p, const nw_intrinsic *in, const nw_stmt *block, nw_match *out);
+const nw_machine_instruction *nw_chip_row(const nw_program *p, const nw_intrinsic *in, const nw_stmt *block,
+                                          nw_match *out);

@@ -105,8 +105,9 @@ static bool same_strides(const nw_buffer *a, const nw_buffer *b) {
 }
 
 static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
-  return same_text(a->name, b->name) && a->dtype == b->dtype && a->scope == b->scope && !a->chip == !b->chip && (!a->chip || same_text(a->chip, b->chip)) && a->role == b->role &&
-         a->ndim == b->ndim && same_exprs(a->ndim, a->shape, b->shape) && a->nlayout == b->nlayout &&
+  return same_text(a->name, b->name) && a->dtype == b->dtype && a->scope == b->scope && !a->chip == !b->chip &&
+         (!a->chip || same_text(a->chip, b->chip)) && a->role == b->role && a->ndim == b->ndim &&
+         same_exprs(a->ndim, a->shape, b->shape) && a->nlayout == b->nlayout &&
          same_exprs(a->nlayout, a->layout, b->layout) && same_exprs(a->nlayout, a->layout_shape, b->layout_shape) &&
          !a->pad == !b->pad && same_exprs(a->pad != NULL, &a->pad, &b->pad) && same_strides(a, b) &&
          !a->pitch == !b->pitch && same_exprs(a->pitch ? a->ndim : 0, a->pitch, b->pitch) &&

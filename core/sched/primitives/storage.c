@@ -12,8 +12,7 @@ static bool no_such_scope(nw_step *st, int param, const char *name) {
   nw_str all = {0};
   bool chip = t->machine.kind == NW_MACHINE_ACCELERATOR;
   for (int i = 0; i < t->limit.nscopes && chip; i++) nw_str_fmt(&all, "%s%s", i ? ", " : "", t->limit.scope[i].name);
-  nw_fail(st->ctx, NW_EINVAL,
-          nw_arena_printf(st->scratch, "one of %s", chip ? all.s : "global, local, shared, warp"),
+  nw_fail(st->ctx, NW_EINVAL, nw_arena_printf(st->scratch, "one of %s", chip ? all.s : "global, local, shared, warp"),
           "%s: %s cannot be '%s'", st->primitive->name, st->primitive->param[param].name, name);
   nw_str_free(&all);
   return false;
@@ -346,8 +345,7 @@ bool nw_apply_cache_read(void *step) {
   const nw_arg *readers = &st->resolved[READ_READERS];
   nw_buffer *from = nw_tensor_arg(st, READ_TENSOR);
   nw_stmt *loop = from && nw_step_given(st, READ_AT) ? nw_step_loop(st, READ_AT, &at) : NULL;
-  if (!from || (nw_step_given(st, READ_AT) && !loop) || !readers_read(st, from->name, readers))
-    return false;
+  if (!from || (nw_step_given(st, READ_AT) && !loop) || !readers_read(st, from->name, readers)) return false;
   if (is_output(st, from)) return no_reader(st, from->name);
   if (nw_step_given(st, READ_ACCESSES) && !st->resolved[READ_ACCESSES].n)
     return nw_fail(st->ctx, NW_EINVAL, "{1} is the first read of each reader", "cache_read: accesses is empty");

@@ -139,7 +139,7 @@ end
 
 -- ---- views
 
-local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "ptx", "c", "cuda", "opencl", "log", "trace"}
+local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "ptx", "c", "cuda", "opencl", "stream", "log", "trace"}
 
 local show = {}
 function show.full(s) return core.schedule_print(s) end
@@ -165,6 +165,7 @@ end
 function show.c(s) return core.schedule_c(s) end
 function show.cuda(s) return core.schedule_grid_text(s, "cuda") end
 function show.opencl(s) return core.schedule_grid_text(s, "opencl") end
+function show.stream(s) return core.stream_text(core.stream(s, {})) end
 function show.log(s) return tostring(s:log()) end
 function show.trace(s) return core.schedule_trace(s) end
 

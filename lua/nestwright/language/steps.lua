@@ -234,7 +234,9 @@ local TYPES = {
 local function type_of(param)
   if param.kind == "list" then return "(" .. (TYPES[param.item] or "any") .. ")[]" end
   if param.kind == "exprs" then return "fun(...: nw.expr): nw.expr ..." end
-  if param.kind == "str" and param.choices then return '"' .. param.choices:gsub("|", '"|"') .. '"' .. (param.open and "|string" or "") end
+  if param.kind == "str" and param.choices then
+    return '"' .. param.choices:gsub("|", '"|"') .. '"' .. (param.open and "|string" or "")
+  end
   return TYPES[param.kind] or "any"
 end
 

@@ -129,16 +129,17 @@ end
 
 local LINES = 60 -- of a printed stream
 
-function stream.install(nw)
+function stream.install()
   local methods = rows.methods "stream"
-  local define = function(name, ...) rows.define(methods, "stream", "accelerators", name, ...) end
+  local function define(...) rows.define(methods, "stream", "accelerators", ...) end
   STREAM.__tostring = function(s) return (core.stream_text(s, LINES):gsub("\n$", "")) end
   STREAM.__len = core.stream_length
 
-  rows.define(rows.methods "schedule", "schedule", "accelerators", "stream", "(self: nw.schedule, options?: {sizes?: table}): nw.stream",
+  rows.define(rows.methods "schedule", "schedule", "accelerators", "stream",
+    "(self: nw.schedule, options?: {sizes?: table}): nw.stream",
     "The instructions that an accelerator executes for the schedule, in one stream. Each unit executes its own instructions in "
-    .. "order. Tokens in queues between units order the accesses that conflict. sizes: values of symbolic sizes, {M = 64}. #stream "
-    .. "is the number of instructions.", of)
+    .. "order. Tokens in queues between units order the accesses that conflict. sizes: values of symbolic sizes, {M = 64}. "
+    .. "#stream is the number of instructions.", of)
   define("instruction", "(self: nw.stream, number: integer): table",
     "An instruction, counted from 1: name, unit, text, statement and step, takes and puts (numbers of queues), elements, "
     .. "memory_bytes (moved to or from the memory outside of the chip), macs, and cycles.", core.stream_instruction)
@@ -146,23 +147,24 @@ function stream.install(nw)
     "The units (name, instructions), the queues (from, to, tokens) and the memories on the chip (name, used, bytes).",
     core.stream_facts)
   define("text", "(self: nw.stream, lines?: integer): string",
-    "The stream as text. Consecutive iterations of a loop with the same instructions and tokens are shown once, with the operands of "
-    .. "the first one. lines: most lines; all by default.", core.stream_text)
+    "The stream as text. Consecutive iterations of a loop with the same instructions and tokens are shown once, with the operands "
+    .. "of the first one. lines: most lines; all by default.", core.stream_text)
   define("check", "(self: nw.stream): table[]",
-    "What is wrong with the tokens, at any latency: hazards (two instructions of different units access a byte, one of them writes "
-    .. "it, and neither order nor tokens say which is first), instructions that wait forever, tokens that are left, and queues that "
-    .. "are too short. Each finding has fault, text, first and second (instructions), memory, from and to (bytes), queue, times.",
-    check)
+    "What is wrong with the tokens, at any latency: hazards (two instructions of different units access a byte, one of them "
+    .. "writes it, and neither order nor tokens say which is first), instructions that wait forever, tokens that are left, and "
+    .. "queues that are too short. Each finding has fault, text, first and second (instructions), memory, from and to (bytes), "
+    .. "queue, times.", check)
   define("run",
-    "(self: nw.stream, options?: {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}): nw.streamrun",
-    "Runs the stream in time: cycles, units (name, busy, port, waits by queue), memory_read and memory_written in bytes, macs, depth "
-    .. "of each queue, and findings as in check. arguments: arrays; the values are then computed, and outputs has the results. mode: "
-    .. "\"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; \"raw\": they ignore "
-    .. "tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready (cycles) and waits "
-    .. "(a queue) of each instruction.", run)
+    "(self: nw.stream, options?: {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}): "
+    .. "nw.streamrun",
+    "Runs the stream in time: cycles, units (name, busy, port, waits by queue), memory_read and memory_written in bytes, macs, "
+    .. "depth of each queue, and findings as in check. arguments: arrays; the values are then computed, and outputs has the "
+    .. "results. mode: \"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; "
+    .. "\"raw\": they ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready "
+    .. "(cycles) and waits (a queue) of each instruction.", run)
   define("drop", "(self: nw.stream, instruction: integer, queue: string, which?: 'put'|'take'): nw.stream",
-    "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any more. "
-    .. "which: removes only the put or the take.", drop)
+    "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any "
+    .. "more. which: removes only the put or the take.", drop)
   define("add", "(self: nw.stream, instruction: integer, queue: string, which: 'put'|'take'): nw.stream",
     "Adds a token: the instruction puts one into the queue, or takes one.", add)
 end

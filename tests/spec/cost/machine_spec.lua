@@ -71,7 +71,7 @@ describe("the included records", function()
   it("of GPUs and accelerators have their own fields and no caches", function()
     local t4, vta = nw.machine "t4", nw.machine "vta"
     assert.same({40, 64, 49152 // 3 * 4}, {t4.gpu.sms, t4.gpu.lanes, t4.gpu.shared_block})
-    assert.equal("weight", vta.accelerator.buffers[2].name)
+    assert.equal("wgt", vta.accelerator.buffers[2].name)
     assert.equal(16 * 16, vta.accelerator.rows * vta.accelerator.columns)
     fails("no field or method 'caches'", function() return t4.caches end)
   end)

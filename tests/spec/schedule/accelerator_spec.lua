@@ -1,0 +1,168 @@
+--- Tests schedules for accelerators, the streams of instructions that they become, and their simulation in time.
+local nw = require "nestwright"
+local support = require "support"
+
+local vdla, vta = nw.accelerator "vdla", nw.accelerator "vta"
+
+-- Returns the schedule of a product of two matrices on VDLA: tiles of 8 x 8, with `threads` virtual threads.
+local function product(n, threads)
+  local A, B = nw.placeholder({n, n}, "i8", "A"), nw.placeholder({n, n}, "i8", "B")
+  local k = nw.reduce_axis(n, "k")
+  local C = nw.compute({n, n}, function(i, j) return nw.sum(nw.cast(A(k, i), "i32") * nw.cast(B(k, j), "i32"), k) end, "C")
+  local s = nw.schedule(C, {target = vdla})
+  local _, xo = s:tile("i", "j", 8, 8)
+  if threads > 1 then
+    local _, v = s:split(xo, threads)
+    s:bind(v, "vthread")
+    xo = v
+  end
+  local CL = s:cache_write(C, "acc", {at = xo})
+  local ko, ki = s:split("k", 8)
+  s:reorder(ko, "i", "j", ki)
+  s:decompose_reduction(CL, ko)
+  s:cache_read(A, "inp", {at = ko})
+  s:cache_read(B, "wgt", {at = ko})
+  s:tensorize("i_init", vdla.fill_zero)
+  s:tensorize("k", vdla.dma_copy2d)
+  s:tensorize("k_1", vdla.dma_copy2d)
+  s:tensorize("i", vdla.gemm8x8)
+  s:tensorize("i_i", vdla.dma_copy2d)
+  return s, C
+end
+
+local function inputs(s)
+  local out = {}
+  for n, t in ipairs(s:inputs()) do out[n] = nw.random(t:shape(), t.dtype, {seed = n}) end
+  return out
+end
+
+-- True if a run of the stream computes what the definition says.
+local function computes(s, C, stream, mode)
+  local given = inputs(s)
+  return nw.allclose(nw.evaluate(C, given)[1], stream:run({arguments = given, mode = mode}).outputs[1])
+end
+
+describe("a schedule for an accelerator", function()
+  it("becomes a stream that computes what the definition says, in every number of virtual threads", function()
+    for _, threads in ipairs {1, 2, 4} do
+      local s, C = product(32, threads)
+      local stream = s:stream()
+      assert.equal(224, #stream)
+      assert.same({}, stream:check())
+      assert.is_true(computes(s, C, stream))
+      assert.is_true(s:reparses())
+      assert(s:check())
+    end
+  end)
+
+  it("runs when its kernel is called, and has no time", function()
+    local s, C = product(16, 2)
+    local f, given = s:build(), inputs(s)
+    assert.is_true(nw.allclose(nw.evaluate(C, given)[1], f(table.unpack(given))))
+    support.fails("has a clock of its own", "invalid", function() f:time(table.unpack(given)) end)
+  end)
+
+  it("must keep its arrays within the memories of the machine", function()
+    local A = nw.placeholder({256, 256}, "i8", "A")
+    local B = nw.compute({256, 256}, function(i, j) return A(i, j) + 1 end, "B")
+    local s = nw.schedule(B, {target = vdla})
+    local _, e = pcall(s.cache_read, s, A, "inp")
+    assert.equal("capacity", e.refusal.kind)
+    assert.truthy(tostring(e):find("buffers of scope inp take 65536 bytes at the same time; at most 16384 fit in it", 1, true), e)
+    s:cache_read(A, "inp", {at = "i"})
+    support.fails("cache_read: scope cannot be 'shared_memory'", "invalid", s.cache_read, s, A, "shared_memory")
+  end)
+
+  it("may use only instructions of its machine, on the memories that they access", function()
+    local s = product(16, 1)
+    s:undo(4)
+    support.fails("its nest does not match gemm", nil, s.tensorize, s, "k", vta.gemm)
+    local t = product(16, 1)
+    t:undo(7)
+    local e = support.error_of(t.tensorize, t, "i", vdla.gemm8x8)
+    assert.truthy(tostring(e):find("expected operands in inp wgt, found A in global", 1, true), e)
+    local A = nw.placeholder({8, 8}, "i8", "A")
+    local B = nw.compute({8, 8}, function(i, j) return A(i, j) end, "B")
+    e = support.error_of(function() nw.schedule(B):tensorize("i", vdla.dma_copy2d) end)
+    assert.truthy(tostring(e):find("expected an instruction of host, found dma_copy2d", 1, true), e)
+    support.fails("B is computed by no instruction of vdla", "invalid", function() nw.schedule(B, {target = vdla}):stream() end)
+  end)
+end)
+
+describe("the tokens of a stream", function()
+  it("let virtual threads overlap copies and products", function()
+    local one, two = product(64, 1):stream():run(), product(64, 2):stream():run()
+    assert.is_true(two.cycles < 0.75 * one.cycles, ("%d and %d cycles"):format(two.cycles, one.cycles))
+    assert.equal(one.macs, two.macs)
+  end)
+
+  it("are needed: without them, the values are wrong", function()
+    local s, C = product(32, 2)
+    local stream = s:stream()
+    assert.is_false(computes(s, C, stream, "decoupled"))
+    assert.is_false(computes(s, C, stream, "raw"))
+    assert.is_true(computes(s, C, stream, "monolithic"))
+  end)
+
+  it("are checked at any latency: a token that is dropped is a hazard with both instructions", function()
+    local s, C = product(16, 1)
+    local stream = s:stream()
+    local at = 1
+    while #stream:instruction(at).puts == 0 do at = at + 1 end
+    stream:drop(at, "load->compute")
+    local found = stream:check()
+    assert.equal("RAW hazard", found[1].fault)
+    assert.equal(at, found[2].first)
+    assert.truthy(found[2].text:find("gemm8x8", 1, true), found[1].text)
+    assert.is_false(computes(s, C, stream))
+  end)
+
+  it("may be missing or left over", function()
+    local stream = product(16, 1):stream()
+    local at = 1
+    while #stream:instruction(at).puts == 0 do at = at + 1 end
+    stream:drop(at, "load->compute", "put")
+    assert.equal("deadlock", stream:check()[1].fault)
+    assert.is_true(stream:run().stuck)
+    local other = product(16, 1):stream()
+    other:drop(at, "load->compute", "take")
+    local faults = {}
+    for _, f in ipairs(other:check()) do faults[f.fault] = true end
+    assert.is_true(faults["tokens left"])
+    support.fails("there is no queue 'load%->store'", "invalid", other.drop, other, at, "load->store")
+    support.fails("instruction 1 is executed by compute", "invalid", other.add, other, 1, "load->compute", "put")
+  end)
+end)
+
+describe("VTA", function()
+  it("executes loops of products, and adds with its ALU", function()
+    local A, B = nw.placeholder({4, 2, 1, 16}, "i8", "A"), nw.placeholder({3, 2, 16, 16}, "i8", "B")
+    local ko, ki = nw.reduce_axis(2, "ko"), nw.reduce_axis(16, "ki")
+    local C = nw.compute({4, 3, 1, 16}, function(i, j, m, n)
+      return nw.sum(nw.cast(A(i, ko, m, ki), "i32") * nw.cast(B(j, ko, n, ki), "i32"), {ko, ki})
+    end, "C")
+    local D = nw.compute({4, 3, 1, 16}, function(i, j, m, n) return nw.cast(nw.max(C(i, j, m, n) >> 8, 0), "i8") end, "D")
+    local s = nw.schedule(D, {target = vta})
+    s:set_scope(C, "acc")
+    local CL = s[C]
+    s:reorder("ko", "i", "j", "m", "n", "ki")
+    s:decompose_reduction(CL, "ko")
+    s:cache_read(A, "inp")
+    s:cache_read(B, "wgt")
+    s:cache_write(D, "out")
+    s:tensorize("i_init", vta.fill_zero)
+    s:tensorize("i_2", vta.dma_copy2d)
+    s:tensorize("j_2", vta.dma_copy2d)
+    s:tensorize("m", vta.gemm)
+    s:tensorize("i_3", vta.alu)
+    s:tensorize("i_1", vta.dma_copy2d)
+    local stream = s:stream()
+    assert.equal(6, #stream)
+    assert.same({}, stream:check())
+    assert.is_true(computes(s, D, stream))
+    local names = {}
+    for n = 1, #stream do names[n] = stream:instruction(n).name end
+    assert.same({"fill_zero", "dma_copy2d", "dma_copy2d", "gemm", "alu", "dma_copy2d"}, names)
+    assert.equal(2 * 4 * 3 + 4, stream:instruction(4).cycles)
+  end)
+end)
