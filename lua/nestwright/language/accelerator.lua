@@ -107,7 +107,8 @@ function accelerator.install(nw)
     "An accelerator: its machine record, its target, and its instructions. The argument is a name of nw.machines(), a file, a "
     .. "table as in nw.machine, or a record. nw.schedule(C, {target = vdla}) makes a schedule for it. Its fields are the "
     .. "instructions, which s:tensorize takes (vdla.gemm8x8), and the names of its memories, which s:cache_read and s:cache_write "
-    .. "take (vdla.acc or vdla.acc_buffer). An instruction that copies, fills or computes element by element replaces a nest of any size.",
+    .. "take (vdla.acc or vdla.acc_buffer). An instruction that copies, fills or computes element by element replaces a nest of "
+    .. "any size.",
     function(what)
       local m = machine.of(what, "accelerator: machine")
       if m.kind ~= "accelerator" then

@@ -22,7 +22,8 @@ function registered.register(spec)
     if not t.is_input then outputs[#outputs + 1] = tostring(t) end
   end
   return setmetatable({name = spec.name, id = id, args = spec.args, jump_safe = jump_safe, instruction = spec.instruction,
-    chip = spec.chip, layouts = spec.layouts, accumulate = spec.accumulate or false, description = table.concat(outputs, "; ")}, meta)
+    chip = spec.chip, layouts = spec.layouts, accumulate = spec.accumulate or false,
+    description = table.concat(outputs, "; ")}, meta)
 end
 
 --- True if a value is a registered intrinsic.

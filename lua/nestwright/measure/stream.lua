@@ -160,8 +160,8 @@ function stream.install()
     "Runs the stream in time: cycles, units (name, busy, port, waits by queue), memory_read and memory_written in bytes, macs, "
     .. "depth of each queue, and findings as in check. arguments: arrays; the values are then computed, and outputs has the "
     .. "results. mode: \"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; "
-    .. "\"raw\": they ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready "
-    .. "(cycles) and waits (a queue) of each instruction.", run)
+    .. "\"raw\": they ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, "
+    .. "ready (cycles) and waits (a queue) of each instruction.", run)
   define("drop", "(self: nw.stream, instruction: integer, queue: string, which?: 'put'|'take'): nw.stream",
     "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any "
     .. "more. which: removes only the put or the take.", drop)
