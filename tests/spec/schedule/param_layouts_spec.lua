@@ -113,6 +113,19 @@ describe("transform_layout of an input or an output", function()
     fails("pad_value", "invalid", s.transform_layout, s, Y, panels, {pad_value = "zero"})
   end)
 
+  it("tells shared positions of small and of large tensors, by comparing all positions and by isl", function()
+    for _, n in ipairs {8, 200} do
+      local s = double(n, n)
+      s:transform_layout("A", function(i, j) return i, (i + j) % n end)
+      s:transform_layout("Y", function(i, j) return (i + 3 * j) % n, j end)
+      s = double(n, n)
+      for _, layout in ipairs {function(i, j) return i + j, 0 * j end, function(i, j) return i, (i + j) % (n - 1) end} do
+        local err = refuses(s, "cannot change the layout of", "refused", s.transform_layout, s, "A", layout)
+        assert.truthy(tostring(err):find("the layout puts A%[%d+, %d+%] and another element at the same position"), tostring(err))
+      end
+    end
+  end)
+
   it("refuses pad values of temporaries, and values that the dtype does not have", function()
     local s, _, P = support.two_stages(8, 20)
     local err = fails("", "refused", s.transform_layout, s, P, panels, {pad_value = 0})
