@@ -344,6 +344,9 @@ isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events); // consu
 isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b);
 // Returns the pairs whose first execution is before the second one. Consumes pairs.
 isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b);
+// Like nw_before, but compares the first `dims` dimensions only, and leaves out pairs whose order the others decide. The
+// executions may lack the other dimensions.
+isl_map *nw_before_in(isl_map *pairs, const nw_use *a, const nw_use *b, int dims);
 // True if every execution of a is before every execution of b that accesses the same element. Otherwise stores the
 // pairs of executions in the wrong order in *bad, if bad is not NULL.
 nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **bad);

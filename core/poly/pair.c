@@ -1,6 +1,7 @@
 // Examines two accesses of one buffer: finds the pairs of executions that access the same element, and compares their
 // order.
 #include "poly/internal.h"
+#include <limits.h>
 
 bool nw_may_meet(const nw_use *a, const nw_use *b) {
   return a->buffer == b->buffer && a->alloc == b->alloc && (a->write || b->write);
@@ -46,16 +47,19 @@ isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return bad;
 }
 
-isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b) {
+isl_map *nw_before_in(isl_map *pairs, const nw_use *a, const nw_use *b, int dims) {
   isl_map *good = isl_map_empty(isl_map_get_space(pairs));
-  for (int i = 0, n = common_dims(a, b); i < n; i++) {
+  int all = common_dims(a, b);
+  for (int i = 0; i < all && i < dims; i++) {
     good = isl_map_union(good, isl_map_order_lt(isl_map_copy(pairs), isl_dim_in, i, isl_dim_out, i));
     pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
   }
-  if (textual(a, b) < 0 && a != b) return isl_map_union(good, pairs);
+  if (all <= dims && textual(a, b) < 0 && a != b) return isl_map_union(good, pairs);
   isl_map_free(pairs);
   return good;
 }
+
+isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b) { return nw_before_in(pairs, a, b, INT_MAX); }
 
 // True if the first execution of every pair is before the second execution. The function examines one loop after the
 // other, and stops when no pairs are left or a pair is in the wrong order.
