@@ -117,9 +117,10 @@ static bool watch_blocks(nwg_run *r, const int64_t extent[6], int64_t *first, in
 typedef struct team {
   nwg_run *run;
   nwg_entry *entry;
-  int n;
+  int n; // number of threads
   int64_t blocks;
   int64_t first; // number of the first block
+  int64_t done; // number of blocks that ran before the threads began
   nwg_classes *class[3]; // NULL: all blocks are simulated
 } team;
 
@@ -141,7 +142,7 @@ static void run_class(const team *all, nwg_worker *w, int64_t number) {
 static void work(void *arg, int t) {
   const team *all = arg;
   nwg_worker *w = &all->run->worker[t];
-  for (int64_t b = t; b < all->blocks && !w->failed; b += all->n) {
+  for (int64_t b = all->done + t; b < all->blocks && !w->failed; b += all->n) {
     if (w->caches && !nwg_caches_begin(w, b)) w->failed = true;
     if (w->failed) break;
     if (all->class[0])
@@ -158,17 +159,33 @@ static int threads_for(const nwg_run *r, int64_t blocks) {
   for (int i = 0; i < r->exec->p->nbuffers; i++)
     if (r->buffer[i].atomic && r->buffer[i].space == NWG_GLOBAL) n = 1;
   if ((r->opts.classes && r->blank) || r->opts.watch) n = 1;
-  if (n > 1 && !nw_team_prepare((int)n)) n = 1;
   return (int)n;
+}
+
+enum { FEW = 100000 };
+
+// Runs the first blocks by one thread, until it has executed some instructions. A team of threads that runs fewer
+// instructions takes longer to start and to wait than it saves.
+static void begin_alone(team *all) {
+  nwg_worker *w = &all->run->worker[0];
+  for (int64_t executed = 0; all->done < all->blocks && executed < FEW && !w->failed; all->done++) {
+    nwg_run_block(w, all->first + all->done);
+    executed = 0;
+    for (int i = 0; i < w->k->ninstrs; i++) executed += w->times[i];
+  }
 }
 
 static bool run_blocks(nwg_run *r, team *all) {
   bool no_memory = false, failed = false;
+  int opened = all->n;
+  if (all->n > 1 && !r->opts.threads) begin_alone(all);
+  if (all->n > 1 && (all->done == all->blocks || !nw_team_prepare(all->n))) all->n = 1;
   if (all->n == 1)
     work(all, 0);
   else
     nw_team_run(all->n, work, all);
-  for (int i = 0; i < all->n; i++) failed |= r->worker[i].failed, no_memory |= r->worker[i].no_memory;
+  all->n = opened;
+  for (int i = 0; i < opened; i++) failed |= r->worker[i].failed, no_memory |= r->worker[i].no_memory;
   if (no_memory) return nw_fail(r->ctx, NW_EMEMORY, NULL, "there is no memory for the asynchronous copies in flight");
   return !failed || (!nw_error(r->ctx) && !nw_stopped(r->ctx));
 }

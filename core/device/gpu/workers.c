@@ -101,10 +101,11 @@ static bool open_worker(nwg_run *r, nwg_worker *w, const nwg_kernel *k, int64_t 
   return good;
 }
 
+// The first worker may run all blocks (launch.c).
 bool nwg_workers_open(nwg_run *r, int n, const nwg_kernel *k, const int64_t *var, int64_t blocks) {
   bool good = true;
   for (int i = 0; i < n && good; i++) {
-    good = open_worker(r, &r->worker[i], k, blocks / n + 1);
+    good = open_worker(r, &r->worker[i], k, i ? blocks / n + 1 : blocks + 1);
     if (good) set_variables(r, &r->worker[i], var);
   }
   return good;
