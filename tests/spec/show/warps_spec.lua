@@ -37,7 +37,7 @@ local function totals(s, a, counts)
           for _, lane in ipairs(r.lanes) do
             for _, wavefront in ipairs(lane.wavefronts) do last = math.max(last, wavefront + 1) end
           end
-          assert.equal(r.wavefronts, last, name)
+          if r.wavefronts ~= last then assert.equal(r.wavefronts, last, name) end -- luassert is slow
         end
       end
     end
@@ -47,7 +47,7 @@ end
 
 describe("the requests of warps", function()
   it("have together the counts of the kernel", function()
-    for _, s in ipairs {kernels.gemm_shared(32), kernels.gemm_async(64, 32, 4, 8, 4), kernels.transpose(64),
+    for _, s in ipairs {kernels.gemm_shared(32), kernels.gemm_async(32, 16, 2, 16, 4), kernels.transpose(64),
       kernels.transpose(64, 1)} do
       local counts, names = s:gpu_counts(), {}
       for _, a in ipairs(counts.accesses) do
