@@ -101,9 +101,18 @@ static void divide(inwards *x, int i, nw_vec *out) {
   nw_vec_free(&after);
 }
 
+static bool keep_name(void *env, nw_stmt *s) {
+  nw_step *st = env;
+  if (s->kind == NW_LOOP && !NW_MUTATED(inwards_names)) nw_keep_loop_name(st->p, s->loop.var->name);
+  return true;
+}
+
+// While the loop gets its new children, some loops inside it are not in the tree. No copy of the loop may get a name of
+// theirs.
 void nw_move_inwards(nw_step *st, const nw_inwards *to) {
   inwards x = inwards_of(st, to);
   const char *var = var_of(&x);
+  nw_walk_from(to->loop, keep_name, st);
   nw_vec out = {0};
   for (int i = x.loop + 1; i <= x.end; i++)
     if (x.path.at[i]->kind == NW_ALLOC && !NW_MUTATED(inwards_storage)) nw_box_widen(st, &x.path, i, 1, &var);

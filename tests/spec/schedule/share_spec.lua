@@ -170,6 +170,24 @@ describe("shared storage inside the loops of threads", function()
     check.on_grid(s, {Y})
   end)
 
+  -- The loop of the threads became i_1 around the first stage, the name of the copy's own loop: "an invalid program was made".
+  it("keeps the names of loops apart when a loop of threads is divided around a copy", function()
+    local A = nw.placeholder({5, 4}, "i16", "A")
+    local k = nw.reduce_axis(4, "k")
+    local X = nw.compute({5}, function(i) return nw.min(A(i, k), k) end, "X")
+    local Y = nw.compute({5}, function(i) return X(i) * 2 + 3 end, "Y")
+    local s = nw.schedule(Y)
+    s:merge("i", "i_1")
+    s:cache_read(X, "shared", {Y}, {at = "i"})
+    s:bind("i", "threadIdx.x")
+    local text, taken = tostring(s), {}
+    for loop in text:gmatch "for (%S+) in " do
+      assert.is_nil(taken[loop], text)
+      taken[loop] = true
+    end
+    check.on_grid(s, {Y})
+  end)
+
   it("is found by random steps, whose traces replay", function()
     local s, C = tiled(8)
     local made
