@@ -94,9 +94,11 @@ static void put_touch(nw_str *b, const nw_replay_case *x, int who, bool write) {
   nw_str_free(&cell);
 }
 
+// True if both accesses of the conflict are updates, one of which may be lost. An update may also only be read by the
+// other iteration, whose own update then starts from another value.
 static bool same_reduction(const nw_replay_case *x) {
-  return x->raced[0][0].is && x->raced[0][1].is && x->raced[1][0].is && x->raced[1][1].is &&
-         x->raced[0][0].block->block.combiner != NW_PLAIN;
+  return x->w->source.write && x->w->sink.write && x->raced[0][0].is && x->raced[0][1].is && x->raced[1][0].is &&
+         x->raced[1][1].is && x->raced[0][0].block->block.combiner != NW_PLAIN;
 }
 
 // Shows two iterations that both set the initial value of the reduction, and then both add to it.

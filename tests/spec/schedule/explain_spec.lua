@@ -50,6 +50,22 @@ describe("s:explain()", function()
     assert.equal(should - is, total - without) -- the final value lacks exactly the lost update
   end)
 
+  -- An update of the first thread was taken for one that the second thread loses: "X[0, 0] should be 4, is 4".
+  it("shows the value that an update reads too early, if the update is of another kind", function()
+    local A = nw.placeholder({4, 4}, "u32", "A")
+    local X = nw.compute({4, 4}, function(i, j) return A(i, j) end, "X")
+    local U = nw.update(X, {4}, function(S, p)
+      nw.update(S, {4}, function(T, j) return {p, j}, T(p, j) + A(j, p) end, "X")
+      nw.update(S, {4}, function(T, j) return {j, 0}, nw.min(T(j, 0), T(p, j)) end, "X")
+    end, "X")
+    local s = nw.schedule(U)
+    local _, lesson = refuse(s, "parallel", s:loops(U)[1])
+    assert.is_true(lesson.seen)
+    for should, is in lesson:gmatch "should be (%S+), is (%S+)" do assert.not_equal(should, is, tostring(lesson)) end
+    local is, maybe = lesson:match "it is:.- reads X%[0, 0%] = (%d+).-it may be:.- reads X%[0, 0%] = (%d+)"
+    assert.truthy(is and is ~= maybe, tostring(lesson))
+  end)
+
   it("uses the word lanes for vector loops", function()
     local _, lesson = refuse(gemm(4), "vectorize", "k")
     assert.truthy(lesson:find "lane k=0 +lane k=1")
