@@ -370,9 +370,13 @@ static bool can_fuse(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
 static void replace_by_fused(nw_step *st, nw_stmt *a, nw_stmt *b, nw_stmt *f) {
   nw_pool *pool = st->p->pool;
   nw_path path;
+  int64_t n;
   nw_find(st->p, a->id, &path);
   const nw_expr *outer = nw_floordiv(pool, f->loop.var, b->loop.extent),
                 *inner = nw_floormod(pool, f->loop.var, b->loop.extent);
+  // Nothing is divided by 0. The fused loop then has no iterations, and stands for the outer loop, so that no init that
+  // is inside the outer loop moves out of it.
+  if (nw_is_int(b->loop.extent, &n) && n == 0) outer = f->loop.var, inner = nw_index(pool, 0);
   nw_kids_set(st->p, f, b->nkids, b->kid);
   nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], f);
   for (int i = 0; i < f->nkids; i++) {

@@ -200,6 +200,24 @@ describe("skew", function()
   end)
 end)
 
+describe("fuse", function()
+  -- The step was refused: "X would compute an element outside its domain at (i_k=0)".
+  it("fuses two loops without iterations", function()
+    for _, of in ipairs {{0, 0}, {0, 3}, {3, 0}} do
+      local A, k = nw.placeholder({of[1], of[2]}, "i8", "A"), nw.reduce_axis(of[2], "k")
+      local s = nw.schedule(nw.compute({of[1]}, function(i) return nw.max(A(i, k), k) end, "X"))
+      if of[1] == 0 then
+        s:fuse("i", "k")
+        assert.truthy(s:check())
+      else -- the result of an empty reduction is its init, which must run
+        local ok, e = pcall(s.fuse, s, "i", "k")
+        assert.is_false(ok)
+        assert.truthy(tostring(e):find("X[0] is never written", 1, true), tostring(e))
+      end
+    end
+  end)
+end)
+
 describe("shift", function()
   it("lets a loop begin at any number, also at a size", function()
     local M = nw.size("M", {min = 1})
