@@ -134,7 +134,7 @@ static const nw_use *written_by(const nw_site *s) {
   return NULL;
 }
 
-static nw_answer check_domain(const nw_model *m, const nw_site *s) {
+nw_answer nw_check_domain(const nw_model *m, const nw_site *s) {
   isl_set *bad = NULL;
   if (!NW_RULE(m->p->ctx, instance_domain)) return NW_HOLDS;
   nw_answer answer = nw_in_domain(m, s, &bad);
@@ -156,7 +156,7 @@ nw_answer nw_check_bounds(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int init = 0; init < 2; init++)
     for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
-      if (m->site[i]->init == init) answer = check_domain(m, m->site[i]);
+      if (m->site[i]->init == init) answer = nw_check_domain(m, m->site[i]);
   for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
     for (int j = 0; j < m->site[i]->nuses && answer == NW_HOLDS; j++) answer = check_access(m, &m->site[i]->use[j]);
   return answer;

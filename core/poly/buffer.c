@@ -24,6 +24,24 @@ static nw_fate gather(const nw_model *m, const nw_buffer *b, bool by_value) {
   return f;
 }
 
+// Makes the refusal for pairs that are in a wrong order. Pairs of declared instances come first. If there are none, the
+// executions that are no declared instances are the error: no program before this one has had an order for them.
+static nw_answer tell_order(const nw_model *m, const nw_story *story, isl_map *bad) {
+  const nw_site *source = story->source->site, *sink = story->sink->site;
+  isl_set *beyond = NULL, *beside = NULL;
+  isl_map *declared = isl_map_copy(bad);
+  if (nw_in_domain(m, source, &beyond) == NW_FAILS) declared = isl_map_subtract_domain(declared, beyond);
+  if (nw_in_domain(m, sink, &beside) == NW_FAILS) declared = isl_map_subtract_range(declared, beside);
+  isl_bool none = isl_map_is_empty(declared);
+  nw_answer answer = NW_HOLDS;
+  if (none == isl_bool_true) answer = nw_check_domain(m, source);
+  if (none == isl_bool_true && answer == NW_HOLDS) answer = nw_check_domain(m, sink);
+  if (answer == NW_HOLDS) answer = nw_tell_pair(m, story, isl_map_copy(none == isl_bool_true ? bad : declared));
+  isl_map_free(declared);
+  isl_map_free(bad);
+  return answer;
+}
+
 static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
 
 // ---- order
@@ -38,12 +56,12 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
     isl_map_free(bad);
     return answer;
   }
-  return nw_tell_pair(f->m,
-                      &(nw_story){.kind = NW_REFUSE_REDUCTION,
-                                  .source = init,
-                                  .sink = update,
-                                  .why = "{e} is initialized at {s}, but gets a contribution before that, at {t}"},
-                      bad);
+  return tell_order(f->m,
+                    &(nw_story){.kind = NW_REFUSE_REDUCTION,
+                                .source = init,
+                                .sink = update,
+                                .why = "{e} is initialized at {s}, but gets a contribution before that, at {t}"},
+                    bad);
 }
 
 // Returns the events of the read r that access an element before any write to the element. (An event is an execution
@@ -91,7 +109,7 @@ static nw_answer read_after(const nw_fate *f, nw_use *w, nw_use *r) {
   }
   const char *why = w->update ? "{e} is read at {t}, before it gets the contribution of {s}"
                               : "{e} is read at {t}, before it is written at {s}";
-  return nw_tell_pair(f->m, &(nw_story){.kind = NW_REFUSE_RAW, .source = w, .sink = r, .why = why}, bad);
+  return tell_order(f->m, &(nw_story){.kind = NW_REFUSE_RAW, .source = w, .sink = r, .why = why}, bad);
 }
 
 static nw_answer check_order(const nw_fate *f) {

@@ -523,7 +523,8 @@ nw_answer nw_copied(const nw_fate *f, const nw_use *fill, nw_use *r);
 // ---- neutral.c: contributions that add nothing
 
 // nw_contributes_where returns a condition on the block's variables such that the contribution is neutral wherever the
-// condition is false. Returns NULL if the block's values do not have the form select(condition, x, neutral value).
+// condition is false: it is the condition of a select in the value, whose last argument makes the whole value neutral.
+// Returns NULL if there is none.
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
 // Removes neutral contributions from `need`, and consumes `need`. `need` has tuples of three groups: the loops around
 // the allocation (`dims` dimensions), the element, and the values of the reduce variables.
@@ -564,6 +565,7 @@ nw_answer nw_check_nesting(const nw_model *m); // checks the nesting of marked l
 nw_answer nw_check_marks(const nw_model *m, const nw_program *before);
 nw_answer nw_check_together(const nw_model *m); // checks the assumptions of a merged program
 nw_answer nw_check_bounds(const nw_model *m);
+nw_answer nw_check_domain(const nw_model *m, const nw_site *s); // checks that only declared instances are executed
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 // `structure`: true if only those checks are made that unsafe steps must pass, too

@@ -1,6 +1,6 @@
-// Finds neutral contributions, which do not change the result of a reduction. In a sum of select(condition, x, 0),
-// these are the contributions for which the condition is false. Iterations with only neutral contributions can be
-// removed.
+// Finds neutral contributions, which do not change the result of a reduction. In a sum of select(condition, x, 0), or of
+// 3*select(condition, x, 0), these are the contributions for which the condition is false. Iterations with only neutral
+// contributions can be removed.
 #include "ir/program/reducer.h"
 #include "poly/internal.h"
 #include <math.h>
@@ -37,6 +37,26 @@ static bool adds_nothing(const nw_model *m, const nw_stmt *block, int t, const n
   return nw_is_neutral(block, t, (nw_dtype)b->dtype, e) || !NW_RULE(m->p->ctx, value_neutral);
 }
 
+typedef struct search {
+  const nw_model *m;
+  const nw_stmt *block;
+  int t; // number of the target
+  const nw_expr *found;
+} search;
+
+// True if target t gets nothing wherever the condition is false.
+static bool fails_to_neutral(const nw_model *m, const nw_stmt *block, int t, const nw_expr *cond) {
+  const nw_expr *e = block->block.target[t].value;
+  return adds_nothing(m, block, t, nw_replace(e->pool, e, cond, nw_int(e->pool, NW_BOOL, 0)));
+}
+
+static bool see_select(void *env, const nw_expr *e) {
+  search *x = env;
+  if (e->op == NW_OP_SELECT && nw_cond_exact(e->arg[0]) && fails_to_neutral(x->m, x->block, x->t, e->arg[0]))
+    x->found = e->arg[0];
+  return !x->found;
+}
+
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block) {
   const nw_expr *cond = NULL;
   if (block->block.combiner == NW_PLAIN) return NULL;
@@ -44,9 +64,11 @@ const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block) {
     const nw_expr *e = block->block.target[t].value;
     nw_dtype dtype = nw_find_buffer(m->p, block->block.target[t].buffer)->dtype;
     if (nw_is_neutral(block, t, dtype, e)) continue;
-    if (e->op != NW_OP_SELECT || (cond && e->arg[0] != cond) || !nw_cond_exact(e->arg[0])) return NULL;
-    if (!adds_nothing(m, block, t, e->arg[2])) return NULL;
-    cond = e->arg[0];
+    search x = {m, block, t, NULL};
+    if (cond && !fails_to_neutral(m, block, t, cond)) return NULL;
+    if (!cond) nw_visit(e, see_select, &x);
+    if (!cond && !x.found) return NULL;
+    if (!cond) cond = x.found;
   }
   return cond;
 }

@@ -400,6 +400,21 @@ describe("trim", function()
     agrees(s)
   end)
 
+  it("finds a condition inside the term, if nothing is left of the term without it", function()
+    for _, dtype in ipairs {"i32", "f32"} do
+      local A = nw.placeholder({8, 8}, dtype, "A")
+      local k = nw.reduce_axis(8, "k")
+      local s = nw.schedule(nw.compute({8}, function(i)
+        local term = nw.select(nw.lt(k, i), A(i, k), 0)
+        return nw.sum(dtype == "i32" and term * A(i, i) or nw.min(term, nw.max(term, -term)), k)
+      end, "R"))
+      s:decompose_reduction("R", "i")
+      s:trim "k"
+      assert.truthy(tostring(s):find "for k in 0..i", tostring(s))
+      agrees(s)
+    end
+  end)
+
   it("is refused if an iteration that is left out may add something, or executes the init", function()
     fails("gets its init in the first iteration of r", "refused", function() convolved(8):trim "r" end)
     local A = nw.placeholder({8, 8}, "f32", "A")
