@@ -177,7 +177,7 @@ static void put_one(nw_str *b, const nw_replay_case *x) {
 
 static void put_evidence(nw_str *b, const nw_replay_case *x) {
   bool pair = x->w && x->w->source.block;
-  bool told = x->how && x->told && (!x->w || !x->w->loop);
+  bool told = x->how && x->told && (!x->w || !x->w->loop || !x->after[NW_SINK].is);
   if (told) nw_str_fmt(b, "  it would be a %s\n", x->told);
   if (!x->how || !x->w || told) return;
   if (!pair) return put_one(b, x);

@@ -254,7 +254,8 @@ static const char *how_one(const nw_replay_case *x, const nw_watch *v) {
   if (sink && x->w->buffer && !t->is) return NULL;
   if (t->outside) return "outside";
   if (v->unwritten || (!sink && !v->written)) return "unwritten";
-  return (double)v->contributions < v->expected ? "incomplete" : NULL;
+  bool told = v->contributions || x->r->refusal.kind == NW_REFUSE_VALUE;
+  return told && (double)v->contributions < v->expected ? "incomplete" : NULL;
 }
 
 static const char *look_at_one(nw_replay_case *x) {
@@ -297,11 +298,16 @@ static bool is_untold_pair(const nw_replay_case *x) {
   return !x->w && (k == NW_REFUSE_RAW || k == NW_REFUSE_WAR || k == NW_REFUSE_WAW || k == NW_REFUSE_REDUCTION);
 }
 
+// True if an execution of the witness is an init. If the loops run none of the reduction, only the lowered program shows
+// whether its init runs in an iteration without updates.
+static bool has_init(const nw_replay_case *x) { return x->w && (x->w->source.init || x->w->sink.init); }
+
 void nw_case_look(nw_replay_case *x) {
   if (!x->runs) return;
   note_workers(x);
   bool pair = x->w && x->w->source.block;
   look(x, pair);
+  if (!x->how && pair && x->w->loop && has_init(x)) x->how = how_race(x);
   if (pair && x->w->loop) x->race = nw_case_race(x);
   if (pair && x->how && x->w->loop) nw_case_meet(x);
   bool wrong = nw_case_wrong_output(x);

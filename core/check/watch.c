@@ -76,14 +76,21 @@ static bool is_update(const nw_access *a) { return a->write && !is_init(a) && a-
 
 static void count_contribution(nw_watch *x, const nw_access *a) {
   uint64_t h = 1;
-  x->expected = 1;
-  for (int i = 0; i < a->block->block.nvars; i++) {
-    const nw_block_var *v = &a->block->block.var[i];
-    if (v->kind != NW_REDUCE) continue;
-    h = nw_hash_mix(h, (uint64_t)a->var[i]);
-    x->expected *= (double)nw_check_value(x->p, v->extent, x->slice.sizes);
-  }
+  for (int i = 0; i < a->block->block.nvars; i++)
+    if (a->block->block.var[i].kind == NW_REDUCE) h = nw_hash_mix(h, (uint64_t)a->var[i]);
   nw_numbers_add(&x->contributed, h);
+}
+
+// Sets the number of contributions that each element of the buffer in conflict gets, even if none of them is executed.
+static bool expect(void *env, nw_stmt *s) {
+  nw_watch *x = env;
+  if (s->kind != NW_BLOCK || s->block.init_part || s->block.combiner == NW_PLAIN) return true;
+  if (!x->w || !x->w->buffer || !nw_block_writes(s, x->w->buffer)) return true;
+  x->expected = 1;
+  for (int i = 0; i < s->block.nvars; i++)
+    if (s->block.var[i].kind == NW_REDUCE)
+      x->expected *= (double)nw_check_value(x->p, s->block.var[i].extent, x->slice.sizes);
+  return true;
 }
 
 static bool beyond_domain(const nw_watch *x, const nw_access *a) {
@@ -169,6 +176,7 @@ static bool run_once(nw_watch *x) {
 }
 
 bool nw_watch_run(nw_watch *x) {
+  nw_walk_from(x->p->root, expect, x);
   for (int round = 0; round < MAX_ROUNDS && nw_slice_focused(&x->slice) < MAX_FOCUSED; round++) {
     if (!run_once(x)) return false;
     if (!x->grown) return true;

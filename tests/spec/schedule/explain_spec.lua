@@ -66,6 +66,33 @@ describe("s:explain()", function()
     assert.truthy(is and is ~= maybe, tostring(lesson))
   end)
 
+  it("shows that threads race if each runs the init of a part without updates", function()
+    local A, k = nw.placeholder({4}, "f32", "A"), nw.reduce_axis(4, "k")
+    local s = nw.schedule(nw.compute({}, function() return nw.max(A(k), k) end, "X"))
+    s:split("k", {parts = 32, tail = "cut"})
+    local err, lesson = refuse(s, "parallel", "k_o")
+    assert.equal("waw", err.refusal.kind)
+    assert.is_true(lesson.seen)
+    assert.truthy(lesson:find "it would be a race", tostring(lesson))
+  end)
+
+  -- The refusal named an order of two instances, one of which is not an instance of Y: "Y[0, 0] is read at (...), before it is
+  -- written at (...)".
+  it("shows the instance outside the domain that a shifted tail adds to a scan", function()
+    local A = nw.placeholder({2, 5}, "i32", "A")
+    local state = nw.scan_state({4, 5}, "i32", "state")
+    local first = nw.compute({2, 5}, function(t, x) return A(t, x) end, "first")
+    local inner = nw.compute({4, 5}, function(t, x) return state(t - 2, x) + 1 end, "inner")
+    local update = nw.compute({4, 5}, function(t, x) return nw.max(inner(t, x), inner(t, nw.max(x - 1, 0))) end, "update")
+    local s = nw.schedule(nw.scan(first, update, state, "Y"))
+    s:fission("t_1", {after = "inner"})
+    local loops = s:loops "Y"
+    local err, lesson = refuse(s, "tile", loops[1], loops[2], 8, 32, {tail = "shift"})
+    assert.truthy(tostring(err):find "Y would compute an element outside its domain", tostring(err))
+    assert.is_true(lesson.seen, tostring(lesson))
+    assert.equal("domain", lesson.how)
+  end)
+
   it("uses the word lanes for vector loops", function()
     local _, lesson = refuse(gemm(4), "vectorize", "k")
     assert.truthy(lesson:find "lane k=0 +lane k=1")
