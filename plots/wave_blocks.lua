@@ -46,7 +46,7 @@ end
 
 -- Adds the bars of the multiprocessors from `first` up to `last`, which have the same blocks: one bar for each place.
 local function add_bars(out, blocks, first, last, x, finish)
-  local tall, ended = (last - first) / x.resident, 0
+  local tall, ended = (last - first) / x.places, 0
   for _, b in ipairs(blocks) do
     ended = math.max(ended, b.to)
     out[#out + 1] = {from = b.from, to = b.to, first = first, last = last, top = first + tall * b.place,
@@ -55,14 +55,26 @@ local function add_bars(out, blocks, first, last, x, finish)
   if ended < finish then out[#out + 1] = {from = ended, to = finish, first = first, last = last, top = first, bottom = last} end
 end
 
+-- Returns lists of multiprocessors with the same blocks, in the order of their first members.
+local function groups_of(each, x)
+  local groups, known = {}, {}
+  for sm = 0, x.sms - 1 do
+    local key = history(each[sm])
+    if not known[key] then
+      known[key] = {blocks = each[sm], n = 0}
+      groups[#groups + 1] = known[key]
+    end
+    known[key].n = known[key].n + 1
+  end
+  return groups
+end
+
 local function bars_of(x)
   local each, finish = by_multiprocessor(x)
   local out, first = {}, 0
-  for sm = 1, x.sms do
-    if sm == x.sms or history(each[sm]) ~= history(each[first]) then
-      add_bars(out, each[first], first, sm, x, finish)
-      first = sm
-    end
+  for _, group in ipairs(groups_of(each, x)) do
+    add_bars(out, group.blocks, first, first + group.n, x, finish)
+    first = first + group.n
   end
   return out, finish
 end
@@ -89,7 +101,7 @@ local function key_of(x, idle)
     out[n] = {text = ("%s that %s %s"):format(written.plural(k.blocks, "block"), k.blocks == 1 and "writes" or "write", name_of(k)),
       fill = LOOKS[n][2], colour = LOOKS[n][1]}
   end
-  if x.resident > 1 then out[#out + 1] = FREE end
+  if x.places > 1 then out[#out + 1] = FREE end
   if idle then out[#out + 1] = IDLE end
   return out
 end
@@ -155,7 +167,7 @@ local function has_edges(bars, x, finish)
 end
 
 local function draw(f, bars, x, finish)
-  local name = ("multiprocessors, 0 to %d"):format(x.sms - 1)
+  local name = ("%d multiprocessors"):format(x.sms)
   local out = {"set border 3", ("set yrange [%d:0]"):format(x.sms), axis.commands("x", 0, finish, false, written.seconds),
     "set xtics nomirror", "set ytics nomirror " .. math.max(1, x.sms // 6),
     "set xlabel 'time'", ("set ylabel %s noenhanced offset -1"):format(gnuplot.quote(name))}
@@ -174,14 +186,16 @@ end
 --- place, kind, from, to}), kinds (a list of {blocks, writes}), stretch and by (as in plots/waves.lua), number (of the
 --- kernel), title.
 function wave_blocks.make(x)
+  x.places = 1 -- that are ever used
+  for _, b in ipairs(x.blocks) do x.places = math.max(x.places, b.place + 1) end
   local bars, finish = bars_of(x)
   local f = figure.new {title = x.title, width = WIDTH}
   draw(f, bars, x, finish)
   f:key(key_of(x, idle_share(bars, x, finish) > 0))
-  local small = ("Predicted for %s, kernel %d, without the launch. Blocks begin in the order of their numbers, each where there is "
-    .. "room first; those beside each other share a multiprocessor. Neighbouring multiprocessors with the same blocks are drawn "
-    .. "together.%s"):format(x.machine, x.number, x.stretch > 1.001 and (" The multiprocessors wait for the %s, which they share: "
-    .. "all takes %.2f times as long as they alone would need."):format(x.by, x.stretch) or "")
+  local small = ("Predicted for %s, kernel %d, without the launch. Blocks begin in the order of their numbers, each where there "
+    .. "is room first; those beside each other share a multiprocessor. Multiprocessors with the same blocks are drawn "
+    .. "together.%s"):format(x.machine, x.number, x.stretch > 1.001 and (" They all wait for the %s, which they share: this "
+    .. "takes %.2f times as long as they alone would need."):format(x.by, x.stretch) or "")
   local caption = caption_of(x, bars, finish)
   local script, size = f:finish(figure.AXIS, caption .. " " .. small)
   return plot.new {caption = caption .. "\n" .. small, script = script, size = size,

@@ -1814,7 +1814,7 @@ function nw.warp_request(s, access, options) end
 ---@return nw.plot
 function nw.warps(s, options) end
 
----Draws the multiprocessors of a GPU over time, as the model predicts: full waves of blocks, and the last wave, in which some multiprocessors have fewer blocks or none. If blocks do not take equally long, such as those of a fused grid, each kind has a colour of its own. kernel: its number; by default the one that takes longest. caches: as in s:cost. sizes, machine: as in s:gpu_counts. Rows: from, to (seconds), first, last (multiprocessors), blocks (of each), and kind if there are several.
+---Draws the multiprocessors of a GPU over time, as the model predicts: full waves of blocks, and the last wave, in which some multiprocessors have fewer blocks or none. If blocks do not take equally long, such as those of a fused grid, each kind has a colour of its own. kernel: its number; by default the one that takes longest. caches: as in s:cost. sizes, machine: as in s:gpu_counts. Rows: from, to (seconds), first, last (multiprocessors), blocks (of each), and kind if there are several; then multiprocessors are counted in the order of the picture.
 ---@param s nw.schedule
 ---@param options? {machine?: string|table|nw.machine, kernel?: integer, sizes?: table, caches?: boolean, title?: nw.label}
 ---@return nw.plot

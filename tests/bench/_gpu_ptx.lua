@@ -18,7 +18,8 @@ local OTHERS = {"add", "gemm", "reduction", "symbolic", "vthread", "vectors", "r
 local SPECS = {"schedule/async_spec", "schedule/cross_spec", "schedule/grid_spec", "schedule/grid_text_spec",
   "schedule/ptx_math_spec", "schedule/ptx_ops_spec", "schedule/ptx_spec", "schedule/share_spec", "schedule/warp_spec",
   "measure/gpu_target_spec", "show/warps_spec"}
-local NOTEBOOKS = {"gpu_gemm", "gpu_conv1d", "gpu_depthwise", "gpu_reduction", "gpu_transpose"}
+local NOTEBOOKS = {"gpu_gemm", "gpu_conv1d", "gpu_depthwise", "gpu_reduction", "gpu_transpose", "gpu_fused_loop",
+  "gpu_dynamic_batch"}
 local ME = "build/release/bin/nestwright"
 
 local function read(path)

@@ -16,10 +16,11 @@ SMALL = {
     "gemm.ipynb": [("N = 1024", "N = 128")], "gpu_gemm.ipynb": [("N = 256", "N = 128"), ("P = 4096", "P = 512")],
     "gpu_conv1d.ipynb": [("1 << 22", "1 << 14")], "gpu_transpose.ipynb": [("or 4096", "or 512")],
     "gpu_reduction.ipynb": [("1 << 24", "1 << 20")],
-    "gpu_fused_loop.ipynb": [("N = 300 * 1024", "N = 100 * 1024"), ("{1, 2, 3, 4, 5, 6, 7, 8}", "{1, 2}")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
+    "gpu_fused_loop.ipynb": [("N = 300 * 1024", "N = 100 * 1024"), ("{1, 2, 3, 4, 5, 6, 7, 8}", "{1, 2}")],
+    "gpu_dynamic_batch.ipynb": [("or 1024", "or 64"), ("{1, 16, 33, 64, 100, 127, 200, 257, 511, 512}", "{1, 257}")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
 }
-LESSONS = ["gpu_conv1d.ipynb", "gpu_depthwise.ipynb", "gpu_fused_loop.ipynb", "gpu_reduction.ipynb",
-           "gpu_transpose.ipynb"]  # with predicted times
+LESSONS = ["gpu_conv1d.ipynb", "gpu_depthwise.ipynb", "gpu_dynamic_batch.ipynb", "gpu_fused_loop.ipynb",
+           "gpu_reduction.ipynb", "gpu_transpose.ipynb"]  # with predicted times
 PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|build|var|opt|mnt)/\w")
 
 
@@ -188,7 +189,7 @@ class Stored(unittest.TestCase):
             code = "".join(text(c["source"]) + "\n" for c in notebook["cells"] if c["cell_type"] == "code")
             self.assertGreaterEqual(len(steps), 6, name)
             for n, (_, rows, loops) in enumerate(steps, 1):
-                self.assertRegex(loops, r"for \w+ in 0\.\.", (name, n))
+                self.assertRegex(loops, r"for [\w./]+ in 0\.\.", (name, n))
                 self.assertRegex(code, r"nw\.(warp_request|bank_conflicts|warps|waves)\(s%d\b" % n, (name, n))
                 if n > 1:
                     self.assertEqual(len(rows), 2, (name, n))
@@ -205,7 +206,11 @@ class Stored(unittest.TestCase):
         for n in (2, 3, 4, 6, 7):
             self.assertGreater(conv1d[n - 1][0], conv1d[n - 1][1])
         self.assertGreater(conv1d[4][1], conv1d[4][0])  # the signal in shared memory does not help on a T4
-        fused = steps["gpu_fused_loop.ipynb"]
+        fused, dynamic = steps["gpu_fused_loop.ipynb"], steps["gpu_dynamic_batch.ipynb"]
+        for n in (2, 3, 4, 5):
+            self.assertGreater(dynamic[n - 1][0], dynamic[n - 1][1])
+        for n in (6, 7):
+            self.assertGreater(dynamic[n - 1][1], dynamic[n - 1][0])
         for n in (2, 4, 5, 6, 7):
             self.assertGreater(fused[n - 1][0], fused[n - 1][1])
         self.assertEqual(fused[2][0], fused[2][1])  # the border falls between two blocks
@@ -217,6 +222,13 @@ class Stored(unittest.TestCase):
         self.assertGreater(transpose[3][1], transpose[3][0])  # conflicts of banks
         self.assertGreater(transpose[4][0], transpose[4][1])
         self.assertEqual(transpose[5][0], transpose[5][1])
+
+    def test_the_dispatcher_of_the_gpu_lesson_loses_little_against_static_sizes(self):
+        shown = "".join(text(o.get("text", "")) for _, o in outputs(read(os.path.join(TUTORIALS, "gpu_dynamic_batch.ipynb"))))
+        means = [float(v) for v in re.findall(r"geometric mean: ([\d.]+)", shown)]
+        self.assertEqual(len(means), 2)
+        for v in means:
+            self.assertTrue(0.95 <= v <= 1, means)
 
     def test_outputs_contain_no_scripts(self):
         for _, notebook in self.each():

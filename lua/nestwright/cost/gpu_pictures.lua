@@ -150,7 +150,7 @@ function pictures.install(nw)
     .. "multiprocessors have fewer blocks or none. If blocks do not take equally long, such as those of a fused grid, each kind "
     .. "has a colour of its own. kernel: its number; by default the one that takes longest. caches: as in s:cost. sizes, machine: "
     .. "as in s:gpu_counts. Rows: from, to (seconds), first, last (multiprocessors), blocks (of each), and kind if there are "
-    .. "several.", waves)
+    .. "several; then multiprocessors are counted in the order of the picture.", waves)
 end
 
 return pictures
