@@ -141,6 +141,34 @@ static bool is_guard_of(const spread *x, const nw_stmt *s) {
   return x->all && s->kind == NW_GUARD && nw_has_barrier(s) && nw_uses_var(s->guard.cond, x->loop->loop.var->name);
 }
 
+// ---- allocations of an accelerator
+//
+// A unit of an accelerator executes its instructions in order. If the copies of all virtual threads into one array came
+// before those into the next array, the first thread's product would wait for the second thread's copy. So statements stay
+// together, with the allocations between them moved before them.
+
+static bool has_alloc(const nw_stmt *s) {
+  bool any = s->kind == NW_ALLOC;
+  for (int i = 0; i < s->nkids && !any; i++) any = has_alloc(s->kid[i]);
+  return any;
+}
+
+// If the last statement is an allocation, moves the statements before it into it.
+static void gather(nw_program *p, nw_stmt *s) {
+  for (int i = 0; i < s->nkids; i++) gather(p, s->kid[i]);
+  int n = s->nkids - 1;
+  nw_stmt *last = n > 0 ? s->kid[n] : NULL;
+  bool moves = last && last->kind == NW_ALLOC;
+  for (int i = 0; i < n && moves; i++) moves = !has_alloc(s->kid[i]);
+  if (!moves) return;
+  nw_vec kids = {0};
+  for (int i = 0; i < n; i++) nw_vec_push(&kids, s->kid[i]);
+  for (int i = 0; i < last->nkids; i++) nw_vec_push(&kids, last->kid[i]);
+  nw_kids_set(p, last, kids.n, (nw_stmt **)kids.at);
+  nw_vec_free(&kids);
+  nw_kids_set(p, s, 1, &last);
+}
+
 // ---- moving inwards
 
 // Adds the statements to `out`. The loop is moved into each statement for which goes_in is true. The other statements
@@ -175,6 +203,7 @@ static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *copies, nw_vec *ou
   spread x = {.p = p, .loop = loop, .copies = copies, .all = nw_is_vthread_loop(loop)};
   int64_t n;
   if (x.all) loop->loop.mark = nw_is_int(loop->loop.extent, &n) && n < UNROLL_BELOW ? NW_UNROLLED : NW_SERIAL;
+  if (x.all && p->target->machine.kind == NW_MACHINE_ACCELERATOR) gather(p, loop);
   int nkids = loop->nkids;
   nw_stmt **kid = loop->kid;
   spread_over(&x, nkids, kid, out);
