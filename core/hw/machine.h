@@ -173,7 +173,7 @@ typedef struct nw_machine_instruction {
   int64_t dims; // COPY and FILL: number of dimensions of the box; the last is consecutive in both memories
   int pads; // COPY: 1 if elements outside of the tensor can be replaced by a constant, otherwise 0
   int64_t lanes; // ALU
-  int64_t loops, micro_ops; // TENSOR, ALU and FILL: loops that one instruction executes, and tiles inside them
+  int64_t loops, micro_ops; // TENSOR: loops that one instruction executes, and tiles inside them
   char form[24]; // TENSOR: the product, for example "mk,kn->mn"; empty if the user describes it
   int64_t m, n, k;
   char input[8], weight[8], sum[8]; // TENSOR: dtypes

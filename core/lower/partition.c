@@ -323,7 +323,7 @@ static void pieces(cutter *x, nw_stmt *loop, nw_vec *out) {
 // ---- the tree, innermost loops first
 
 static void partition_kids(cutter *x, nw_stmt *s) {
-  if (!s->nkids) return;
+  if (!s->nkids || s->kind == NW_CALL) return; // the nest of a call is one instruction, or one function
   cutter around = *x;
   nw_vec kids = {0};
   if (s->kind == NW_LOOP && s->loop.mark == NW_VECTORIZED) x->in_vector = true;

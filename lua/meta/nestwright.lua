@@ -1247,6 +1247,12 @@ function nw.compare(kernels, ...) end
 ---@return nw.tensor ...
 function nw.compute(shape, body, name) end
 
+---A schedule of a two-dimensional convolution on an accelerator: height*height pixels with `channels` channels, kernel*kernel weights for each filter, padding kernel // 2; each sum is shifted right, and limited to 0..127. Channels and filters are in blocks, as the tiles of the product need them: the input is [block][y][x][channel]. tile: {f, y, x, c, keep}: blocks of filters, rows and columns of the result, and blocks of channels that a thread works on, and whether its weights stay on the chip; by default, of the `tries` (24) tiles with the best estimates, the one with the fewest simulated cycles. threads: virtual threads along the filters. Also returns input, weights, sums and result (tensors), tile, and threads.
+---@param accelerator nw.accelerator
+---@param options {height: integer, channels: integer, filters: integer, kernel?: integer, stride?: integer, shift?: integer, threads?: integer, tile?: table, tries?: integer}
+---@return nw.schedule, table
+function nw.conv2d(accelerator, options) end
+
 ---Measures the cycles per second of this core with a chain of dependent adds. The seconds are CPU time of the thread, which does not pass while another program has the core.
 ---@return number
 function nw.core_hz() end

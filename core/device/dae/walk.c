@@ -55,7 +55,7 @@ static const nw_stmt *whole_call(const nw_acc *s, const nw_stmt *at, int *n, con
   if (!in || *n == 0) return at->kind == NW_CALL ? at : NULL;
   const nw_machine_instruction *row =
       in->chip ? nw_machine_instruction_next(&s->target->machine, in->chip, NULL) : NULL;
-  return row && row->kind != NW_CHIP_COPY && taken_by(row, *n, loop) >= *n ? at : NULL;
+  return row && row->kind == NW_CHIP_TENSOR && taken_by(row, *n, loop) >= *n ? at : NULL;
 }
 
 // ---- compilation

@@ -90,8 +90,9 @@ local function estimate(acc, p, t, o, tile, threads)
   local sums = tile.f * tile.y * tile.x * n
   local need = {}
   local function add(memory, bytes) need[memory] = (need[memory] or 0) + threads * bytes end
-  add(p.input, input)
-  add(p.weight, weight)
+  local copies = threads == 1 and 2 or 1 -- a single thread has two copies of what it loads
+  add(p.input, copies * input)
+  add(p.weight, (tile.keep and 1 or copies) * weight)
   add(p.sum, 4 * sums)
   add(p.out, sums)
   for memory, bytes in pairs(need) do if bytes > bytes_of(acc, memory) then return nil end end
@@ -108,15 +109,14 @@ local function estimate(acc, p, t, o, tile, threads)
   return math.max(tiles * (math.max((steps - 1) * step, gemm) + math.max(step, rest)), tiles * copied + kept) + step + once
 end
 
--- Returns the tiles that fit, the one with the fewest estimated cycles first.
-local function tiles_of(acc, p, t, o, threads)
-  local list = {}
+-- Adds the tiles that fit.
+local function add_tiles(list, acc, p, t, o, threads)
   for _, f in ipairs(divisors(t.filters // threads)) do
     for _, y in ipairs(divisors(t.size)) do
       for _, x in ipairs(divisors(t.size)) do
         for _, c in ipairs(divisors(t.blocks)) do
           for _, keep in ipairs {false, true} do
-            local tile = {f = f, y = y, x = x, c = c, keep = keep}
+            local tile = {f = f, y = y, x = x, c = c, keep = keep, threads = threads}
             local cycles = x % p.gemm.m == 0 and estimate(acc, p, t, o, tile, threads)
             if cycles then list[#list + 1] = {tile = tile, cycles = cycles} end
           end
@@ -124,6 +124,12 @@ local function tiles_of(acc, p, t, o, threads)
       end
     end
   end
+end
+
+-- Returns the tiles that fit, the one with the fewest estimated cycles first.
+local function tiles_of(acc, p, t, o, threads)
+  local list = {}
+  for _, n in ipairs(threads) do add_tiles(list, acc, p, t, o, n) end
   table.sort(list, function(a, b) return a.cycles < b.cycles end)
   if #list == 0 then
     errors.fail("limit", "a machine with larger memories", "conv2d: no tile fits into the memories of %s", acc.name)
@@ -158,20 +164,29 @@ local function schedule(nw, acc, p, t, tile, threads)
   s:set_scope(t.P, p.input)
   local home = tile.keep and thread or co
   local weights = s:cache_read(t.W, p.weight, {at = home})
+  if threads == 1 and t.blocks > tile.c then
+    s:double_buffer(t.P)
+    if not tile.keep then s:double_buffer(weights) end
+  end
   local result = p.out ~= p.sum and s:cache_write(t.D, p.out, {at = root}) or nil
   if p.gemm.m > 1 then
     local _, tiles = s:split(cx, p.gemm.m)
     cn = tiles
   end
-  -- the first loop of each stage inside the loop in which it is computed
-  local function inside(stage, loop)
+  -- The loop number n of a stage inside the loop in which it is computed.
+  local function inside(stage, loop, n)
     local list = s:loops(stage)
-    for n, l in ipairs(list) do if l == loop then return list[n + 1] end end
-    return list[1]
+    for k, l in ipairs(list) do if l == loop then return list[k + n] end end
+    return list[n]
   end
-  local nests = {{inside(init, root), acc[p.fill.name]}, {inside(t.P, co), acc[p.load.name]}, {inside(weights, home), acc[p.load.name]},
-    {cn, acc[p.gemm.name]}, {inside(result or t.D, root), acc[p.alu.name]}}
-  if result then nests[#nests + 1] = {inside(t.D, root), acc[p.load.name]} end
+  -- The ALU works on one block of filters after the other, so that a block is stored while the next one is computed.
+  local load = acc[p.load.name]
+  local nests = {{inside(init, root, 1), acc[p.fill.name]}, {inside(t.P, co, 1), load}, {inside(weights, home, 1), load},
+    {cn, acc[p.gemm.name]}, {inside(result or t.D, root, 2), acc[p.alu.name]}}
+  if result then nests[#nests + 1] = {inside(t.D, root, 2), load} end
+  for _, stage in ipairs(s:stages()) do
+    if stage.name:find "%.pre$" then nests[#nests + 1] = {inside(stage, root, 1), load} end
+  end
   for _, nest in ipairs(nests) do s:tensorize(nest[1], nest[2]) end
   return s
 end
@@ -195,26 +210,28 @@ local function make(nw, acc, options)
     kernel = whole(given, "kernel", 3), stride = whole(given, "stride", 1), shift = whole(given, "shift", 8)}
   local p = parts_of(acc)
   local t = define(nw, p, o)
-  local threads = whole(given, "threads", t.filters % 2 == 0 and 2 or 1)
-  if t.filters % threads ~= 0 then
-    errors.fail("invalid", "threads = 1", "conv2d: threads: %d virtual threads do not divide %d blocks of filters", threads, t.filters)
+  local threads = given.threads ~= nil and {whole(given, "threads")} or t.filters % 2 == 0 and {1, 2} or {1}
+  if t.filters % threads[1] ~= 0 then
+    errors.fail("invalid", "threads = 1", "conv2d: threads: %d virtual threads do not divide %d blocks of filters", threads[1],
+      t.filters)
   end
-  local function answer(tile)
-    return {input = t.A, weights = t.W, sums = t.C, result = t.D, tile = tile, threads = threads}
+  local function answer(s, tile, n)
+    return s, {input = t.A, weights = t.W, sums = t.C, result = t.D, tile = tile, threads = n}
   end
   if given.tile then
     local tile = errors.options("conv2d: tile", given.tile, {"f", "y", "x", "c", "keep"})
-    return schedule(nw, acc, p, t, tile, threads), answer(tile)
+    return answer(schedule(nw, acc, p, t, tile, threads[1]), tile, threads[1])
   end
   -- The estimates of good tiles are close together, so some of the best ones are simulated.
   local best, least, found
   for n, one in ipairs(tiles_of(acc, p, t, o, threads)) do
-    if n > whole(given, "tries", 24) then break end
-    local s = schedule(nw, acc, p, t, one.tile, threads)
-    local cycles = s:stream():run().cycles
-    if not least or cycles < least then best, least, found = s, cycles, one.tile end
+    if n > whole(given, "tries", 24) and best then break end
+    local good, s = pcall(schedule, nw, acc, p, t, one.tile, one.tile.threads) -- layouts may need more room than was estimated
+    local cycles = good and s:stream():run().cycles
+    if cycles and (not least or cycles < least) then best, least, found = s, cycles, one.tile end
   end
-  return best, answer(found)
+  if not best then errors.fail("limit", "a machine with larger memories", "conv2d: no tile fits into the memories of %s", acc.name) end
+  return answer(best, found, found.threads)
 end
 
 function conv2d.install(nw)
