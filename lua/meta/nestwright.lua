@@ -1102,6 +1102,12 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
+---A schedule of a two-dimensional convolution on an accelerator: height*height pixels with `channels` channels, kernel*kernel weights for each filter, padding kernel // 2; each sum is shifted right, and limited to 0..127. Channels and filters are in blocks, as the tiles of the product need them: the input is [block][y][x][channel]. tile: {f, y, x, c, keep}: blocks of filters, rows and columns of the result, and blocks of channels that a thread works on, and whether its weights stay on the chip. By default, it is the tile with the fewest simulated cycles among the `tries` (24) tiles with the best estimates. threads: virtual threads along the filters; a single thread has two copies of each array that it loads. Also returns input, weights, sums and result (tensors), tile, and threads.
+---@param accelerator nw.accelerator
+---@param options {height: integer, channels: integer, filters: integer, kernel?: integer, stride?: integer, shift?: integer, threads?: integer, tile?: table, tries?: integer}
+---@return nw.schedule, table
+function nw.acc_conv2d(accelerator, options) end
+
 ---An accelerator: its machine record, its target, and its instructions. The argument is a name of nw.machines(), a file, a table as in nw.machine, or a record. nw.schedule(C, {target = vdla}) makes a schedule for it. Its fields are the instructions, which s:tensorize takes (vdla.gemm8x8), and the names of its memories, which s:cache_read and s:cache_write take (vdla.acc or vdla.acc_buffer). An instruction that copies, fills or computes element by element replaces a nest of any size.
 ---@param machine string|table|nw.machine
 ---@return nw.accelerator
@@ -1246,12 +1252,6 @@ function nw.compare(kernels, ...) end
 ---@param name? string|{name?: string, strides?: (integer|nw.expr)[]}
 ---@return nw.tensor ...
 function nw.compute(shape, body, name) end
-
----A schedule of a two-dimensional convolution on an accelerator: height*height pixels with `channels` channels, kernel*kernel weights for each filter, padding kernel // 2; each sum is shifted right, and limited to 0..127. Channels and filters are in blocks, as the tiles of the product need them: the input is [block][y][x][channel]. tile: {f, y, x, c, keep}: blocks of filters, rows and columns of the result, and blocks of channels that a thread works on, and whether its weights stay on the chip; by default, of the `tries` (24) tiles with the best estimates, the one with the fewest simulated cycles. threads: virtual threads along the filters. Also returns input, weights, sums and result (tensors), tile, and threads.
----@param accelerator nw.accelerator
----@param options {height: integer, channels: integer, filters: integer, kernel?: integer, stride?: integer, shift?: integer, threads?: integer, tile?: table, tries?: integer}
----@return nw.schedule, table
-function nw.conv2d(accelerator, options) end
 
 ---Measures the cycles per second of this core with a chain of dependent adds. The seconds are CPU time of the thread, which does not pass while another program has the core.
 ---@return number

@@ -30,7 +30,7 @@ local function parts_of(acc)
   local gemm = find(acc, "tensor", function(row) return row.form == "mk,nk->mn" or row.form == "mk,kn->mn" end)
   if not gemm then
     errors.fail("invalid", 'an instruction of kind tensor with form = "mk,nk->mn" or "mk,kn->mn"',
-      "conv2d: %s has no product of tiles whose first operand is mk", acc.name)
+      "acc_conv2d: %s has no product of tiles whose first operand is mk", acc.name)
   end
   local from = words(gemm.from)
   local sum = words(gemm.to)[1]
@@ -132,7 +132,7 @@ local function tiles_of(acc, p, t, o, threads)
   for _, n in ipairs(threads) do add_tiles(list, acc, p, t, o, n) end
   table.sort(list, function(a, b) return a.cycles < b.cycles end)
   if #list == 0 then
-    errors.fail("limit", "a machine with larger memories", "conv2d: no tile fits into the memories of %s", acc.name)
+    errors.fail("limit", "a machine with larger memories", "acc_conv2d: no tile fits into the memories of %s", acc.name)
   end
   return list
 end
@@ -195,31 +195,31 @@ local function whole(o, key, otherwise)
   local v = o[key]
   if v == nil then v = otherwise end
   if math.type(v) == "integer" and v >= (key == "shift" and 0 or 1) and v <= 1 << 16 then return v end
-  errors.fail("invalid", "nw.conv2d(vta, {height = 28, channels = 128, filters = 128, kernel = 3})",
-    "conv2d: %s: expected a whole number from 1 to 65536, got %s", key, tostring(v))
+  errors.fail("invalid", "nw.acc_conv2d(vta, {height = 28, channels = 128, filters = 128, kernel = 3})",
+    "acc_conv2d: %s: expected a whole number from 1 to 65536, got %s", key, tostring(v))
 end
 
 local KEYS = {"height", "channels", "filters", "kernel", "stride", "shift", "threads", "tile", "tries"}
 
 local function make(nw, acc, options)
   if not require "nestwright.language.accelerator".is(acc) then
-    errors.fail("type", 'nw.conv2d(nw.accelerator "vta", {...})', "conv2d: accelerator: expected a value of nw.accelerator")
+    errors.fail("type", 'nw.acc_conv2d(nw.accelerator "vta", {...})', "acc_conv2d: accelerator: expected a value of nw.accelerator")
   end
-  local given = errors.options("conv2d", errors.expect("conv2d: options", options, "table"), KEYS)
+  local given = errors.options("acc_conv2d", errors.expect("acc_conv2d: options", options, "table"), KEYS)
   local o = {height = whole(given, "height"), channels = whole(given, "channels"), filters = whole(given, "filters"),
     kernel = whole(given, "kernel", 3), stride = whole(given, "stride", 1), shift = whole(given, "shift", 8)}
   local p = parts_of(acc)
   local t = define(nw, p, o)
   local threads = given.threads ~= nil and {whole(given, "threads")} or t.filters % 2 == 0 and {1, 2} or {1}
   if t.filters % threads[1] ~= 0 then
-    errors.fail("invalid", "threads = 1", "conv2d: threads: %d virtual threads do not divide %d blocks of filters", threads[1],
+    errors.fail("invalid", "threads = 1", "acc_conv2d: threads: %d virtual threads do not divide %d blocks of filters", threads[1],
       t.filters)
   end
   local function answer(s, tile, n)
     return s, {input = t.A, weights = t.W, sums = t.C, result = t.D, tile = tile, threads = n}
   end
   if given.tile then
-    local tile = errors.options("conv2d: tile", given.tile, {"f", "y", "x", "c", "keep"})
+    local tile = errors.options("acc_conv2d: tile", given.tile, {"f", "y", "x", "c", "keep"})
     return answer(schedule(nw, acc, p, t, tile, threads[1]), tile, threads[1])
   end
   -- The estimates of good tiles are close together, so some of the best ones are simulated.
@@ -230,20 +230,24 @@ local function make(nw, acc, options)
     local cycles = good and s:stream():run().cycles
     if cycles and (not least or cycles < least) then best, least, found = s, cycles, one.tile end
   end
-  if not best then errors.fail("limit", "a machine with larger memories", "conv2d: no tile fits into the memories of %s", acc.name) end
+  if not best then
+    errors.fail("limit", "a machine with larger memories", "acc_conv2d: no tile fits into the memories of %s", acc.name)
+  end
   return answer(best, found, found.threads)
 end
 
 function conv2d.install(nw)
-  rows.define(nw, "nw", "accelerators", "conv2d",
-    "(accelerator: nw.accelerator, options: {height: integer, channels: integer, filters: integer, kernel?: integer, stride?: integer, "
-    .. "shift?: integer, threads?: integer, tile?: table, tries?: integer}): nw.schedule, table",
+  rows.define(nw, "nw", "accelerators", "acc_conv2d",
+    "(accelerator: nw.accelerator, options: {height: integer, channels: integer, filters: integer, kernel?: integer, "
+    .. "stride?: integer, shift?: integer, threads?: integer, tile?: table, tries?: integer}): nw.schedule, table",
     "A schedule of a two-dimensional convolution on an accelerator: height*height pixels with `channels` channels, kernel*kernel "
-    .. "weights for each filter, padding kernel // 2; each sum is shifted right, and limited to 0..127. Channels and filters are in "
-    .. "blocks, as the tiles of the product need them: the input is [block][y][x][channel]. tile: {f, y, x, c, keep}: blocks of filters, "
-    .. "rows and columns of the result, and blocks of channels that a thread works on, and whether its weights stay on the chip; by default, of the `tries` (24) tiles with "
-    .. "the best estimates, the one with the fewest simulated cycles. threads: virtual threads along the filters. Also returns input, weights, sums and result (tensors), tile, "
-    .. "and threads.", function(acc, options) return make(nw, acc, options) end)
+    .. "weights for each filter, padding kernel // 2; each sum is shifted right, and limited to 0..127. Channels and filters are "
+    .. "in blocks, as the tiles of the product need them: the input is [block][y][x][channel]. tile: {f, y, x, c, keep}: blocks of "
+    .. "filters, rows and columns of the result, and blocks of channels that a thread works on, and whether its weights stay on "
+    .. "the chip. By default, it is the tile with the fewest simulated cycles among the `tries` (24) tiles with the best "
+    .. "estimates. threads: virtual threads along the filters; a single thread has two copies of each array that it loads. Also "
+    .. "returns input, weights, sums and result (tensors), tile, and threads.",
+    function(acc, options) return make(nw, acc, options) end)
 end
 
 return conv2d

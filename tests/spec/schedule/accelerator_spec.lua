@@ -169,9 +169,11 @@ end)
 
 describe("a convolution", function()
   it("computes what its definition says, with padding and strides, in any number of threads", function()
-    for _, o in ipairs {{height = 7, channels = 20, filters = 40, kernel = 3}, {height = 8, channels = 16, filters = 64, stride = 2},
-        {height = 6, channels = 32, filters = 32, kernel = 1, stride = 2, threads = 1}} do
-      local s, parts = nw.conv2d(vta, o)
+    local odd = {height = 7, channels = 20, filters = 40, kernel = 3}
+    local strided = {height = 8, channels = 16, filters = 64, stride = 2}
+    local single = {height = 6, channels = 32, filters = 32, kernel = 1, stride = 2, threads = 1}
+    for _, o in ipairs {odd, strided, single} do
+      local s, parts = nw.acc_conv2d(vta, o)
       local stream = s:stream()
       assert.same({}, stream:check())
       assert.is_true(computes(s, parts.result, stream))
@@ -179,11 +181,11 @@ describe("a convolution", function()
   end)
 
   it("must fit the accelerator, and have sensible numbers", function()
-    support.fails("filters: expected a whole number", "invalid", nw.conv2d, vta, {height = 7, channels = 16})
-    support.fails("3 virtual threads do not divide 2 blocks of filters", "invalid", nw.conv2d, vta,
+    support.fails("filters: expected a whole number", "invalid", nw.acc_conv2d, vta, {height = 7, channels = 16})
+    support.fails("3 virtual threads do not divide 2 blocks of filters", "invalid", nw.acc_conv2d, vta,
       {height = 7, channels = 16, filters = 32, threads = 3})
-    support.fails("vdla has no product of tiles whose first operand is mk", "invalid", nw.conv2d, vdla,
+    support.fails("vdla has no product of tiles whose first operand is mk", "invalid", nw.acc_conv2d, vdla,
       {height = 7, channels = 16, filters = 32})
-    support.fails("expected a value of nw.accelerator", "type", nw.conv2d, "vta", {})
+    support.fails("accelerator: expected an accelerator", nil, nw.acc_conv2d, "vta", {})
   end)
 end)
