@@ -99,6 +99,7 @@ static nw_stmt *loop_for(spread *x) {
   nw_stmt *copy = nw_new_loop(x->p, l->loop.var->name, l->loop.begin, l->loop.extent);
   copy->step = l->step;
   copy->loop.mark = l->loop.mark;
+  copy->loop.threads = l->loop.threads;
   nw_vec_push(x->copies, copy);
   return copy;
 }
@@ -202,6 +203,7 @@ static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
 static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *copies, nw_vec *out) {
   spread x = {.p = p, .loop = loop, .copies = copies, .all = nw_is_vthread_loop(loop)};
   int64_t n;
+  loop->loop.threads = x.all;
   if (x.all) loop->loop.mark = nw_is_int(loop->loop.extent, &n) && n < UNROLL_BELOW ? NW_UNROLLED : NW_SERIAL;
   if (x.all && p->target->machine.kind == NW_MACHINE_ACCELERATOR) gather(p, loop);
   int nkids = loop->nkids;

@@ -20,13 +20,26 @@ static void move_allocs_out(nw_program *p, nw_stmt *loop, nw_vec *allocs) {
   }
 }
 
+// Notes at the calls inside s that they belong to virtual thread number i of n. Inner loops were unrolled before.
+static void set_thread(nw_stmt *s, int i, int n) {
+  if (s->kind == NW_CALL) {
+    int inner = s->call.threads ? s->call.threads : 1;
+    s->call.thread += i * inner;
+    s->call.threads = n * inner;
+  }
+  for (int k = 0; k < s->nkids; k++) set_thread(s->kid[k], i, n);
+}
+
 static nw_stmt *unrolled(nw_program *p, nw_stmt *loop, int64_t n) {
   nw_vec out = {0}, allocs = {0};
   move_allocs_out(p, loop, &allocs);
   for (int64_t i = 0; i < n; i++) {
     const nw_expr *at = nw_add(p->pool, loop->loop.begin, nw_index(p->pool, i));
-    for (int k = 0; k < loop->nkids; k++)
-      nw_vec_push(&out, iteration(p, loop->kid[k], loop->loop.var->name, at, i == n - 1));
+    for (int k = 0; k < loop->nkids; k++) {
+      nw_stmt *copy = iteration(p, loop->kid[k], loop->loop.var->name, at, i == n - 1);
+      if (loop->loop.threads) set_thread(copy, (int)i, (int)n);
+      nw_vec_push(&out, copy);
+    }
   }
   nw_stmt *s = nw_new_stmt(p, NW_SEQ);
   nw_kids_set(p, s, out.n, (nw_stmt **)out.at);

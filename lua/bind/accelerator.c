@@ -5,6 +5,8 @@
 
 #define MAX_ARGS 64
 #define MOST_FINDINGS 64
+#define MOST_HAPPENED 4096 // hazards of a run that a table lists
+#define MOST_OPERANDS 16
 
 static nw_acc *self(lua_State *L) { return nwl_check(L, 1, &nwl_stream_class, "stream"); }
 static void release(void *s) { nw_acc_free(s); }
@@ -79,11 +81,12 @@ static int f_instruction(lua_State *L) {
   const nw_acc *s = self(L);
   int i = instr_arg(L, s, 2);
   nw_acc_instr in = nw_acc_instr_at(s, i);
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 13);
   nwl_set_text(L, "name", in.name);
   nwl_set_text(L, "unit", in.unit);
   if (in.id) nwl_set_integer(L, "statement", in.id);
   nwl_set_integer(L, "step", in.step);
+  if (in.thread >= 0) nwl_set_integer(L, "thread", in.thread);
   set_queues(L, "takes", in.pop);
   set_queues(L, "puts", in.push);
   nwl_set_integer(L, "elements", in.elements);
@@ -93,6 +96,45 @@ static int f_instruction(lua_State *L) {
   char *text = nw_acc_instr_text(s, i);
   nwl_set_text(L, "text", text);
   free(text);
+  return 1;
+}
+
+static int f_operands(lua_State *L) {
+  const nw_acc *s = self(L);
+  nw_acc_operand o[MOST_OPERANDS];
+  int n = nw_acc_operands(s, instr_arg(L, s, 2), o, MOST_OPERANDS);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n && i < MOST_OPERANDS; i++) {
+    lua_createtable(L, 0, 7);
+    nwl_set_text(L, "memory", o[i].memory);
+    nwl_set_text(L, "array", o[i].array);
+    nwl_set_flag(L, "read", o[i].read);
+    nwl_set_flag(L, "write", o[i].write);
+    nwl_set_integer(L, "from", o[i].from);
+    nwl_set_integer(L, "to", o[i].to);
+    nwl_set_integer(L, "bytes", o[i].bytes);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+// Returns the tokens that the instructions first..last put or take, as lists {queue, put, take}.
+static int f_tokens(lua_State *L) {
+  const nw_acc *s = self(L);
+  int64_t first = nwl_integer(L, 2, "first") - 1, last = nwl_integer(L, 3, "last") - 1;
+  int n = nw_acc_tokens(s, NULL, 0);
+  nw_acc_token *t = lua_newuserdata(L, ((size_t)n + 1) * sizeof *t);
+  nw_acc_tokens(s, t, n);
+  lua_newtable(L);
+  for (int i = 0, k = 0; i < n; i++) {
+    bool puts = t[i].put >= first && t[i].put <= last, takes = t[i].take >= first && t[i].take <= last;
+    if (!puts && !takes) continue;
+    lua_createtable(L, 0, 3);
+    nwl_set_integer(L, "queue", t[i].queue + 1);
+    if (t[i].put >= 0) nwl_set_integer(L, "put", t[i].put + 1);
+    if (t[i].take >= 0) nwl_set_integer(L, "take", t[i].take + 1);
+    lua_rawseti(L, -2, ++k);
+  }
   return 1;
 }
 
@@ -122,12 +164,7 @@ static int f_add(lua_State *L) {
   return nw_acc_add(s, i, q, lua_toboolean(L, 4)) ? 0 : nwl_raise(L);
 }
 
-static int f_check(lua_State *L) {
-  nw_acc *s = self(L);
-  nw_acc_finding f[MOST_FINDINGS];
-  nw_clear(nwl_ctx(L));
-  int n = nw_acc_check(s, f, MOST_FINDINGS);
-  if (n < 0) return nwl_raise(L);
+static void push_findings(lua_State *L, const nw_acc *s, const nw_acc_finding *f, int n) {
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {
     lua_createtable(L, 0, 9);
@@ -146,6 +183,15 @@ static int f_check(lua_State *L) {
     free(text);
     lua_rawseti(L, -2, i + 1);
   }
+}
+
+static int f_check(lua_State *L) {
+  nw_acc *s = self(L);
+  nw_acc_finding f[MOST_FINDINGS];
+  nw_clear(nwl_ctx(L));
+  int n = nw_acc_check(s, f, MOST_FINDINGS);
+  if (n < 0) return nwl_raise(L);
+  push_findings(L, s, f, n);
   return 1;
 }
 
@@ -173,13 +219,26 @@ static void push_spans(lua_State *L, const nw_acc_report *r) {
   lua_createtable(L, r->instructions, 0);
   for (int i = 0; i < r->instructions; i++) {
     const nw_acc_span *t = &r->span[i];
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 5);
     nwl_set_number(L, "from", t->from);
     nwl_set_number(L, "to", t->to);
     nwl_set_number(L, "ready", t->ready);
     if (t->waits >= 0) nwl_set_integer(L, "waits", t->waits + 1);
+    nwl_set_number(L, "port", t->port);
     lua_rawseti(L, -2, i + 1);
   }
+}
+
+// Adds the hazards that happened to the table of a run. Returns false, with a diagnostic, on failure.
+static bool set_happened(lua_State *L, nw_acc *s, const nw_acc_report *r) {
+  nw_acc_finding *f = lua_newuserdata(L, MOST_HAPPENED * sizeof *f);
+  int n = nw_acc_happened(s, r, f, MOST_HAPPENED);
+  if (n < 0) return false;
+  push_findings(L, s, f, n < MOST_HAPPENED ? n : MOST_HAPPENED);
+  lua_setfield(L, -3, "happened");
+  lua_pop(L, 1);
+  nwl_set_integer(L, "times_happened", n);
+  return true;
 }
 
 static int f_run(lua_State *L) {
@@ -201,7 +260,7 @@ static int f_run(lua_State *L) {
   nw_acc_report r;
   nw_clear(nwl_ctx(L));
   if (!nw_acc_run(s, &o, &r)) return nwl_raise(L);
-  lua_createtable(L, 0, 9);
+  lua_createtable(L, 0, 11);
   nwl_set_number(L, "cycles", r.cycles);
   nwl_set_integer(L, "memory_read", r.dram_read);
   nwl_set_integer(L, "memory_written", r.dram_written);
@@ -219,8 +278,9 @@ static int f_run(lua_State *L) {
     push_spans(L, &r);
     lua_setfield(L, -2, "spans");
   }
+  bool good = !nwl_flag_in(L, 2, "happened") || set_happened(L, s, &r);
   nw_acc_report_free(&r);
-  return 1;
+  return good ? 1 : nwl_raise(L);
 }
 
 const nwl_class nwl_stream_class = {"stream", "nestwright.stream", "accelerators", NULL, NULL, NULL};
@@ -230,6 +290,10 @@ const nwl_row nwl_accelerator_rows[] = {
     {"stream_facts", f_facts, "(s: nw.stream): table", "Returns the units, queues and memories of a stream."},
     {"stream_length", f_length, "(s: nw.stream): integer", "Returns the number of instructions."},
     {"stream_instruction", f_instruction, "(s: nw.stream, number: integer): table", "Returns an instruction."},
+    {"stream_operands", f_operands, "(s: nw.stream, number: integer): table[]",
+     "Returns what an instruction accesses."},
+    {"stream_tokens", f_tokens, "(s: nw.stream, first: integer, last: integer): table[]",
+     "Returns the tokens that some instructions put or take."},
     {"stream_text", f_text, "(s: nw.stream, lines?: integer): string", "Returns the stream as text."},
     {"stream_drop", f_drop, "(s: nw.stream, instruction: integer, queue: integer, put: boolean, take: boolean)",
      "Removes a token."},

@@ -62,6 +62,7 @@ typedef struct nwd_instr {
   int site, at;
   uint8_t unit;
   uint16_t pop, push; // bit q: takes a token from queue q before it begins; puts one into it when it has ended
+  int16_t thread; // the virtual thread that it belongs to, from 0; -1 if there are none
 } nwd_instr;
 
 typedef struct nwd_mark { // where loops of the program begin and end in the stream
@@ -92,6 +93,7 @@ struct nw_acc {
   nwd_instr *instr;
   int nnumbers, capnumbers;
   int64_t *number;
+  int thread, threads; // of the loops of virtual threads that are being executed: the iteration, and their number
   int nmarks, capmarks;
   nwd_mark *mark;
   bool edited; // tokens were changed by hand

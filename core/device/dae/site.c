@@ -165,12 +165,20 @@ static void add_number(nw_acc *s, int64_t v) {
   s->number[s->nnumbers++] = v;
 }
 
+// The loops of few virtual threads were unrolled; then the call says which of them it belongs to.
+static int16_t thread_of(const nw_acc *s, const nw_stmt *call) {
+  int inner = call->call.threads;
+  if (!inner && !s->threads) return -1;
+  return (int16_t)(s->thread * (inner ? inner : 1) + call->call.thread);
+}
+
 static void add_instr(nw_acc *s, int site) {
   if (s->ninstrs == s->capinstrs) {
     s->capinstrs = s->capinstrs ? 2 * s->capinstrs : 256;
     s->instr = nw_xrealloc(s->instr, (size_t)s->capinstrs * sizeof *s->instr);
   }
-  s->instr[s->ninstrs++] = (nwd_instr){.site = site, .at = s->nnumbers, .unit = (uint8_t)s->site[site].unit};
+  s->instr[s->ninstrs++] = (nwd_instr){
+      .site = site, .at = s->nnumbers, .unit = (uint8_t)s->site[site].unit, .thread = thread_of(s, s->site[site].call)};
 }
 
 static void add_bases(nw_acc *s, const nwd_site *t) {

@@ -37,8 +37,12 @@ int nw_acc_length(const nw_acc *s) { return s->ninstrs; }
 
 nw_acc_instr nw_acc_instr_at(const nw_acc *s, int i) {
   const nwd_instr *in = &s->instr[i];
-  nw_acc_instr out = {
-      .name = "wait", .unit = s->machine->unit[in->unit].name, .pop = in->pop, .push = in->push, .cycles = 1};
+  nw_acc_instr out = {.name = "wait",
+                      .unit = s->machine->unit[in->unit].name,
+                      .pop = in->pop,
+                      .push = in->push,
+                      .thread = in->thread,
+                      .cycles = 1};
   if (in->site < 0) return out;
   const nwd_site *t = &s->site[in->site];
   out.name = t->in->chip;

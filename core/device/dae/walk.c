@@ -47,7 +47,7 @@ static int taken_by(const nw_machine_instruction *row, int n, const nw_stmt *con
 // If the statement consists of loops with constant numbers of iterations around a call, and one instruction can execute all
 // of them, returns the call, and sets the loops, outermost first. Otherwise returns NULL.
 static const nw_stmt *whole_call(const nw_acc *s, const nw_stmt *at, int *n, const nw_stmt **loop) {
-  for (*n = 0; at->kind == NW_LOOP && at->nkids == 1 && times_of(at) > 0; at = at->kid[0]) {
+  for (*n = 0; at->kind == NW_LOOP && !at->loop.threads && at->nkids == 1 && times_of(at) > 0; at = at->kid[0]) {
     if (*n == NWD_LOOPS) return NULL;
     loop[(*n)++] = at;
   }
@@ -170,13 +170,17 @@ static bool walk_loop(nw_acc *s, const code *c) {
     s->run.slot[c->slot] = begin;
     return good && walk_kids(s, c);
   }
+  int thread = s->thread, threads = s->threads;
+  if (c->stmt->loop.threads) s->threads = (threads ? threads : 1) * (int)extent;
   add_mark(s, NWD_LOOP, c->stmt, 0);
   for (int64_t i = 0; i < extent && good; i++) {
     s->run.slot[c->slot] = begin + i;
+    if (c->stmt->loop.threads) s->thread = thread * (int)extent + (int)i;
     add_mark(s, NWD_TURN, c->stmt, begin + i);
     good = !nw_stopped(s->ctx) && walk_kids(s, c);
   }
   add_mark(s, NWD_END, c->stmt, 0);
+  s->thread = thread, s->threads = threads;
   return good;
 }
 

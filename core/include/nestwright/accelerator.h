@@ -39,12 +39,29 @@ NW_API nw_acc_memory nw_acc_memory_at(const nw_acc *s, int i);
 typedef struct nw_acc_instr {
   const char *name, *unit;
   int id, step; // of the statement
+  int thread; // the virtual thread that it belongs to, from 0; -1 if there are none
   uint32_t pop, push; // bit q: a token of queue q
   int64_t elements, dram_bytes, macs;
   double cycles; // that its unit needs for it
 } nw_acc_instr;
 NW_API int nw_acc_length(const nw_acc *s);
 NW_API nw_acc_instr nw_acc_instr_at(const nw_acc *s, int i);
+
+typedef struct nw_acc_operand { // a part of a memory that an instruction accesses
+  const char *memory, *array; // memory: "global" outside of the chip
+  bool read, write;
+  int64_t from, to; // bytes of the memory, or outside of the chip of the array, between which it lies
+  int64_t bytes; // that are accessed; less than to - from if there are gaps
+} nw_acc_operand;
+// Returns the number of operands of an instruction; sets at most `most` of them, the result first.
+NW_API int nw_acc_operands(const nw_acc *s, int i, nw_acc_operand *out, int most);
+
+typedef struct nw_acc_token {
+  int queue, put, take; // the instructions that put it and take it; -1 if none does
+} nw_acc_token;
+// Returns the number of tokens; sets at most `most` of them, by queue, and in each queue in the order of their puts.
+NW_API int nw_acc_tokens(const nw_acc *s, nw_acc_token *out, int most);
+
 // Returns a text for an instruction, such as "load dma_copy2d A_inp[0:64] <- A[128, 8 x 8]", on the heap.
 NW_API char *nw_acc_instr_text(const nw_acc *s, int i);
 // Returns the stream as text, on the heap. Consecutive iterations of a loop that have the same instructions and tokens are
@@ -121,6 +138,11 @@ typedef struct nw_acc_report {
 // Runs the stream. Returns false, with a diagnostic, on failure. The caller frees the report.
 NW_API bool nw_acc_run(nw_acc *s, const nw_acc_opts *o, nw_acc_report *out);
 NW_API void nw_acc_report_free(nw_acc_report *r);
+
+// Finds the hazards that happened in a run: pairs of instructions of different units that access the same byte, one of
+// which writes it, where the later one in the program began before the earlier one ended. Returns their number, or -1,
+// with a diagnostic, on failure. Sets at most `most` of them. Other latencies may show other hazards: nw_acc_check.
+NW_API int nw_acc_happened(nw_acc *s, const nw_acc_report *r, nw_acc_finding *out, int most);
 
 #ifdef __cplusplus
 }

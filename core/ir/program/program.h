@@ -198,6 +198,7 @@ struct nw_stmt {
       const nw_expr *var; // its name is unique in the program
       const nw_expr *begin, *extent;
       nw_loop_kind mark;
+      bool threads; // lowered only: the loop was bound to virtual threads, and has another place now
       // A fused loop keeps the extents of its original loops. Its variable f numbers the iterations of the original
       // loops in row-major order, and bindings use f // E and f % E. The judge's model (poly/) has a dimension for each
       // original loop, so that symbolic extents stay affine. If the loop is not fused, nfused is 0.
@@ -262,6 +263,7 @@ struct nw_stmt {
     // only the nest. Generated code calls the intrinsic, which was verified to do the same.
     struct {
       const char *intrinsic; // its identity, "mm16:1c9a2f07"; see ir/program/intrinsic.h
+      int thread, threads; // lowered only: the virtual thread that executes it, and their number; 0 if there are none
       int ntiles; // lowered only: the arguments, in the order of the intrinsic's parameters
       nw_tile *tile;
     } call;
