@@ -1430,6 +1430,12 @@ function nw.joules(f, options) end
 ---@return string
 function nw.judge_question() end
 
+---Draws the lecture's five ways to run a schedule with virtual threads, on one time axis: monolithic; decoupled, without tokens; with RAW tokens only; with RAW and WAR tokens; and with virtual threads. The first four run the schedule without its steps that bind loops to virtual threads. sizes: values of symbolic sizes.
+---@param s nw.schedule
+---@param options? {from?: number, to?: number, colour?: 'thread'|'instruction', tokens?: boolean, title?: nw.label, sizes?: table}
+---@return nw.plot
+function nw.latency_hiding(s, options) end
+
 ---x times 2^n for an integer n, rounded once. The result is infinite or 0 if it is too large or too small.
 ---@param x nw.expr|nw.axis|number
 ---@param n nw.expr|nw.axis|number
@@ -1789,6 +1795,12 @@ function nw.u64(x) end
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.u8(x) end
+
+---Draws several runs of streams above each other, on one time axis, as run:plot does: nw.unit_runs{{"before", one:run()}, {"after", two:run()}}. runs: runs, or {title, run}.
+---@param runs table
+---@param options? {from?: number, to?: number, colour?: 'thread'|'instruction', tokens?: boolean, title?: nw.label}
+---@return nw.plot
+function nw.unit_runs(runs, options) end
 
 ---The tensor after an update of its elements: body(S, i, ...) returns the index of an element as a list, its new value, and perhaps a condition under which it is stored. S is the stage while it is updated. Each axis is an extent or {begin, end}; the points are visited in order, the last axis fastest. Updates of updates are one stage with a list of definitions. If body updates S itself instead of returning a value, these updates share its axes: they run in turn at each point. nw.update(H, {n}, function(H, i) return {X(i)}, H(X(i)) + 1 end) counts.
 ---@param of nw.tensor

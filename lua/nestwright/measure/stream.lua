@@ -5,6 +5,8 @@ local inside = require "nestwright.inside"
 local report = require "nestwright.show.report"
 local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
+local written = require "nestwright.show.written"
+local pictures = require "nestwright.measure.stream_pictures"
 
 local stream = {}
 
@@ -58,6 +60,9 @@ local function text_of(r)
   end
   lines[#lines + 1] = ("memory outside of the chip: %d bytes read, %d written"):format(r.memory_read, r.memory_written)
   if r.stuck then lines[#lines + 1] = "a unit waits forever" end
+  if r.happened and r.happened[1] then
+    lines[#lines + 1] = ("%s happened; the first: %s"):format(written.plural(r.times_happened, "hazard"), r.happened[1].text)
+  end
   for _, f in ipairs(r.findings) do lines[#lines + 1] = finding_text(f) end
   return table.concat(lines, "\n")
 end
@@ -79,14 +84,17 @@ local function run(s, options)
   if not mode then
     errors.fail("invalid", 'one of "full", "monolithic", "decoupled" and "raw"', "run: there is no mode '%s'", tostring(o.mode))
   end
-  local to, made = {serial = mode.serial, no_tokens = mode.no_tokens, no_war = mode.no_war, spans = o.spans}, nil
+  local drawn = o.spans or #s <= pictures.MOST
+  local to, made = {serial = mode.serial, no_tokens = mode.no_tokens, no_war = mode.no_war, spans = drawn, happened = drawn}, nil
   if o.arguments ~= nil then
     to.arguments, made = inside.complete("run", schedules[s], errors.expect("run: arguments", o.arguments, "table"))
   end
   local r = core.stream_run(s, to)
   r.instructions, r.queues, r.outputs = core.stream_length(s), core.stream_facts(s).queues, made
   r.findings = check(s)
-  return class.new(r, text_of(r), cells_of(r))
+  local spans = r.spans
+  if not o.spans then r.spans = nil end
+  return pictures.keep(class.new(r, text_of(r), cells_of(r)), s, o.mode or "full", spans)
 end
 
 -- ---- tokens by hand
@@ -106,6 +114,7 @@ local function drop(s, instruction, queue, which)
   if which ~= nil and which ~= "put" and which ~= "take" then
     errors.fail("invalid", 'drop(4, "load->compute", "take")', "drop: which: expected \"put\" or \"take\", got %s", tostring(which))
   end
+  pictures.changed(s)
   core.stream_drop(s, instruction, queue_of(s, queue, "drop: queue"), which ~= "take", which ~= "put")
   return s
 end
@@ -114,6 +123,7 @@ local function add(s, instruction, queue, which)
   if which ~= "put" and which ~= "take" then
     errors.fail("invalid", 'add(4, "load->compute", "put")', "add: which: expected \"put\" or \"take\", got %s", tostring(which))
   end
+  pictures.changed(s)
   core.stream_add(s, instruction, queue_of(s, queue, "add: queue"), which == "put")
   return s
 end
@@ -129,7 +139,7 @@ end
 
 local LINES = 60 -- of a printed stream
 
-function stream.install()
+function stream.install(nw)
   local methods = rows.methods "stream"
   local function define(...) rows.define(methods, "stream", "accelerators", ...) end
   STREAM.__tostring = function(s) return (core.stream_text(s, LINES):gsub("\n$", "")) end
@@ -167,6 +177,7 @@ function stream.install()
     .. "more. which: removes only the put or the take.", drop)
   define("add", "(self: nw.stream, instruction: integer, queue: string, which: 'put'|'take'): nw.stream",
     "Adds a token: the instruction puts one into the queue, or takes one.", add)
+  pictures.install(nw, class.methods, methods, of)
 end
 
 return stream
