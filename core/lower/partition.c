@@ -24,6 +24,8 @@ typedef struct cutter {
   nw_ranges r;
   int64_t left; // remaining part of ALL_LIMIT
   bool in_vector, grid; // grid: true if the program runs on a grid, where a copy of a loop may need another barrier
+  int nbound;
+  const char *bound[NW_MAX_DEPTH]; // the variables of the enclosing loops that are bound to the grid
   int64_t copies; // the product of the extents of the enclosing unrolled loops
 } cutter;
 
@@ -137,6 +139,14 @@ static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
   for (int i = 0; i < s->nkids && !found; i++) found = find(r, c, s->kid[i], tried);
   if (s != c->loop) leave(r, c, s);
   return found;
+}
+
+// True if the position of the cut is another one in each block or thread. The copies of the loop would then have bounds that
+// differ between threads, which takes more instructions and registers than the condition that they save.
+static bool varies_on_grid(const cutter *x, const cut *c) {
+  bool varies = false;
+  for (int i = 0; i < x->nbound; i++) varies |= nw_uses_var(c->at, x->bound[i]);
+  return varies;
 }
 
 static bool same_cut(const cut *a, const cut *b) { return a->at == b->at && a->before == b->before; }
@@ -309,7 +319,7 @@ static void pieces(cutter *x, nw_stmt *loop, nw_vec *out) {
     if (!found) break;
     nw_vec_push(&tried, (void *)by.at);
     const nw_expr *at = place(&x->r, &by);
-    if (!at || !affordable(x, loop)) continue;
+    if (!at || varies_on_grid(x, &by) || !affordable(x, loop)) continue;
     nw_stmt *rest = cut_loop(x, &by, at, loop);
     if (rest && by.before) nw_vec_insert(&after, 0, rest);
     if (rest && !by.before) nw_vec_push(out, rest);
@@ -329,6 +339,7 @@ static void partition_kids(cutter *x, nw_stmt *s) {
   if (s->kind == NW_LOOP && s->loop.mark == NW_VECTORIZED) x->in_vector = true;
   int64_t times;
   if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && nw_is_int(s->loop.extent, &times)) x->copies *= times;
+  if (nw_is_bound_loop(s)) x->bound[x->nbound++] = s->loop.var->name;
   nw_scope_push(&x->r, s);
   for (int i = 0; i < s->nkids; i++) {
     nw_stmt *kid = s->kid[i];
@@ -342,6 +353,7 @@ static void partition_kids(cutter *x, nw_stmt *s) {
   nw_kids_set(x->p, s, kids.n, (nw_stmt **)kids.at);
   x->in_vector = around.in_vector;
   x->copies = around.copies;
+  x->nbound = around.nbound;
   nw_vec_free(&kids);
 }
 

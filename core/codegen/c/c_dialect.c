@@ -285,8 +285,14 @@ bool nwk_store(nwt *g, const nw_stmt *s) {
 
 // ---- shuffles
 
+static const nw_stmt *shuffle_in(const nwt *g, const nw_stmt *s) {
+  return is_cuda(g) && g->launch ? nw_shuffle_in(g->launch, s) : NULL;
+}
+
+bool nwk_is_shuffle(const nwt *g, const nw_stmt *s) { return shuffle_in(g, s) != NULL; }
+
 bool nwk_shuffle(nwt *g, const nw_stmt *s) {
-  const nw_stmt *store = is_cuda(g) && g->launch ? nw_shuffle_in(g->launch, s) : NULL;
+  const nw_stmt *store = shuffle_in(g, s);
   if (!store) return false;
   line_start(g);
   nw_str_fmt(&g->out, "%s = __shfl_down_sync(0xffffffffu, ", nwt_name(g, store->store.buffer));

@@ -30,6 +30,7 @@ void nwk_sync(nwt *g, const nw_stmt *s); // writes a barrier, a commit or a wait
 // Writes a shuffle: a store, or a guard around one. Returns false, and writes nothing, if s is another statement or the
 // dialect has no shuffles.
 bool nwk_shuffle(nwt *g, const nw_stmt *s);
+bool nwk_is_shuffle(const nwt *g, const nw_stmt *s); // true if nwk_shuffle writes s
 // True if a shuffle in s gives away values of the array, or stores to it. Lanes without a value take part, too.
 bool nwk_is_shuffled(const nwt *g, const nw_stmt *s, const char *buffer);
 // Writes a call of an instruction of a warp.

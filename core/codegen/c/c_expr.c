@@ -135,8 +135,23 @@ static void real_call(nwt *g, const nw_expr *e) {
   call_of(g, name, e->n, e->arg);
 }
 
+static bool is_int(void *env, const nw_expr *e) {
+  const nwt *g = env;
+  bool wide = e->op == NW_OP_LOAD || e->op == NW_OP_CAST;
+  for (int i = 0; e->op == NW_OP_VAR && i < g->p->nsizes; i++) wide |= !strcmp(e->name, g->p->size[i].name);
+  for (int i = 0; e->op == NW_OP_VAR && i < g->launch->nvars; i++) wide |= e == g->launch->var[i];
+  return !wide;
+}
+
+// True if all values in an index are of type int, for which CUDA C and OpenCL C have the functions min and max. Parameters
+// of a kernel have 64 bits.
+static bool is_short(nwt *g, const nw_expr *e) {
+  return g->launch && g->narrow && e->type.dtype == NW_INDEX && nw_visit(e, is_int, g);
+}
+
 static void helper(nwt *g, nwt_helper h, const nw_expr *e) {
   char name[32];
+  if ((h == NWT_MIN || h == NWT_MAX) && is_short(g, e)) return call_of(g, h == NWT_MIN ? "min" : "max", e->n, e->arg);
   call_of(g, nwt_call(g, h, (nw_dtype)e->type.dtype, name, sizeof name), e->n, e->arg);
 }
 

@@ -10,7 +10,7 @@ static const char *const reserved[] = {
     "restrict", "return", "short",    "signed", "sizeof",  "static",   "struct",   "switch", "typedef", "union",
     "unsigned", "void",   "volatile", "while",  "main",    "malloc",   "free",     "j0",     "j1",      "jn",
     "y0",       "y1",     "yn",       "gamma",  "signbit", "NAN",      "INFINITY", "I",      "threads", "bool",
-    "true",     "false",  "asm",      "typeof", "linux",   "unix",     "index",    "memcpy",
+    "true",     "false",  "asm",      "typeof", "linux",   "unix",     "index",    "memcpy", "min",     "max",
 };
 
 // True if the C code of an operation calls a function with this name.

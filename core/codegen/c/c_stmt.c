@@ -130,15 +130,38 @@ static void loop(nwt *g, const nw_stmt *s) {
 
 // ---- other statements
 
+// Returns the guard that is the only statement inside s, if it can be written together with s; otherwise NULL.
+static const nw_stmt *guard_inside(const nwt *g, const nw_stmt *s) {
+  do s = s->nkids == 1 ? s->kid[0] : NULL;
+  while (s && s->kind == NW_SEQ);
+  return s && s->kind == NW_GUARD && g->dialect && !nwk_is_shuffle(g, s) ? s : NULL;
+}
+
+static void condition(nwt *g, const nw_expr *cond, bool alone) {
+  if (alone || cond->op == NW_OP_AND)
+    nwt_expr(g, cond);
+  else
+    nwt_operand(g, NW_OP_AND, cond);
+}
+
+// In kernels, guards that are directly inside each other are one condition.
 static void guard(nwt *g, const nw_stmt *s) {
   if (g->dialect && nwk_shuffle(g, s)) return;
+  const nw_stmt *in = guard_inside(g, s);
+  int facts = 1;
   line_start(g);
   nw_str_add(&g->out, "if (");
-  nwt_expr(g, s->guard.cond);
-  nw_str_add(&g->out, ") ");
+  condition(g, s->guard.cond, !in);
   nw_ranges_fact(&g->ranges, s->guard.cond);
+  for (; in; in = guard_inside(g, s), facts++) {
+    s = in;
+    nw_str_add(&g->out, " && ");
+    condition(g, s->guard.cond, false);
+    nw_ranges_fact(&g->ranges, s->guard.cond);
+  }
+  nw_str_add(&g->out, ") ");
   braces(g, s);
-  nw_ranges_pop_fact(&g->ranges);
+  while (facts-- > 0) nw_ranges_pop_fact(&g->ranges);
 }
 
 static void store(nwt *g, const nw_stmt *s) {

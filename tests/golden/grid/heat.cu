@@ -4,8 +4,6 @@
 // Compile it with: nvcc -O3 -fmad=false. Multiplications and additions then round as in the program.
 #include <math.h>
 #include <stdint.h>
-static inline __device__ int64_t nw_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline __device__ int64_t nw_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 extern "C" __global__ void __launch_bounds__(1) S_kernel_1(const float *__restrict__ a0, float *__restrict__ S) {
   for (int i = 0; i < 1000; i++) {
@@ -17,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(128) S_kernel_2(float *__restrict__
   const int bx = blockIdx.x;
   const int tx = threadIdx.x;
   if (128 * bx + tx < 1000) {
-    S[1000 * t_1 + 128 * bx + tx] = fmaf(0.25f, S[1000 * t_1 + nw_min_i64(128 * bx + tx + 1, 999) - 1000], fmaf(0.5f, S[1000 * t_1 + 128 * bx + tx - 1000], 0.25f * S[1000 * t_1 + nw_max_i64(128 * bx + tx - 1, 0) - 1000]));
+    S[1000 * t_1 + 128 * bx + tx] = fmaf(0.25f, S[1000 * t_1 + min(128 * bx + tx + 1, 999) - 1000], fmaf(0.5f, S[1000 * t_1 + 128 * bx + tx - 1000], 0.25f * S[1000 * t_1 + max(128 * bx + tx - 1, 0) - 1000]));
   }
 }
 

@@ -36,70 +36,56 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void R_kernel(__global
     R_part_1 = R_part + R_upper[tx];
   }
   float R_part_2;
-  if (tx < 128) {
-    if (64 <= tx) {
-      R_upper_1[tx - 64] = R_part_1;
-    }
+  if (tx < 128 && 64 <= tx) {
+    R_upper_1[tx - 64] = R_part_1;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (tx < 64) {
     R_part_2 = R_part_1 + R_upper_1[tx];
   }
   float R_part_3;
-  if (tx < 64) {
-    if (32 <= tx) {
-      R_upper_2[tx - 32] = R_part_2;
-    }
+  if (tx < 64 && 32 <= tx) {
+    R_upper_2[tx - 32] = R_part_2;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (tx < 32) {
     R_part_3 = R_part_2 + R_upper_2[tx];
   }
   float R_part_4;
-  if (tx < 32) {
-    if (16 <= tx) {
-      R_upper_3[tx - 16] = R_part_3;
-    }
+  if (tx < 32 && 16 <= tx) {
+    R_upper_3[tx - 16] = R_part_3;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (tx < 16) {
     R_part_4 = R_part_3 + R_upper_3[tx];
   }
   float R_part_5;
-  if (tx < 32) {
-    if (tx < 16 && 8 <= tx) {
-      R_upper_4[tx - 8] = R_part_4;
-    }
+  if (tx < 32 && tx < 16 && 8 <= tx) {
+    R_upper_4[tx - 8] = R_part_4;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (tx < 8) {
     R_part_5 = R_part_4 + R_upper_4[tx];
   }
   float R_part_6;
-  if (tx < 32) {
-    if (tx < 8 && 4 <= tx) {
-      R_upper_5[tx - 4] = R_part_5;
-    }
+  if (tx < 32 && tx < 8 && 4 <= tx) {
+    R_upper_5[tx - 4] = R_part_5;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (tx < 4) {
     R_part_6 = R_part_5 + R_upper_5[tx];
   }
   float R_part_7;
-  if (tx < 32) {
-    if (tx < 4 && 2 <= tx) {
-      R_upper_6[tx - 2] = R_part_6;
-    }
+  if (tx < 32 && tx < 4 && 2 <= tx) {
+    R_upper_6[tx - 2] = R_part_6;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (tx < 2) {
     R_part_7 = R_part_6 + R_upper_6[tx];
   }
   float R_part_8;
-  if (tx < 32) {
-    if (tx < 2 && 1 <= tx) {
-      R_upper_7[tx - 1] = R_part_7;
-    }
+  if (tx < 32 && tx < 2 && 1 <= tx) {
+    R_upper_7[tx - 1] = R_part_7;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (tx == 0) {

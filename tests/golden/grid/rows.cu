@@ -25,20 +25,16 @@ extern "C" __global__ void __launch_bounds__(256) R_kernel(const float *__restri
     R_part_1 = R_part + R_upper[tx];
   }
   float R_part_2;
-  if (tx < 128) {
-    if (64 <= tx) {
-      R_upper_1[tx - 64] = R_part_1;
-    }
+  if (tx < 128 && 64 <= tx) {
+    R_upper_1[tx - 64] = R_part_1;
   }
   __syncthreads();
   if (tx < 64) {
     R_part_2 = R_part_1 + R_upper_1[tx];
   }
   float R_part_3 = 0;
-  if (tx < 64) {
-    if (32 <= tx) {
-      R_upper_2[tx - 32] = R_part_2;
-    }
+  if (tx < 64 && 32 <= tx) {
+    R_upper_2[tx - 32] = R_part_2;
   }
   __syncthreads();
   if (tx < 32) {

@@ -89,6 +89,31 @@ describe("texts for GPUs", function()
     assert.truthy(text:find("*(float4 *)&A_shared[", 1, true))
   end)
 
+  it("have plain conditions at the edges of tiles, and call min and max of the language", function()
+    local A, B = nw.placeholder({33, 20}, "f32", "A"), nw.placeholder({20, 50}, "f32", "B")
+    local C = nw.compute({33, 50}, function(i, j)
+      local k = nw.reduce_axis(20, "k")
+      return nw.sum(A(i, k) * B(k, j), k)
+    end, "C")
+    local s = nw.schedule(C, {target = "a100"})
+    local io, jo, ii, ji = s:tile("i", "j", 16, 16)
+    s:bind(io, "blockIdx.y") s:bind(jo, "blockIdx.x") s:bind(ii, "threadIdx.y") s:bind(ji, "threadIdx.x")
+    s:cache_write(C, "local", {at = ji})
+    s:cache_read(A, "shared", {"C_local"}, {at = s:split("k", 16)})
+    local copy = s:loops "A_shared"
+    s:bind(copy[#copy - 1], "threadIdx.y") s:bind(copy[#copy], "threadIdx.x")
+    for _, view in ipairs {"cuda", "opencl"} do
+      local text = tostring(s:show(view))
+      assert.truthy(text:find("if (16 * by + ty < 33 && 16 * bx + tx < 50) {\n    C[", 1, true), text)
+      assert.falsy(text:match("C_kernel%(.-\n}"):find "nw_", text) -- no helper, and no bound that a block computes
+      assert.truthy(tostring(schedule "heat":show(view)):find("S[1000 * t_1 + min(128 * bx + tx + 1, 999) - 1000]", 1, true))
+    end
+    local max = nw.placeholder({100}, "f32", "max")
+    local shifted = nw.schedule(nw.compute({100}, function(i) return max(nw.max(i - 3, 0)) end, "min"), {target = "a100"})
+    shifted:bind("i", "threadIdx.x")
+    assert.truthy(tostring(shifted:show "cuda"):find("min_1[tx] = max_1[max(tx - 3, 0)];", 1, true), tostring(shifted:show "cuda"))
+  end)
+
   it("compute indices in 64 bits if 32 bits may be too few", function()
     assert.truthy(tostring(kernels.gemm_naive(64):show "cuda"):find("const int bx", 1, true))
     assert.truthy(tostring(kernels.vector_sum():show "cuda"):find("const int64_t bx", 1, true))
