@@ -10,29 +10,34 @@
 
 #define LIBRARY_MOST ((size_t)1 << 30)
 
-// Returns the path of the header, for example k.h for k.so, on the heap. Returns NULL if the path does not end in .so.
-static char *header_path(const char *path) {
-  size_t n = strlen(path);
-  if (n < 4 || strcmp(path + n - 3, ".so")) return NULL;
+static bool ends_in(const char *path, const char *end) {
+  size_t n = strlen(path), m = strlen(end);
+  return n > m && !strcmp(path + n - m, end);
+}
+
+// Returns the path of a file with another end, for example k.h for k.so, on the heap. Returns NULL if the path does not end
+// in `end`.
+static char *path_beside(const char *path, const char *end, const char *other) {
+  if (!ends_in(path, end)) return NULL;
   nw_str s = {0};
-  nw_str_addn(&s, path, n - 3);
-  nw_str_add(&s, ".h");
+  nw_str_addn(&s, path, strlen(path) - strlen(end));
+  nw_str_add(&s, other);
   return nw_str_take(&s);
 }
 
-// True if the header may be written. The user does not choose its name, so an existing file is replaced only if an
-// export wrote it, or if it is empty.
-static bool may_be_replaced(nw_ctx *c, const char *header) {
+// True if a file may be written beside the one that the user asked for. The user does not choose its name, so an existing
+// file is replaced only if an export wrote it, or if it is empty.
+static bool may_be_replaced(nw_ctx *c, const char *path) {
   nw_str why = {0};
   size_t n;
-  char *text = nw_file_read(header, NW_FILE_ANY, LIBRARY_MOST, &n, &why);
-  bool missing = !text && access(header, F_OK) != 0, // if the path is not valid, the writer reports why
+  char *text = nw_file_read(path, NW_FILE_ANY, LIBRARY_MOST, &n, &why);
+  bool missing = !text && access(path, F_OK) != 0, // if the path is not valid, the writer reports why
       ours = text && (!n || !strncmp(text, NW_HEADER_MARK, strlen(NW_HEADER_MARK)));
   nw_str_free(&why);
   free(text);
   if (missing || ours) return true;
-  nw_fail(c, NW_EINVAL, "give the library another name, or move that file away",
-          "export: path: %s exists and was not written by an export", header);
+  nw_fail(c, NW_EINVAL, "give the kernel another name, or move that file away",
+          "export: path: %s exists and was not written by an export", path);
   return false;
 }
 
@@ -110,16 +115,20 @@ static bool link_library(nw_kernel *k, const work *w, const nw_glue *glue) {
   return good;
 }
 
-// Writes both files, the library and the header. Both are on disk before the first file gets its final name, because
-// they belong together. Returns false, with a diagnostic, on failure.
-static bool publish(nw_ctx *c, const char *const *path, const char *const *text, const size_t *n) {
+// Writes files that belong together, for example a library and its header. All are on disk before the first one gets its
+// final name. Returns false, with a diagnostic, on failure.
+static bool publish(nw_ctx *c, int n, const char *const *path, const char *const *text, const size_t *bytes) {
+  enum { MOST = 3 };
   nw_str why = {0};
-  nw_file *f[2] = {nw_file_begin(path[0], NW_FILE_PROGRAM, &why), NULL};
-  if (f[0]) f[1] = nw_file_begin(path[1], NW_FILE_PLAIN, &why);
-  bool fits[2] = {false, false}, good;
-  for (int i = 0; i < 2 && f[i]; i++) fits[i] = nw_file_add(f[i], text[i], n[i]) && nw_file_settle(f[i]);
-  good = fits[0] && fits[1];
-  for (int i = 0; i < 2 && f[i]; i++) {
+  nw_file *f[MOST] = {NULL};
+  bool fits[MOST] = {false}, good = true;
+  for (int i = 0; i < n && good; i++)
+    good = (f[i] = nw_file_begin(path[i], ends_in(path[i], ".so") ? NW_FILE_PROGRAM : NW_FILE_PLAIN, &why)) != NULL;
+  for (int i = 0; i < n && f[i]; i++) {
+    fits[i] = nw_file_add(f[i], text[i], bytes[i]) && nw_file_settle(f[i]);
+    good &= fits[i];
+  }
+  for (int i = 0; i < n && f[i]; i++) {
     if (good)
       good = nw_file_end(f[i], &why);
     else if (!fits[i] && !why.n)
@@ -137,7 +146,7 @@ static bool export_as(nw_kernel *k, nw_kernel *const *one, const work *w, const 
   if (!write_objects(k, one, w) || !link_library(k, w, glue)) return false;
   char *library = nw_file_read(w->library, NW_FILE_OWN, LIBRARY_MOST, &n, &why);
   if (!library) return nw_file_fail(k->ctx, "export", &why);
-  bool good = publish(k->ctx, (const char *[]){path, header}, (const char *[]){library, glue->header},
+  bool good = publish(k->ctx, 2, (const char *[]){path, header}, (const char *[]){library, glue->header},
                       (size_t[]){n, strlen(glue->header)});
   free(library);
   return good;
@@ -151,16 +160,46 @@ static bool glue_for(nw_kernel *k, nw_kernel *const *one, int n, const char *sym
   return good;
 }
 
-static bool ends_in(const char *path, const char *end) {
-  size_t n = strlen(path), m = strlen(end);
-  return n > m && !strcmp(path + n - m, end);
-}
-
 static bool export_text(nw_kernel *k, const char *path, char *text) {
   nw_str why = {0};
   bool good =
       text && (nw_file_write(path, NW_FILE_PLAIN, text, strlen(text), &why) || nw_file_fail(k->ctx, "export", &why));
   free(text);
+  return good;
+}
+
+// True if a line of C can name the file.
+static bool can_be_included(nw_ctx *c, const char *file) {
+  for (const char *s = file; *s; s++)
+    if ((unsigned char)*s < ' ' || *s == '"' || *s == '\\')
+      return nw_fail(
+          c, NW_EINVAL, "f:export \"kernel.cl\"",
+          "export: path: the name of the file has the character with the code %d, and a C file cannot include "
+          "such a header",
+          (unsigned char)*s);
+  return true;
+}
+
+// Writes the kernels, and beside them the C file and the header of the function that launches them.
+static bool export_opencl(nw_kernel *k, const char *path, const char *symbol) {
+  if (!k->source)
+    return nw_fail(k->ctx, NW_EINVAL, "export a kernel of one version, as s:build() makes it",
+                   "a kernel of several versions cannot be exported as OpenCL C");
+  char *header = path_beside(path, ".cl", ".h"), *source = path_beside(path, ".cl", ".c"), *text = NULL;
+  const char *slash = strrchr(header, '/');
+  char *file = nw_xstrdup(slash ? slash + 1 : header);
+  file[strlen(file) - 2] = 0;
+  nw_glue host = {0};
+  if (can_be_included(k->ctx, file) && may_be_replaced(k->ctx, header) && may_be_replaced(k->ctx, source))
+    text = nw_opencl_files(k->source, symbol, file, &host);
+  bool good = text && publish(k->ctx, 3, (const char *[]){path, source, header},
+                              (const char *[]){text, host.source, host.header},
+                              (size_t[]){strlen(text), strlen(host.source), strlen(host.header)});
+  if (text) free(host.source), free(host.header);
+  free(text);
+  free(file);
+  free(header);
+  free(source);
   return good;
 }
 
@@ -170,10 +209,10 @@ bool nw_kernel_export(nw_kernel *k, const char *path, const char *symbol) {
   if (ends_in(path, ".c")) return export_text(k, path, nw_kernel_c(k, symbol));
   if (ends_in(path, ".ptx")) return export_text(k, path, nw_kernel_text(k, "ptx"));
   if (ends_in(path, ".cu")) return export_text(k, path, nw_kernel_cuda(k, symbol));
-  if (ends_in(path, ".cl")) return export_text(k, path, nw_kernel_text(k, "opencl"));
+  if (ends_in(path, ".cl")) return export_opencl(k, path, symbol);
   nw_kernel *const *one = k->ncases ? k->one : &k;
   int n = k->ncases ? k->ncases : 1;
-  char *header = header_path(path);
+  char *header = path_beside(path, ".so", ".h");
   if (!header)
     return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\" or f:export \"kernel.c\"",
                    "export: path: '%s' is not the name of a shared library or of a C file", path);

@@ -1,19 +1,11 @@
-// Writes a program as CUDA C or OpenCL C: a kernel for each launch, and the host's part. In CUDA C, the host's part is a
-// function; in OpenCL C, a comment lists the launches.
-#include "codegen/c/c_dialect.h"
+// Writes a program as CUDA C or OpenCL C: a kernel for each launch, and the host's part (c_host.c). In CUDA C, the host's
+// part is a function in the same text; in OpenCL C, it is a text of its own, and a comment lists the launches.
+#include "codegen/c/c_kernel.h"
 #include "ir/program/intrinsic.h"
 #include "ir/program/reducer.h"
 #include <stdlib.h>
 
 #define MOST_INDEX INT32_MAX // indices are computed in 32 bits if they and all their parts are at most this
-
-typedef struct texts {
-  nwt g;
-  const nw_launches *all;
-  const nwt_dialect *d;
-  const char *symbol; // the kernel's name, or NULL
-  const nw_stmt *root; // the root of the lowered program
-} texts;
 
 static const char *const short_index[NW_GRID_DIMS] = {"bx", "by", "bz", "tx", "ty", "tz"};
 
@@ -95,14 +87,14 @@ static void push_ranges(nwt *g, const nw_launch *l) {
 }
 
 // True if the kernel uses the number of its warp, for an array of the warp that is in memory.
-static bool has_warp(const texts *x, const nw_launch *l) {
+static bool has_warp(const nwt_grid *x, const nw_launch *l) {
   bool any = false;
   for (int i = 0; i < l->narrays; i++)
     any |= l->array[i].scope == NW_WARP && !(l->array[i].shuffle && x->d == &nwk_cuda);
   return any;
 }
 
-static void indices(texts *x, const nw_launch *l) {
+static void indices(nwt_grid *x, const nw_launch *l) {
   nwt *g = &x->g;
   bool warp = has_warp(x, l);
   for (int d = 0; d < NW_GRID_DIMS; d++) {
@@ -114,7 +106,7 @@ static void indices(texts *x, const nw_launch *l) {
 }
 
 // Writes the arrays in the memory of a block. Returns the bytes that the launch must ask for.
-static int64_t block_arrays(texts *x, const nw_launch *l) {
+static int64_t block_arrays(nwt_grid *x, const nw_launch *l) {
   nwt *g = &x->g;
   int64_t warp = g->p->target->limit.launch.warp, nx, ny;
   bool asked = nw_launch_asks(l) && x->d == &nwk_cuda;
@@ -144,7 +136,7 @@ static int64_t block_arrays(texts *x, const nw_launch *l) {
   return asked ? l->shared_bytes : 0;
 }
 
-static void parameters(texts *x, const nw_launch *l) {
+static void parameters(nwt_grid *x, const nw_launch *l) {
   nwt *g = &x->g;
   const char *between = "";
   for (int i = 0; i < l->nbuffers; i++, between = ", ") {
@@ -167,7 +159,7 @@ static int64_t threads_of(const nw_launch *l) {
   return all;
 }
 
-static const char *kernel_name(texts *x, int i) {
+const char *nwk_kernel_name(nwt_grid *x, int i) {
   if (!x->symbol) return nwt_name(&x->g, x->all->launch[i].name);
   nw_str name = {0}, key = {0}; // no name in a program has a space
   nw_str_fmt(&name, x->all->n > 1 ? "%s_%d" : "%s", x->symbol, i + 1);
@@ -195,7 +187,7 @@ static bool push_host(nwt *g, const nw_stmt *s, const nw_stmt *at, int *pushed) 
 }
 
 // Writes a kernel. Returns the bytes of shared memory that its launch must ask for.
-static int64_t kernel(texts *x, int i) {
+static int64_t kernel(nwt_grid *x, int i) {
   nwt *g = &x->g;
   const nw_launch *l = &x->all->launch[i];
   int64_t n = threads_of(l);
@@ -210,7 +202,7 @@ static int64_t kernel(texts *x, int i) {
   if (n && x->d == &nwk_opencl)
     nw_str_fmt(&g->out, "__attribute__((reqd_work_group_size(%lld, %lld, %lld))) ", (long long)block[0],
                (long long)block[1], (long long)block[2]);
-  nw_str_fmt(&g->out, "%s%s(", x->d == &nwk_opencl ? "void " : "", kernel_name(x, i));
+  nw_str_fmt(&g->out, "%s%s(", x->d == &nwk_opencl ? "void " : "", nwk_kernel_name(x, i));
   parameters(x, l);
   nw_str_add(&g->out, ") {\n");
   indices(x, l);
@@ -225,156 +217,23 @@ static int64_t kernel(texts *x, int i) {
   return bytes;
 }
 
-// ---- the host's part
+// ---- the whole text
 
-static void extents(texts *x, const nw_launch *l, int from) {
-  for (int d = 0; d < 3; d++) {
-    if (d) nw_str_add(&x->g.out, ", ");
-    nwt_expr(&x->g, l->extent[from + d]);
-  }
-}
-
-static void arguments(texts *x, const nw_launch *l) {
-  nwt *g = &x->g;
-  const char *between = "";
-  for (int i = 0; i < l->nbuffers; i++, between = ", ")
-    nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, l->buffer[i].name));
-  for (int i = 0; i < g->p->nsizes; i++, between = ", ")
-    nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, g->p->size[i].name));
-  for (int i = 0; i < l->nvars; i++, between = ", ") nw_str_fmt(&g->out, "%s%s", between, nwt_name(g, l->var[i]->name));
-}
-
-// Writes code that returns an error code if a grid has more blocks than CUDA can launch.
-static void check_blocks(texts *x, const nw_launch *l) {
-  static const int64_t most[3] = {INT32_MAX, 65535, 65535};
-  nwt *g = &x->g;
-  for (int d = 0; d < 3; d++) {
-    int64_t n;
-    if (nw_is_int(l->extent[d], &n) && n <= most[d]) continue;
-    nw_str_indent(&g->out, 2 * g->depth);
-    nw_str_add(&g->out, "if (");
-    nwt_expr(g, nw_lt(g->p->pool, nw_index(g->p->pool, most[d]), l->extent[d]));
-    nw_str_add(&g->out, ") return 3;\n");
-  }
-}
-
-static void launch(texts *x, int i, int64_t shared) {
-  nwt *g = &x->g;
-  const nw_launch *l = &x->all->launch[i];
-  check_blocks(x, l);
-  nw_str_indent(&g->out, 2 * g->depth);
-  nw_str_fmt(&g->out, "%s<<<dim3(", kernel_name(x, i));
-  extents(x, l, 0);
-  nw_str_add(&g->out, "), dim3(");
-  extents(x, l, 3);
-  nw_str_add(&g->out, ")");
-  if (shared) nw_str_fmt(&g->out, ", %lld", (long long)shared);
-  nw_str_add(&g->out, ">>>(");
-  arguments(x, l);
-  nw_str_add(&g->out, ");\n");
-}
-
-// Writes the statements of the host around the launches. `at` is the number of the next launch.
-static void host(texts *x, const nw_stmt *s, int *at, const int64_t *shared) {
-  nwt *g = &x->g;
-  if (nw_is_launch(g->p, s)) return launch(x, *at, shared[*at]), (void)++*at;
-  bool braces = s->kind == NW_LOOP || s->kind == NW_GUARD;
-  if (braces) nw_str_indent(&g->out, 2 * g->depth);
-  if (s->kind == NW_GUARD) {
-    nw_str_add(&g->out, "if (");
-    nwt_expr(g, s->guard.cond);
-    nw_str_add(&g->out, ") {\n");
-  }
-  if (s->kind == NW_LOOP) {
-    const char *var = nwt_name(g, s->loop.var->name);
-    nw_str_fmt(&g->out, "for (int64_t %s = ", var);
-    nwt_expr(g, s->loop.begin);
-    nw_str_fmt(&g->out, "; %s < ", var);
-    nwt_operand(g, NW_OP_LT, nw_add(g->p->pool, s->loop.begin, s->loop.extent));
-    nw_str_fmt(&g->out, "; %s++) {\n", var);
-  }
-  g->depth += braces;
-  for (int i = 0; i < s->nkids; i++) host(x, s->kid[i], at, shared);
-  g->depth -= braces;
-  if (!braces) return;
-  nw_str_indent(&g->out, 2 * g->depth);
-  nw_str_add(&g->out, "}\n");
-}
-
-static bool is_made(const nw_storage *s) { return s->kind == NW_STORE_WORKSPACE || s->kind == NW_STORE_PER_THREAD; }
-
-static void workspaces(texts *x) {
-  nwt *g = &x->g;
-  for (int i = 0; i < g->exec->nstorage; i++) {
-    const nw_storage *s = &g->exec->storage[i];
-    if (!is_made(s)) continue;
-    nw_str_fmt(&g->out, "  %s *%s = NULL;\n", nwt_type(s->dtype), nwt_name(g, s->buffer));
-  }
-  for (int i = 0; i < g->exec->nstorage; i++) {
-    const nw_storage *s = &g->exec->storage[i];
-    if (!is_made(s)) continue;
-    nw_str_fmt(&g->out, "  if (cudaMalloc((void **)&%s, sizeof(%s) * (size_t)((", nwt_name(g, s->buffer),
-               nwt_type(s->dtype));
-    nwt_expr(g, s->elements);
-    nw_str_add(&g->out, ") + 1)) != cudaSuccess) return 1;\n");
-  }
-}
-
-// Writes a function that launches the kernels. Its pointers are pointers to the memory of the device.
-static void host_function(texts *x, const char *name, const int64_t *shared, const nw_exec *e) {
-  nwt *g = &x->g;
-  const char *between = "";
-  int at = 0;
-  nw_str_fmt(
-      &g->out,
-      "\n// Launches the kernels. The pointers are those of arrays in the memory of the device. Returns 0; 1 when "
-      "memory runs\n// out; 2 when a size does not meet the assumptions of the code; 3 when it is too large; otherwise "
-      "100 plus "
-      "a\n// cudaError_t.\nextern \"C\" int %s(",
-      name);
-  for (int i = 0; i < g->p->nsizes; i++, between = ", ")
-    nw_str_fmt(&g->out, "%sint64_t %s", between, nwt_name(g, g->p->size[i].name));
-  for (int i = 0; i < g->p->nbuffers; i++) {
-    const nw_buffer *b = g->p->buffer[i];
-    if (b->role == NW_TEMP) continue;
-    nw_str_fmt(&g->out, "%s%s%s *%s", between, b->role == NW_INPUT ? "const " : "", nwt_type(b->dtype),
-               nwt_name(g, b->name));
-    between = ", ";
-  }
-  nw_str_add(&g->out, ") {\n");
-  g->depth = 1;
-  nwt_check_sizes(g);
-  workspaces(x);
-  for (int i = 0; i < x->all->n; i++)
-    if (shared[i])
-      nw_str_fmt(&g->out,
-                 "  cudaFuncSetAttribute((const void *)%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld);\n",
-                 kernel_name(x, i), (long long)shared[i]);
-  for (int i = 0; i < e->p->root->nkids; i++) host(x, e->p->root->kid[i], &at, shared);
-  nw_str_add(&g->out, "  int nw_error = (int)cudaGetLastError();\n");
-  for (int i = 0; i < g->exec->nstorage; i++)
-    if (is_made(&g->exec->storage[i]))
-      nw_str_fmt(&g->out, "  cudaFree(%s);\n", nwt_name(g, g->exec->storage[i].buffer));
-  nw_str_add(&g->out, "  return nw_error ? 100 + nw_error : 0;\n}\n");
-}
-
-static void list_launches(texts *x, nw_str *out) {
+static void list_launches(nwt_grid *x, nw_str *out) {
   nwt *g = &x->g;
   nw_str keep = g->out;
   g->out = *out;
   for (int i = 0; i < x->all->n; i++) {
     const nw_launch *l = &x->all->launch[i];
-    nw_str_fmt(&g->out, "// %s: ", kernel_name(x, i));
-    extents(x, l, 0);
+    nw_str_fmt(&g->out, "// %s: ", nwk_kernel_name(x, i));
+    nwk_extents(x, l, 0);
     nw_str_add(&g->out, " work-groups of ");
-    extents(x, l, 3);
+    nwk_extents(x, l, 3);
     nw_str_add(&g->out, " work-items\n");
   }
   *out = g->out;
   g->out = keep;
 }
-
-// ---- the whole text
 
 static const char opencl_types[] = "typedef int int32_t;\ntypedef long int64_t;\n";
 static const char opencl_other_types[] =
@@ -436,7 +295,7 @@ static bool all_usual(const nw_stmt *s) {
 }
 
 // True if a text in OpenCL C may use other types than int, long, float and double, or a helper.
-static bool needs_other_types(const texts *x) {
+static bool needs_other_types(const nwt_grid *x) {
   bool any = false;
   for (int i = 0; i < x->g.p->nbuffers; i++)
     any |= x->g.p->buffer[i]->dtype != NW_F32 && x->g.p->buffer[i]->dtype != NW_F64;
@@ -456,7 +315,7 @@ static int capability_of(const nw_program *p, const nw_stmt *s) {
   return most;
 }
 
-static void head(texts *x, nw_str *out) {
+static void head(nwt_grid *x, nw_str *out) {
   const nw_program *p = x->g.p;
   bool cuda = x->d == &nwk_cuda, async = false;
   int capability = 0;
@@ -488,32 +347,42 @@ static void head(texts *x, nw_str *out) {
   nw_str_free(&helpers);
 }
 
-char *nwk_text(const nw_exec *e, const nwt_dialect *d, const char *symbol) {
+// If `out` is not NULL, also makes the host's part in C, whose files have the name `file`.
+static char *text_of(const nw_exec *e, const nwt_dialect *d, const char *symbol, const char *file, nw_glue *out) {
   nw_launches *all = nw_launches_of(e);
   if (!all) return NULL;
-  texts x = {.all = all, .d = d, .symbol = symbol, .root = e->p->root};
+  nwt_grid x = {.all = all, .d = d, .symbol = symbol, .root = e->p->root};
   nwt *g = &x.g;
   nwt_begin_with(g, e, all->p, NULL, NULL);
   g->dialect = d;
-  int64_t *shared = nw_xcalloc((size_t)all->n + 1, sizeof *shared);
+  x.shared = nw_xcalloc((size_t)all->n + 1, sizeof *x.shared);
   nw_str whole = {0};
-  for (int i = 0; i < all->n && !g->failed; i++) shared[i] = kernel(&x, i);
+  for (int i = 0; i < all->n && !g->failed; i++) x.shared[i] = kernel(&x, i);
   g->narrow = false;
-  if (d == &nwk_cuda && !g->failed) {
-    nw_str name = {0};
-    nw_str_fmt(&name, "launch_%s", symbol ? symbol : g->p->name ? g->p->name : "kernel");
-    host_function(&x, nwt_name(g, nw_pool_name(g->p->pool, name.s)), shared, e);
-    nw_str_free(&name);
-  }
-  bool failed = g->failed;
-  if (!failed) {
+  if (d == &nwk_cuda && !g->failed) nwk_host_function(&x);
+  if (!g->failed) {
     head(&x, &whole);
     nw_str_add(&whole, g->out.s);
   }
-  free(shared);
+  if (out && !g->failed) nwk_host_files(&x, file, out);
+  bool failed = g->failed;
+  free(x.shared);
   nwt_end(g);
   nw_launches_free(all);
-  return failed ? NULL : nw_str_take(&whole);
+  if (!failed) return nw_str_take(&whole);
+  nw_str_free(&whole);
+  if (out) free(out->header), free(out->source);
+  return NULL;
+}
+
+char *nwk_text(const nw_exec *e, const nwt_dialect *d, const char *symbol) { return text_of(e, d, symbol, NULL, NULL); }
+
+char *nw_opencl_files(const nw_program *p, const char *symbol, const char *file, nw_glue *out) {
+  *out = (nw_glue){0};
+  nw_exec *e = nw_lower_loops(p);
+  char *text = e ? text_of(e, &nwk_opencl, symbol, file, out) : NULL;
+  nw_exec_release(e);
+  return text;
 }
 
 char *nw_grid_text(nw_ctx *c, const nw_program *p, const char *dialect, const char *symbol) {

@@ -38,9 +38,9 @@ static bool taken(const nwt *g, const char *name) {
 // True if the name begins or ends like names of the runtime or of a standard header. Adding a number to the end of such
 // a name does not make it safe.
 static bool is_of_header(const char *name) {
-  static const char *const prefixes[] = {"nw_",   "omp_",     "INT",   "UINT",   "M_",   "FP_",   "EXIT_",
-                                         "SIZE_", "PTRDIFF_", "WINT_", "WCHAR_", "SIG_", "HUGE_", "MB_",
-                                         "MATH_", "RAND_",    "NULL",  "DBL_",   "FLT_", "LDBL_"};
+  static const char *const prefixes[] = {"nw_",      "omp_",  "INT",    "UINT",  "M_",    "FP_", "EXIT_", "SIZE_",
+                                         "PTRDIFF_", "WINT_", "WCHAR_", "SIG_",  "HUGE_", "MB_", "MATH_", "RAND_",
+                                         "NULL",     "DBL_",  "FLT_",   "LDBL_", "cl_",   "CL_", "cuda"};
   size_t n = strlen(name);
   for (int i = 0; i < NW_COUNT(prefixes); i++)
     if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) return true;
