@@ -283,6 +283,31 @@ static int f_run(lua_State *L) {
   return good ? 1 : nwl_raise(L);
 }
 
+static int f_model(lua_State *L) {
+  const nw_acc *s = self(L);
+  nw_acc_model m = nw_acc_predict(s);
+  lua_createtable(L, 0, 4);
+  nwl_set_number(L, "cycles", m.cycles);
+  nwl_set_number(L, "port", m.port);
+  lua_createtable(L, m.units, 0);
+  for (int u = 0; u < m.units; u++) {
+    lua_createtable(L, 0, 2);
+    nwl_set_text(L, "name", nw_acc_unit_at(s, u).name);
+    nwl_set_number(L, "busy", m.busy[u]);
+    lua_rawseti(L, -2, u + 1);
+  }
+  lua_setfield(L, -2, "units");
+  if (m.steady.loop) {
+    lua_createtable(L, 0, 4);
+    nwl_set_text(L, "loop", m.steady.loop);
+    nwl_set_integer(L, "iterations", m.steady.iterations);
+    nwl_set_number(L, "prologue", m.steady.prologue);
+    nwl_set_number(L, "interval", m.steady.interval);
+    lua_setfield(L, -2, "steady");
+  }
+  return 1;
+}
+
 const nwl_class nwl_stream_class = {"stream", "nestwright.stream", "accelerators", NULL, NULL, NULL};
 
 const nwl_row nwl_accelerator_rows[] = {
@@ -300,5 +325,6 @@ const nwl_row nwl_accelerator_rows[] = {
     {"stream_add", f_add, "(s: nw.stream, instruction: integer, queue: integer, put: boolean)", "Adds a token."},
     {"stream_check", f_check, "(s: nw.stream): table[]", "Returns what is wrong with the tokens."},
     {"stream_run", f_run, "(s: nw.stream, options: table): table", "Runs a stream in time."},
+    {"stream_model", f_model, "(s: nw.stream): table", "Predicts the cycles of a stream."},
     {NULL, NULL, NULL, NULL},
 };

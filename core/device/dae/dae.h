@@ -122,6 +122,11 @@ int64_t nwd_elements(const nw_acc *s, const nwd_instr *i); // of its result
 double nwd_cycles(const nw_acc *s, const nwd_instr *i); // that its unit needs for it, if it never waits
 int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *i); // that it moves to or from the memory outside of the chip
 int64_t nwd_macs(const nw_acc *s, const nwd_instr *i); // multiply-adds
+// ---- text.c: marks of loops
+int nwd_loop_end(const nw_acc *s, int mark); // the mark at which the loop ends that begins at `mark`
+int nwd_turn_end(const nw_acc *s, int mark); // the mark at which the iteration ends that begins at `mark`
+// Iterations with the same hash have the same instructions and tokens.
+uint64_t nwd_turn_hash(const nw_acc *s, int from, int to);
 // ---- tokens.c
 bool nwd_tokens(nw_acc *s); // inserts the tokens that the accesses need
 // ---- values.c

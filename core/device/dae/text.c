@@ -9,7 +9,7 @@ typedef struct writing {
   int64_t lines, most;
 } writing;
 
-static int end_of(const nw_acc *s, int mark) {
+int nwd_loop_end(const nw_acc *s, int mark) {
   int depth = 0;
   for (int i = mark; i < s->nmarks; i++) {
     depth += (s->mark[i].kind == NWD_LOOP) - (s->mark[i].kind == NWD_END);
@@ -19,9 +19,9 @@ static int end_of(const nw_acc *s, int mark) {
 }
 
 // Returns the mark at which the iteration that begins at `mark` ends: the next one of its loop, or the end of the loop.
-static int turn_end(const nw_acc *s, int mark) {
+int nwd_turn_end(const nw_acc *s, int mark) {
   int i = mark + 1;
-  while (s->mark[i].kind == NWD_LOOP) i = end_of(s, i) + 1;
+  while (s->mark[i].kind == NWD_LOOP) i = nwd_loop_end(s, i) + 1;
   return i;
 }
 
@@ -30,7 +30,7 @@ static void mix(uint64_t *h, uint64_t v) {
   *h *= 0xff51afd7ed558ccdu;
 }
 
-static uint64_t hash_of(const nw_acc *s, int from, int to) {
+uint64_t nwd_turn_hash(const nw_acc *s, int from, int to) {
   uint64_t h = 1;
   for (int i = s->mark[from].at; i < s->mark[to].at; i++) {
     const nwd_instr *in = &s->instr[i];
@@ -70,11 +70,11 @@ static void write_part(writing *w, int mark, int end, int from, int to, int dept
 static void write_loop(writing *w, int mark, int end, int depth) {
   const nw_acc *s = w->s;
   for (int turn = mark + 1; turn < end && s->mark[turn].kind == NWD_TURN && room(w);) {
-    int next = turn_end(s, turn), last = turn, after = next;
-    uint64_t h = hash_of(s, turn, next);
+    int next = nwd_turn_end(s, turn), last = turn, after = next;
+    uint64_t h = nwd_turn_hash(s, turn, next);
     while (s->mark[after].kind == NWD_TURN) {
-      int then = turn_end(s, after);
-      if (hash_of(s, after, then) != h) break;
+      int then = nwd_turn_end(s, after);
+      if (nwd_turn_hash(s, after, then) != h) break;
       last = after, after = then;
     }
     begin_line(w, depth);
@@ -95,7 +95,7 @@ static void write_part(writing *w, int mark, int end, int from, int to, int dept
   int i = from;
   while (mark < end) {
     for (; i < w->s->mark[mark].at; i++) write_instr(w, i, depth);
-    int last = end_of(w->s, mark);
+    int last = nwd_loop_end(w->s, mark);
     write_loop(w, mark, last, depth);
     i = w->s->mark[last].at;
     mark = last + 1;

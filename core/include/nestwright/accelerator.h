@@ -144,6 +144,27 @@ NW_API void nw_acc_report_free(nw_acc_report *r);
 // with a diagnostic, on failure. Sets at most `most` of them. Other latencies may show other hazards: nw_acc_check.
 NW_API int nw_acc_happened(nw_acc *s, const nw_acc_report *r, nw_acc_finding *out, int most);
 
+// ---- a prediction
+
+// The iterations of a loop that has the same instructions and tokens in each: `prologue` cycles pass until each iteration
+// takes `interval` cycles.
+typedef struct nw_acc_steady {
+  const char *loop; // NULL if there is none
+  int iterations;
+  double prologue, interval, cycles; // cycles: interval * iterations
+} nw_acc_steady;
+
+typedef struct nw_acc_model {
+  double cycles;
+  int units;
+  double busy[8]; // cycles of each unit if it never waits
+  double port; // cycles of the port to the memory outside of the chip
+  nw_acc_steady steady; // of the loop that takes longest
+} nw_acc_model;
+
+// Predicts the cycles of a stream from the steady state of its loops. The effort does not depend on their iterations.
+NW_API nw_acc_model nw_acc_predict(const nw_acc *s);
+
 #ifdef __cplusplus
 }
 #endif

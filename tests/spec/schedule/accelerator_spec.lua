@@ -189,3 +189,15 @@ describe("a convolution", function()
     support.fails("accelerator: expected an accelerator", nil, nw.acc_conv2d, "vta", {})
   end)
 end)
+
+describe("the prediction of a stream", function()
+  it("is close to its simulation, and finds the interval of a loop", function()
+    for _, threads in ipairs {1, 2} do
+      local stream = product(128, threads):stream()
+      local run, model = stream:run(), stream:model()
+      assert.is_true(math.abs(model.cycles / run.cycles - 1) < 0.1, ("%g and %g cycles"):format(model.cycles, run.cycles))
+      assert.equal(run.units[2].busy, model.units[2].busy)
+      assert.is_true(model.steady.interval > 0)
+    end
+  end)
+end)
