@@ -173,8 +173,8 @@ function stream.install(nw)
     .. "\"raw\": they ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, "
     .. "ready (cycles) and waits (a queue) of each instruction.", run)
   define("model", "(self: nw.stream): table",
-    "Predicts the cycles without executing all iterations: cycles, units (name, busy: cycles if the unit never waits), port (cycles "
-    .. "of the memory outside of the chip), and steady: the loop that takes longest, if its iterations are alike, with its "
+    "Predicts the cycles without executing all iterations: cycles, units (name, busy: cycles if the unit never waits), port "
+    .. "(cycles of the memory outside of the chip), and steady: the loop that takes longest, if its iterations are alike, with its "
     .. "iterations, the interval between them in cycles, and the prologue before the interval is constant.", core.stream_model)
   define("drop", "(self: nw.stream, instruction: integer, queue: string, which?: 'put'|'take'): nw.stream",
     "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any "
