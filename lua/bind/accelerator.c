@@ -265,6 +265,16 @@ static int f_run(lua_State *L) {
   nwl_set_integer(L, "memory_read", r.dram_read);
   nwl_set_integer(L, "memory_written", r.dram_written);
   nwl_set_integer(L, "macs", r.macs);
+  nwl_set_number(L, "pj", r.pj);
+  lua_createtable(L, nw_acc_memories(s), 0);
+  for (int i = 0; i < nw_acc_memories(s); i++) {
+    lua_createtable(L, 0, 3);
+    nwl_set_text(L, "name", nw_acc_memory_at(s, i).name);
+    nwl_set_integer(L, "read", r.read[i]);
+    nwl_set_integer(L, "written", r.written[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "memories");
   nwl_set_flag(L, "stuck", r.stuck);
   push_usage(L, s, &r);
   lua_setfield(L, -2, "units");

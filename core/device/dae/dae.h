@@ -122,6 +122,9 @@ int64_t nwd_elements(const nw_acc *s, const nwd_instr *i); // of its result
 double nwd_cycles(const nw_acc *s, const nwd_instr *i); // that its unit needs for it, if it never waits
 int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *i); // that it moves to or from the memory outside of the chip
 int64_t nwd_macs(const nw_acc *s, const nwd_instr *i); // multiply-adds
+// Adds the bytes that an instruction reads from and writes to each memory on the chip.
+void nwd_traffic(const nw_acc *s, const nwd_instr *i, int64_t *read, int64_t *written);
+double nwd_pj(const nw_acc *s, const nwd_instr *i); // energy of the instruction, without that of memories
 // ---- text.c: marks of loops
 int nwd_loop_end(const nw_acc *s, int mark); // the mark at which the loop ends that begins at `mark`
 int nwd_turn_end(const nw_acc *s, int mark); // the mark at which the iteration ends that begins at `mark`

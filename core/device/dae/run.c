@@ -167,6 +167,8 @@ static void begin(running *x, int u, double at, int waits) {
     bool writes = t->access[0].memory >= x->s->machine->nbuffers;
     *(writes ? &x->out->dram_written : &x->out->dram_read) += bytes;
     x->out->macs += nwd_macs(x->s, in);
+    nwd_traffic(x->s, in, x->out->read, x->out->written);
+    x->out->pj += nwd_pj(x->s, in);
   }
   use->busy += end - at;
   span->to = v->free = end;

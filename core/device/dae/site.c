@@ -376,6 +376,44 @@ int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *in) {
   return bytes;
 }
 
+// Returns the number of elements that an instruction accesses by access i. A tile accesses each of its elements once.
+static int64_t accessed(const nw_acc *s, const nwd_instr *in, int i) {
+  const nwd_site *t = &s->site[in->site];
+  nwd_part p;
+  nwd_part_of(s, in, i, &p);
+  int64_t n = 1;
+  for (int k = 0; k < t->nloops; k++)
+    if (t->row->kind != NW_CHIP_TENSOR || k < t->around || t->access[i].stride[k]) n *= p.n[k];
+  return n;
+}
+
+void nwd_traffic(const nw_acc *s, const nwd_instr *in, int64_t *read, int64_t *written) {
+  const nwd_site *t = &s->site[in->site];
+  for (int i = 0; i < t->naccesses; i++) {
+    const nwd_access *a = &t->access[i];
+    if (a->memory >= s->machine->nbuffers) continue;
+    int64_t bytes = accessed(s, in, i) * nw_dtype_bytes(a->dtype);
+    if (a->read) read[a->memory] += bytes;
+    if (a->write) written[a->memory] += bytes;
+  }
+}
+
+static int64_t tiles_of(const nwd_site *t) {
+  int64_t tiles = 1;
+  for (int k = 0; k < t->around; k++) tiles *= t->size[k];
+  return tiles;
+}
+
+double nwd_pj(const nw_acc *s, const nwd_instr *in) {
+  const nwd_site *t = &s->site[in->site];
+  int64_t n = nwd_elements(s, in);
+  switch (t->row->kind) {
+  case NW_CHIP_TENSOR: return t->row->pj * (double)tiles_of(t);
+  case NW_CHIP_ALU: return t->row->pj * (double)n * (t->ops > 0 ? t->ops : 1);
+  default: return t->row->pj * (double)(n * nw_dtype_bytes(t->access[0].dtype));
+  }
+}
+
 static double up(double v) {
   double whole = (double)(int64_t)v;
   return whole < v ? whole + 1 : whole;
@@ -384,11 +422,9 @@ static double up(double v) {
 double nwd_cycles(const nw_acc *s, const nwd_instr *in) {
   const nwd_site *t = &s->site[in->site];
   const nw_machine_instruction *row = t->row;
-  int64_t n = nwd_elements(s, in), tiles = 1;
+  int64_t n = nwd_elements(s, in);
   switch (row->kind) {
-  case NW_CHIP_TENSOR:
-    for (int k = 0; k < t->around; k++) tiles *= t->size[k];
-    return up(row->latency + row->interval * (double)tiles);
+  case NW_CHIP_TENSOR: return up(row->latency + row->interval * (double)tiles_of(t));
   case NW_CHIP_ALU:
     return up(row->latency + row->interval * (double)((n + row->lanes - 1) / row->lanes) * (t->ops > 0 ? t->ops : 1));
   default: return up(row->latency + up((double)(n * nw_dtype_bytes(t->access[0].dtype)) / row->bytes_per_cycle));

@@ -130,6 +130,10 @@ typedef struct nw_acc_report {
   int units, instructions;
   nw_acc_usage usage[8];
   int64_t dram_read, dram_written, macs;
+  // For each memory on the chip, the bytes that instructions read and write. An element that a tile uses several times is
+  // read once for each tile.
+  int64_t read[8], written[8];
+  double pj; // energy of the instructions, without that of memories
   int64_t depth[16]; // the most tokens in each queue
   nw_acc_span *span; // for each instruction; its end is -1 if it never began
   bool stuck; // a unit waits forever

@@ -50,6 +50,38 @@ local function waits_of(r, unit)
   return name
 end
 
+-- Sets energy: rows {name, bytes, joules} of the memories, and of the instructions, and their sum. A memory whose energy is not
+-- known has none, and its name is in `unknown`.
+local function add_energy(r, m)
+  local e = {joules = 0, unknown = {}}
+  local function add(name, read, written, read_pj, write_pj)
+    if read + written == 0 then return end
+    if read_pj == 0 and write_pj == 0 then
+      e.unknown[#e.unknown + 1] = name
+    else
+      e[#e + 1] = {name = name, bytes = read + written, joules = (read * read_pj + written * write_pj) * 1e-12}
+    end
+  end
+  for n, b in ipairs(m.accelerator.buffers) do
+    add(b.name, r.memories[n].read, r.memories[n].written, b.read_pj or 0, b.write_pj or b.read_pj or 0)
+  end
+  local read_pj = m.memory.read_pj or 0
+  add("global", r.memory_read, r.memory_written, read_pj, m.memory.write_pj or read_pj)
+  if r.pj > 0 then e[#e + 1] = {name = "instructions", joules = r.pj * 1e-12} end
+  local watts = m.energy and m.energy.static_watts or 0
+  if watts > 0 then e[#e + 1] = {name = "static", joules = watts * r.cycles / (m.clock * 1e9)} end
+  for _, row in ipairs(e) do e.joules = e.joules + row.joules end
+  r.energy = e
+end
+
+local function energy_text(e)
+  if #e == 0 then return nil end
+  local parts = {}
+  for n, row in ipairs(e) do parts[n] = ("%s %.3g"):format(row.name, row.joules * 1e6) end
+  local unknown = e.unknown[1] and "; not known for " .. table.concat(e.unknown, ", ") or ""
+  return ("energy by the table of the machine: %.4g uJ (%s%s)"):format(e.joules * 1e6, table.concat(parts, ", "), unknown)
+end
+
 local function text_of(r)
   local lines = {("%s cycles, %d instructions, %d multiply-adds (%.1f in a cycle)"):format(number(r.cycles), r.instructions, r.macs,
     r.cycles > 0 and r.macs / r.cycles or 0)}
@@ -59,6 +91,7 @@ local function text_of(r)
       waits_of(r, u))
   end
   lines[#lines + 1] = ("memory outside of the chip: %d bytes read, %d written"):format(r.memory_read, r.memory_written)
+  lines[#lines + 1] = energy_text(r.energy)
   if r.stuck then lines[#lines + 1] = "a unit waits forever" end
   if r.happened and r.happened[1] then
     lines[#lines + 1] = ("%s happened; the first: %s"):format(written.plural(r.times_happened, "hazard"), r.happened[1].text)
@@ -92,6 +125,7 @@ local function run(s, options)
   local r = core.stream_run(s, to)
   r.instructions, r.queues, r.outputs = core.stream_length(s), core.stream_facts(s).queues, made
   r.findings = check(s)
+  add_energy(r, schedules[s].target.machine)
   local spans = r.spans
   if not o.spans then r.spans = nil end
   return pictures.keep(class.new(r, text_of(r), cells_of(r)), s, o.mode or "full", spans)
@@ -168,8 +202,8 @@ function stream.install(nw)
     "(self: nw.stream, options?: {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}): "
     .. "nw.streamrun",
     "Runs the stream in time: cycles, units (name, busy, port, waits by queue), memory_read and memory_written in bytes, macs, "
-    .. "depth of each queue, and findings as in check. arguments: arrays; the values are then computed, and outputs has the "
-    .. "results. mode: \"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; "
+    .. "memories (read and written, in bytes), energy (rows with name, bytes and joules; joules is their sum), depth of each queue, "
+    .. "and findings as in check. arguments: arrays; the values are then computed, and outputs has the results. mode: \"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; "
     .. "\"raw\": they ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, "
     .. "ready (cycles) and waits (a queue) of each instruction.", run)
   define("model", "(self: nw.stream): table",

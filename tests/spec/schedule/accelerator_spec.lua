@@ -164,6 +164,16 @@ describe("VTA", function()
     for n = 1, #stream do names[n] = stream:instruction(n).name end
     assert.same({"fill_zero", "dma_copy2d", "dma_copy2d", "gemm", "alu", "dma_copy2d"}, names)
     assert.equal(2 * 4 * 3 + 4, stream:instruction(4).cycles)
+    -- the bytes that each memory reads and writes: of 24 products of 1 x 16 x 16, and of 192 results
+    local run, pj, memory = stream:run(), {}, nw.machine "vta".memory
+    for n, b in ipairs(nw.machine "vta".accelerator.buffers) do pj[b.name] = {run.memories[n], b.read_pj} end
+    assert.same({24 * 16, 128}, {pj.inp[1].read, pj.inp[1].written})
+    assert.same({24 * 256, 1536}, {pj.wgt[1].read, pj.wgt[1].written})
+    assert.same({24 * 64 + 768, 24 * 64 + 768}, {pj.acc[1].read, pj.acc[1].written})
+    assert.same({192, 192}, {pj.out[1].read, pj.out[1].written})
+    local sum = (128 + 1536 + 192) * memory.read_pj + 24 * 256 * 0.3 + 3 * 192 * 0.1
+    for _, m in pairs(pj) do sum = sum + (m[1].read + m[1].written) * m[2] end
+    assert.near(sum * 1e-12, run.energy.joules, 1e-15)
   end)
 end)
 
