@@ -54,12 +54,12 @@ end
 -- known has none, and its name is in `unknown`.
 local function add_energy(r, m)
   local e = {joules = 0, unknown = {}}
-  local function add(name, read, written, read_pj, write_pj)
-    if read + written == 0 then return end
+  local function add(name, read, wrote, read_pj, write_pj)
+    if read + wrote == 0 then return end
     if read_pj == 0 and write_pj == 0 then
       e.unknown[#e.unknown + 1] = name
     else
-      e[#e + 1] = {name = name, bytes = read + written, joules = (read * read_pj + written * write_pj) * 1e-12}
+      e[#e + 1] = {name = name, bytes = read + wrote, joules = (read * read_pj + wrote * write_pj) * 1e-12}
     end
   end
   for n, b in ipairs(m.accelerator.buffers) do
@@ -202,10 +202,11 @@ function stream.install(nw)
     "(self: nw.stream, options?: {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}): "
     .. "nw.streamrun",
     "Runs the stream in time: cycles, units (name, busy, port, waits by queue), memory_read and memory_written in bytes, macs, "
-    .. "memories (read and written, in bytes), energy (rows with name, bytes and joules; joules is their sum), depth of each queue, "
-    .. "and findings as in check. arguments: arrays; the values are then computed, and outputs has the results. mode: \"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; "
-    .. "\"raw\": they ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, "
-    .. "ready (cycles) and waits (a queue) of each instruction.", run)
+    .. "memories (read and written, in bytes), energy (rows with name, bytes and joules; joules is their sum), depth of each "
+    .. "queue, and findings as in check. arguments: arrays; the values are then computed, and outputs has the results. mode: "
+    .. "\"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; \"raw\": they "
+    .. "ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready (cycles) and "
+    .. "waits (a queue) of each instruction.", run)
   define("model", "(self: nw.stream): table",
     "Predicts the cycles without executing all iterations: cycles, units (name, busy: cycles if the unit never waits), port "
     .. "(cycles of the memory outside of the chip), and steady: the loop that takes longest, if its iterations are alike, with its "

@@ -171,7 +171,7 @@ describe("VTA", function()
     assert.same({24 * 256, 1536}, {pj.wgt[1].read, pj.wgt[1].written})
     assert.same({24 * 64 + 768, 24 * 64 + 768}, {pj.acc[1].read, pj.acc[1].written})
     assert.same({192, 192}, {pj.out[1].read, pj.out[1].written})
-    local sum = (128 + 1536 + 192) * memory.read_pj + 24 * 256 * 0.3 + 3 * 192 * 0.1
+    local sum = (128 + 1536 + 192) * memory.read_pj + 24 * 256 * 0.3 + 2 * 192 * 0.1
     for _, m in pairs(pj) do sum = sum + (m[1].read + m[1].written) * m[2] end
     assert.near(sum * 1e-12, run.energy.joules, 1e-15)
   end)
