@@ -201,14 +201,14 @@ end
 -- ---- a run
 
 local function ground(out, x, run)
-  local ends = math.min(run.cycles > 0 and run.cycles or x.to, x.to)
+  local ends = math.min(run.cycles > 0 and #run.stuck == 0 and run.cycles or x.to, x.to)
   local style = ("behind fillcolor rgb '%s' fillstyle solid 1 noborder"):format(colour.faint)
   for unit = 1, #run.units do
     local y = row_at(run, unit)
     out[#out + 1] = ("set object rectangle from %.9g,%.9g to %.9g,%.9g %s"):format(x.from, y - THICK / 2, ends, y + THICK / 2,
       style)
   end
-  if run.cycles > x.to or run.cycles <= x.from then return end
+  if run.cycles > x.to or run.cycles <= x.from or #run.stuck > 0 then return end
   arrow(out, run.cycles, -0.5, run.cycles, #run.units - 0.5, ("nohead lw 1.5 lc rgb '%s'"):format(colour.black))
 end
 

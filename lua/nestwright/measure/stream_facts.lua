@@ -67,21 +67,23 @@ local function too_many(what, n)
     "%s: %d instructions are too many: at most %d can be drawn", what, n, facts.MOST)
 end
 
--- Returns the instructions that are executed in a time, with the times of each.
+-- Returns the instructions that are executed in a time, and those that wait until its end, with the times of each.
 local function executed(what, x, from, to)
-  local list, _, numbers = {}, facts.units(x.stream)
+  local list, waiting, _, numbers = {}, {}, facts.units(x.stream)
+  local function add(to_list, n, span)
+    local i = facts.instruction(x.stream, numbers, n)
+    i.from, i.to, i.ready, i.waits, i.port = span.from, span.to, span.ready, span.waits, span.port
+    to_list[#to_list + 1] = i
+  end
   for n, span in ipairs(x.spans) do
     if span.to >= 0 and span.from < to and (span.to > from or span.to == span.from and span.from >= from) then
       if #list == facts.MOST then too_many(what, #x.spans) end
-      list[#list + 1] = n
+      add(list, n, span)
+    elseif span.from >= to and span.ready < to then
+      add(waiting, n, span)
     end
   end
-  for k, n in ipairs(list) do
-    local i, span = facts.instruction(x.stream, numbers, n), x.spans[n]
-    i.from, i.to, i.ready, i.waits, i.port = span.from, span.to, span.ready, span.waits, span.port
-    list[k] = i
-  end
-  return list
+  return list, waiting
 end
 
 -- ---- gaps
@@ -93,8 +95,11 @@ local function reason(x, queues, i)
   return q and {"waits for " .. q.from, q.from} or {"waits", ""}
 end
 
-local function gaps_of(x, queues, list)
+local function gaps_of(x, queues, list, waiting)
   local out, ended = {}, {}
+  for _, i in ipairs(waiting) do
+    out[#out + 1] = {unit = i.unit, from = i.ready, to = i.from, words = reason(x, queues, i)}
+  end
   for _, i in ipairs(list) do
     local before = ended[i.unit]
     if i.ready < i.from then out[#out + 1] = {unit = i.unit, from = i.ready, to = i.from, words = reason(x, queues, i)} end
@@ -164,9 +169,9 @@ end
 --- Returns what a picture of units over time shows, in the cycles from..to. x: {stream, mode, spans, happened, report}.
 function facts.run(what, x, from, to)
   local queues, at = facts.queues(x.stream), {}
-  local list = executed(what, x, from, to)
+  local list, waiting = executed(what, x, from, to)
   for _, i in ipairs(list) do at[i.n] = i end
-  return {units = facts.units(x.stream), bars = list, gaps = gaps_of(x, queues, list), tokens = tokens_of(x, queues, list, at),
+  return {units = facts.units(x.stream), bars = list, gaps = gaps_of(x, queues, list, waiting), tokens = tokens_of(x, queues, list, at),
     stuck = x.report.stuck and stuck_of(x, queues) or {}, hazards = hazards_of(x, at), happened = x.report.times_happened,
     cycles = x.report.cycles, usage = x.report.units, mode = x.mode}
 end

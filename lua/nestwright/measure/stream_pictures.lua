@@ -52,10 +52,12 @@ end
 
 -- ---- units over time
 
+local FOREVER = 1.15 -- units that wait forever are shown for more time, by this factor
+
 -- Draws runs above each other. list: {title, run}.
 local function draw(what, list, o)
   local cycles = 0
-  for _, entry in ipairs(list) do cycles = math.max(cycles, entry.run.cycles) end
+  for _, entry in ipairs(list) do cycles = math.max(cycles, entry.run.cycles * (entry.run.stuck and FOREVER or 1)) end
   local from, to = facts.window(what, math.max(cycles, 1), o)
   local runs = {}
   for n, entry in ipairs(list) do

@@ -55,6 +55,7 @@ describe("the units over time", function()
     local p = run:plot {from = 100, to = 200}
     assert.equal(0, count(p, function(r) return r[7] < 100 or r[6] >= 200 end))
     assert.is_true(#p.rows > 10 and #p.rows < 40)
+    has(run:plot {to = 50}, "'waits for compute'") -- of the unit store, until later
     support.fails("to is 5, and must be later than from, which is 10", "range", run.plot, run, {from = 10, to = 5})
     support.fails("from: expected cycles from 0 on, got %-1", "range", run.plot, run, {from = -1})
     support.fails("colour: expected 'thread' or 'instruction'", nil, run.plot, run, {colour = "unit"})
