@@ -230,6 +230,33 @@ class Stored(unittest.TestCase):
         for v in means:
             self.assertTrue(0.95 <= v <= 1, means)
 
+    def printed(self, name):
+        return "".join(text(o.get("text", "")) for _, o in outputs(read(os.path.join(TUTORIALS, name))))
+
+    def test_latency_hiding_on_an_accelerator_shows_what_each_slide_of_the_lecture_says(self):
+        found = re.findall(r"^(\d+) cycles; hazards that happened: (\d+); wrong values: (\d+) of", self.printed("acc_latency_hiding.ipynb"), re.M)
+        runs = [tuple(map(int, run)) for run in found]
+        self.assertEqual(len(runs), 7)
+        monolithic, decoupled, raw, full, threads, broken, lucky = runs
+        for cycles, hazards, wrong in (monolithic, full, threads):
+            self.assertEqual((hazards, wrong), (0, 0))
+        for cycles, hazards, wrong in (decoupled, raw, broken):
+            self.assertTrue(hazards > 0 and wrong > 0)
+        self.assertEqual(lucky[1:], (0, 0))  # the check finds the missing token, and the run does not show it
+        self.assertLess(full[0], monolithic[0])
+        self.assertLess(threads[0], full[0])
+
+    def test_the_product_on_an_accelerator_is_right_and_larger_tiles_need_fewer_bytes(self):
+        printed = self.printed("acc_gemm.ipynb")
+        self.assertIn("0 findings; the values are right: true", printed)
+        rows = re.findall(r"^ +(\d+) +(\d) +(\d+) +(\d+) +(\d+) %$", printed, re.M)
+        self.assertEqual([(tile, threads) for tile, threads, *_ in rows],
+                         [("8", "1"), ("8", "2"), ("16", "1"), ("16", "2"), ("32", "1"), ("32", "2")])
+        self.assertEqual([int(row[2]) for row in rows], [65536, 65536, 32768, 32768, 16384, 16384])
+        for one, two in zip(rows[::2], rows[1::2]):
+            self.assertLess(int(two[3]), int(one[3]))
+        self.assertIn("13824 multiply-adds are executed for 8000", printed)
+
     def test_outputs_contain_no_scripts(self):
         for _, notebook in self.each():
             for n, o in outputs(notebook):
