@@ -171,9 +171,9 @@ function facts.run(what, x, from, to)
   local queues, at = facts.queues(x.stream), {}
   local list, waiting = executed(what, x, from, to)
   for _, i in ipairs(list) do at[i.n] = i end
-  return {units = facts.units(x.stream), bars = list, gaps = gaps_of(x, queues, list, waiting), tokens = tokens_of(x, queues, list, at),
-    stuck = x.report.stuck and stuck_of(x, queues) or {}, hazards = hazards_of(x, at), happened = x.report.times_happened,
-    cycles = x.report.cycles, usage = x.report.units, mode = x.mode}
+  return {units = facts.units(x.stream), bars = list, gaps = gaps_of(x, queues, list, waiting),
+    tokens = tokens_of(x, queues, list, at), stuck = x.report.stuck and stuck_of(x, queues) or {}, hazards = hazards_of(x, at),
+    happened = x.report.times_happened, cycles = x.report.cycles, usage = x.report.units, mode = x.mode}
 end
 
 -- ---- over time
