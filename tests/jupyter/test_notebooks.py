@@ -257,6 +257,16 @@ class Stored(unittest.TestCase):
             self.assertLess(int(two[3]), int(one[3]))
         self.assertIn("13824 multiply-adds are executed for 8000", printed)
 
+    def test_each_step_of_a_design_of_an_accelerator_makes_it_faster(self):
+        printed = self.printed("acc_your_own.ipynb")
+        cycles = [int(c) for c in re.findall(r"^\d\. .*?  +(\d+)   +[\d.]+ of", printed, re.M)]
+        self.assertEqual(len(cycles), 7)
+        self.assertEqual(cycles, sorted(cycles, reverse=True))
+        self.assertLess(cycles[-1] * 10, cycles[0])
+        self.assertIn("there is no queue of tokens from core to loader", printed)
+        self.assertLessEqual(int(re.search(r"^(\d+) lines$", printed, re.M).group(1)), 60)
+        self.assertIn("as many cycles as in step 4: true", printed)
+
     def test_outputs_contain_no_scripts(self):
         for _, notebook in self.each():
             for n, o in outputs(notebook):

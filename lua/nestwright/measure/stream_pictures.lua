@@ -177,7 +177,7 @@ local function plot_memories(run, options)
   local title = errors.expect("plot_memories: title", o.title or "Bytes in use in each memory over time", "string")
   return require "nestwright.plots.amounts".make(panels, {title = title, from = from, to = to, unit = "bytes", cycles = run.cycles,
     small = "Simulated. A value is in use from the beginning of the instruction that writes it to the end of the last one that "
-      .. "reads it."})
+      .. "reads it. The threads are stacked in their order, from the bottom."})
 end
 
 -- ---- the software's view
