@@ -174,6 +174,8 @@ typedef struct nw_machine_instruction {
   int pads; // COPY: 1 if elements outside of the tensor can be replaced by a constant, otherwise 0
   int64_t lanes; // ALU
   int64_t loops, micro_ops; // TENSOR: loops that one instruction executes, and tiles inside them
+  // TENSOR: the operand whose tile does not change in these loops: input, weight or sum; empty if all may change
+  char stationary[8];
   char form[24]; // TENSOR: the product, for example "mk,kn->mn"; empty if the user describes it
   int64_t m, n, k;
   char input[8], weight[8], sum[8]; // TENSOR: dtypes

@@ -306,6 +306,10 @@ static bool check_instructions(nw_ctx *c, const nw_machine_accelerator *a) {
       return nw_fail(c, NW_EINVAL, NULL,
                      "accelerator.instructions[%d].name: '%s' may contain only letters, digits and _", i + 1, in->name),
              false;
+    if (*in->stationary && !nw_has_word("input weight sum", in->stationary))
+      return nw_fail(c, NW_EINVAL, "input, weight or sum",
+                     "accelerator.instructions[%d].stationary: '%s' is not an operand", i + 1, in->stationary),
+             false;
     if (!has_unit(a, in->unit)) return no_unit(c, "instructions", i, "unit", in->unit);
     if (!check_scopes(c, a, i, "from", in->from) || !check_scopes(c, a, i, "to", in->to)) return false;
     for (int j = 0; j < i; j++)

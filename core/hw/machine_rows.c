@@ -285,6 +285,8 @@ static const nw_field instruction_rows[] = {
           "for tensor: loops around the tile that one instruction executes"),
     WHOLE("micro_ops", "tiles", nw_machine_instruction, micro_ops, 1, 1 << 20, "1",
           "for tensor: tiles inside these loops, each with addresses of its own"),
+    TEXT("stationary", nw_machine_instruction, stationary, "",
+         "for tensor: the operand whose tile stays in the array during these loops: input, weight or sum"),
     TEXT("form", nw_machine_instruction, form, "",
          "for tensor: the operands and the result of a product, for example mk,kn->mn"),
     WHOLE("m", "elements", nw_machine_instruction, m, 1, 4096, "1", "for tensor: extent of m"),

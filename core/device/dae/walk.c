@@ -44,6 +44,23 @@ static int taken_by(const nw_machine_instruction *row, int n, const nw_stmt *con
   return n - i + (i < row->loops ? i : (int)row->loops);
 }
 
+// True if the tile that stays in the array of a systolic machine is the same in all iterations of the loops.
+static bool stays(const nw_acc *s, const nw_machine_instruction *row, const nw_stmt *call, int n,
+                  const nw_stmt *const *loop) {
+  static const char *const operands[] = {"input", "weight", "sum"};
+  const char *var[NWD_LOOPS];
+  int64_t coef[NWD_LOOPS];
+  const nw_expr *rest;
+  for (int i = 0; i < n; i++) var[i] = loop[i]->loop.var->name;
+  for (int k = 0; k < call->call.ntiles && k < NW_COUNT(operands); k++) {
+    if (strcmp(row->stationary, operands[k])) continue;
+    if (!nw_affine(s->pool, nw_import(s->pool, call->call.tile[k].index), n, var, coef, &rest)) return false;
+    for (int i = 0; i < n; i++)
+      if (coef[i]) return false;
+  }
+  return true;
+}
+
 // If the statement consists of loops with constant numbers of iterations around a call, and one instruction can execute all
 // of them, returns the call, and sets the loops, outermost first. Otherwise returns NULL.
 static const nw_stmt *whole_call(const nw_acc *s, const nw_stmt *at, int *n, const nw_stmt **loop) {
@@ -55,7 +72,8 @@ static const nw_stmt *whole_call(const nw_acc *s, const nw_stmt *at, int *n, con
   if (!in || *n == 0) return at->kind == NW_CALL ? at : NULL;
   const nw_machine_instruction *row =
       in->chip ? nw_machine_instruction_next(&s->target->machine, in->chip, NULL) : NULL;
-  return row && row->kind == NW_CHIP_TENSOR && taken_by(row, *n, loop) >= *n ? at : NULL;
+  bool whole = row && row->kind == NW_CHIP_TENSOR && taken_by(row, *n, loop) >= *n;
+  return whole && stays(s, row, at, *n, loop) ? at : NULL;
 }
 
 // ---- compilation

@@ -9,7 +9,7 @@ local text = later "nestwright.cost.machine_text"
 local machine = {}
 
 local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "neoverse_n1", "aarch64", "titan_x", "t4", "a100",
-  "rtx_a6000", "rtx_4090", "h100", "h200", "mali_t860", "vdla", "vta", "eyeriss"}
+  "rtx_a6000", "rtx_4090", "h100", "h200", "mali_t860", "vdla", "vta", "systolic", "eyeriss"}
 local KNOWN = {}
 for _, name in ipairs(NAMES) do KNOWN[name] = true end
 

@@ -211,3 +211,44 @@ describe("the prediction of a stream", function()
     end
   end)
 end)
+
+describe("a systolic array", function()
+  -- Returns the cycles of the products of M x N x K on the array, by an instruction that keeps one operand.
+  local function cycles(M, N, K, dataflow)
+    local machine = nw.accelerator "systolic"
+    local A, B = nw.placeholder({M, K}, "i8", "A"), nw.placeholder({K, N}, "i8", "B")
+    local k = nw.reduce_axis(K, "k")
+    local C = nw.compute({M, N}, function(i, j) return nw.sum(nw.cast(A(i, k), "i32") * nw.cast(B(k, j), "i32"), k) end, "C")
+    local s = nw.schedule(C, {target = machine})
+    local CL = s:cache_write(C, "acc")
+    s:cache_read(A, "inp")
+    s:cache_read(B, "wgt")
+    local i, j = table.unpack(s:loops(CL))
+    local jo, ji = s:split(j, 16)
+    s:decompose_reduction(CL, i)
+    if dataflow == "weight_stationary" then
+      local ko, ki = s:split("k", 16)
+      s:reorder(jo, ko, i, ji, ki)
+      s:tensorize(ji, machine[dataflow])
+    else
+      local io, ii = s:split(i, 16)
+      s:reorder(io, jo, "k", ii, ji)
+      s:tensorize(ii, machine[dataflow])
+    end
+    for _, stage in ipairs(s:stages()) do
+      local first = s:loops(stage)[1]
+      for _, name in ipairs {"load", "store", "zero"} do if pcall(s.tensorize, s, first, machine[name]) then break end end
+    end
+    local stream = s:stream()
+    assert.is_true(computes(s, C, stream))
+    return stream:run().units[2].busy - M * N * 4 / 64 -- without the zeros
+  end
+
+  it("needs the cycles of its dataflow: the formulas of a weight-stationary and an output-stationary array", function()
+    for _, size in ipairs {{16, 16, 16}, {64, 32, 48}, {128, 16, 64}} do
+      local M, N, K = table.unpack(size)
+      assert.equal(N // 16 * (K // 16) * (16 + 30 + M), cycles(M, N, K, "weight_stationary"))
+      assert.equal(M // 16 * (N // 16) * (16 + 30 + K), cycles(M, N, K, "output_stationary"))
+    end
+  end)
+end)
