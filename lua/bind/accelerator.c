@@ -77,6 +77,15 @@ static void set_queues(lua_State *L, const char *name, uint32_t set) {
   lua_setfield(L, -2, name);
 }
 
+static void set_list(lua_State *L, const char *name, const int64_t *list, int n) {
+  lua_createtable(L, n, 0);
+  for (int k = 0; k < n; k++) {
+    lua_pushinteger(L, list[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_setfield(L, -2, name);
+}
+
 static int f_instruction(lua_State *L) {
   const nw_acc *s = self(L);
   int i = instr_arg(L, s, 2);
@@ -105,7 +114,7 @@ static int f_operands(lua_State *L) {
   int n = nw_acc_operands(s, instr_arg(L, s, 2), o, MOST_OPERANDS);
   lua_createtable(L, n, 0);
   for (int i = 0; i < n && i < MOST_OPERANDS; i++) {
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 10);
     nwl_set_text(L, "memory", o[i].memory);
     nwl_set_text(L, "array", o[i].array);
     nwl_set_flag(L, "read", o[i].read);
@@ -113,6 +122,9 @@ static int f_operands(lua_State *L) {
     nwl_set_integer(L, "from", o[i].from);
     nwl_set_integer(L, "to", o[i].to);
     nwl_set_integer(L, "bytes", o[i].bytes);
+    nwl_set_integer(L, "row", o[i].row);
+    set_list(L, "times", o[i].times, o[i].ndims);
+    set_list(L, "strides", o[i].stride, o[i].ndims);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -178,6 +190,12 @@ static void push_findings(lua_State *L, const nw_acc *s, const nw_acc_finding *f
     }
     if (f[i].queue >= 0) nwl_set_integer(L, "queue", f[i].queue + 1);
     nwl_set_integer(L, "times", f[i].times);
+    if (f[i].waiting) {
+      int64_t at[8];
+      for (int k = 0; k < f[i].waiting; k++) at[k] = f[i].wait[k] + 1;
+      set_list(L, "waits", at, f[i].waiting);
+      if (f[i].again >= 0) nwl_set_integer(L, "again", f[i].wait[f[i].again] + 1);
+    }
     char *text = nw_acc_finding_text(s, &f[i]);
     nwl_set_text(L, "text", text);
     free(text);

@@ -62,6 +62,20 @@ local function on_gpu()
   return s
 end
 
+-- Returns the schedule of a vector that an accelerator copies to its chip, adds to itself, and copies back.
+local function on_chip()
+  local vdla = nw.accelerator "vdla"
+  local A = nw.placeholder({16}, "i32", "A")
+  local C = nw.compute({16}, function(i) return A(i) + A(i) end, "C")
+  local s = nw.schedule(C, {target = vdla})
+  s:cache_write(C, "acc")
+  s:cache_read(A, "acc")
+  s:tensorize("i_2", vdla.dma_copy2d)
+  s:tensorize("i", vdla.alu)
+  s:tensorize("i_1", vdla.dma_copy2d)
+  return s
+end
+
 local TIME = {median = 2e-6, min = 1e-6, samples = {1e-6, 2e-6, 3e-6}}
 
 local MAKE = {
@@ -92,6 +106,8 @@ local MAKE = {
   lesson = {function() return (refused()):explain() end}, bound = {function() return nest():cost() end},
   audit = {function() return nw.cost.audit {kernel = "gemm", schedules = 2, threads = 1} end},
   gpusteps = {function() return nw.gpu_steps {{"baseline", on_gpu()}} end},
+  accelerator = {function() return nw.accelerator "vdla" end}, stream = {function() return on_chip():stream() end},
+  streamrun = {function() return on_chip():stream():run() end},
   learner = {function() return nw.cost.train {audit(), audit(), held_out = false, rounds = 2} end},
 }
 

@@ -58,7 +58,8 @@ static void find(checking *x, nw_acc_finding f) {
 
 static void conflict(void *env, const nwd_conflict *c) {
   checking *x = env;
-  if (c->with < x->clock[(int64_t)x->instr * x->units + c->unit]) return;
+  // Tokens may order the two, but the wrong way round.
+  if (c->with < x->instr && c->with < x->clock[(int64_t)x->instr * x->units + c->unit]) return;
   int first = c->with < x->instr ? c->with : x->instr, second = c->with < x->instr ? x->instr : c->with;
   // The order of execution here may differ from the order of the program, which says what each access should be.
   bool swapped = first != c->with;
@@ -176,15 +177,47 @@ static void restart(checking *x) {
   x->shadow = NULL;
 }
 
+// ---- units that wait forever
+
+// Returns the instruction at which a unit waits; -1 if it has executed all its instructions.
+static int waiting_at(const checking *x, int u) {
+  if (x->holds[u]) return x->list[u][x->done[u] - 1];
+  return x->done[u] < x->length[u] ? x->list[u][x->done[u]] : -1;
+}
+
+// Returns the queue for whose token, or for whose room, a unit waits.
+static int waited_queue(const checking *x, int u) {
+  const nwd_instr *in = &x->s->instr[waiting_at(x, u)];
+  return x->holds[u] ? full_queue(x, in) : missing_token(x, in);
+}
+
+static int unit_named(const nw_acc *s, const char *name) {
+  int u = 0;
+  while (strcmp(s->machine->unit[u].name, name)) u++;
+  return u;
+}
+
+// Follows the units that wait for each other.
+static void follow_waits(const checking *x, int u, nw_acc_finding *f) {
+  int place[NW_MACHINE_UNITS];
+  for (int k = 0; k < x->units; k++) place[k] = -1;
+  while (place[u] < 0 && waiting_at(x, u) >= 0) {
+    place[u] = f->waiting;
+    f->wait[f->waiting++] = waiting_at(x, u);
+    const nw_machine_queue *q = &x->s->machine->queue_of[waited_queue(x, u)];
+    u = unit_named(x->s, x->holds[u] ? q->to : q->from);
+  }
+  f->again = place[u];
+}
+
 static void find_stuck(checking *x) {
   for (int u = 0; u < x->units; u++) {
-    if (!x->holds[u] && x->done[u] == x->length[u]) continue;
-    int i = x->list[u][x->done[u] - (x->holds[u] ? 1 : 0)];
-    const nwd_instr *in = &x->s->instr[i];
-    find(x, (nw_acc_finding){.fault = x->holds[u] ? NW_ACC_FULL : NW_ACC_DEADLOCK,
-                             .first = i,
-                             .second = i,
-                             .queue = x->holds[u] ? full_queue(x, in) : missing_token(x, in)});
+    int i = waiting_at(x, u);
+    if (i < 0) continue;
+    nw_acc_finding f = {
+        .fault = x->holds[u] ? NW_ACC_FULL : NW_ACC_DEADLOCK, .first = i, .second = i, .queue = waited_queue(x, u)};
+    follow_waits(x, u, &f);
+    find(x, f);
   }
 }
 
@@ -195,16 +228,39 @@ static void find_left(checking *x) {
            (nw_acc_finding){.fault = NW_ACC_LEFT, .first = x->queue[q].by[k], .second = x->queue[q].by[k], .queue = q});
 }
 
-int nw_acc_check(nw_acc *s, nw_acc_finding *out, int most) {
-  checking x = {.s = s,
-                .units = s->machine->nunits,
-                .queues = s->machine->nqueues,
-                .out = out,
-                .most = most,
-                .shadow = nwd_shadow_new(s)};
-  if (!x.shadow) return -1;
+static checking new_checking(nw_acc *s) {
+  checking x = {.s = s, .units = s->machine->nunits, .queues = s->machine->nqueues};
   split_by_unit(&x);
   x.clock = nw_xcalloc((size_t)s->ninstrs * (size_t)x.units + 1, sizeof *x.clock);
+  return x;
+}
+
+static void end_checking(checking *x) {
+  restart(x);
+  for (int q = 0; q < x->queues; q++) free(x->queue[q].by);
+  free(x->next);
+  free(x->clock);
+}
+
+uint32_t nwd_full_queues(nw_acc *s) {
+  uint32_t full = 0;
+  bool limited = false;
+  for (int q = 0; q < s->machine->nqueues; q++) limited |= s->machine->queue_of[q].tokens > 0;
+  if (!limited) return 0;
+  checking x = new_checking(s);
+  bool ended = execute_all(&x, true);
+  for (int u = 0; u < x.units && !ended; u++)
+    if (x.holds[u]) full |= 1u << waited_queue(&x, u);
+  end_checking(&x);
+  return full;
+}
+
+int nw_acc_check(nw_acc *s, nw_acc_finding *out, int most) {
+  checking x = new_checking(s);
+  x.out = out;
+  x.most = most;
+  x.shadow = nwd_shadow_new(s);
+  if (!x.shadow) return end_checking(&x), -1;
   bool ended = execute_all(&x, false);
   if (ended)
     find_left(&x);
@@ -212,14 +268,26 @@ int nw_acc_check(nw_acc *s, nw_acc_finding *out, int most) {
     find_stuck(&x);
   restart(&x);
   if (ended && !nw_stopped(s->ctx) && !execute_all(&x, true)) find_stuck(&x);
-  restart(&x);
-  for (int q = 0; q < x.queues; q++) free(x.queue[q].by);
-  free(x.next);
-  free(x.clock);
+  end_checking(&x);
   return nw_stopped(s->ctx) ? -1 : x.n;
 }
 
 // ---- sentences
+
+// Adds for what each unit waits, from one to the next.
+static void add_waits(nw_str *t, const nw_acc *s, const nw_acc_finding *f) {
+  for (int k = 1; k < f->waiting; k++) {
+    char *text = nw_acc_instr_text(s, f->wait[k]);
+    nw_str_fmt(t, ", which waits at instruction %d (%s)", f->wait[k] + 1, text);
+    free(text);
+    int to = k + 1 < f->waiting ? f->wait[k + 1] : f->again >= 0 ? f->wait[f->again] : -1;
+    if (to >= 0) nw_str_fmt(t, " for %s", s->machine->unit[s->instr[to].unit].name);
+  }
+  if (f->again < 0)
+    nw_str_fmt(t, "%s has executed all its instructions", f->waiting > 1 ? " for a unit that" : ", which");
+  else
+    nw_str_add(t, ": they wait for each other");
+}
 
 char *nw_acc_finding_text(const nw_acc *s, const nw_acc_finding *f) {
   char *first = nw_acc_instr_text(s, f->first), *second = nw_acc_instr_text(s, f->second);
@@ -244,6 +312,7 @@ char *nw_acc_finding_text(const nw_acc *s, const nw_acc_finding *f) {
     break;
   case NW_ACC_DEADLOCK:
     nw_str_fmt(&t, "deadlock: instruction %d (%s) waits forever for a token from %s", f->second + 1, second, q->from);
+    add_waits(&t, s, f);
     break;
   case NW_ACC_LEFT:
     nw_str_fmt(&t, "tokens left: %s never takes the token of instruction %d (%s)", q->to, f->first + 1, first);
@@ -253,6 +322,7 @@ char *nw_acc_finding_text(const nw_acc *s, const nw_acc_finding *f) {
                "full queue: instruction %d (%s) waits forever, because the queue from %s to %s has room for %lld "
                "tokens",
                f->first + 1, first, q->from, q->to, (long long)q->tokens);
+    add_waits(&t, s, f);
   }
   free(first);
   free(second);

@@ -49,6 +49,7 @@ typedef struct nwd_site {
   int nconds; // conditions inside the nest
   nwi_node *cond[NWD_LOOPS];
   nwi_node *pads; // a padded copy: elements for which this is false get the constant; otherwise NULL
+  bool outside; // it accesses memory outside of the chip
   bool boxed; // the extents are constant, and there is no condition: all executions access boxes of the same size
   int ops; // arithmetic operations for each element of an ALU's result
   const nw_expr *value; // of the element; its loads are the accesses
@@ -101,6 +102,7 @@ struct nw_acc {
 
 // A part of a memory that an instruction accesses: rows of consecutive bytes.
 typedef struct nwd_box {
+  int access; // of the site
   int memory, n;
   bool read, write;
   int64_t at; // bytes
@@ -132,6 +134,8 @@ int nwd_turn_end(const nw_acc *s, int mark); // the mark at which the iteration 
 uint64_t nwd_turn_hash(const nw_acc *s, int from, int to);
 // ---- tokens.c
 bool nwd_tokens(nw_acc *s); // inserts the tokens that the accesses need
+// ---- check.c
+uint32_t nwd_full_queues(nw_acc *s); // bit q: a unit waits forever until queue q has room
 // ---- values.c
 bool nwd_kernel_make(nw_acc *s, nwd_site *t); // prepares to compute the values of a site
 // Computes the elements from `from` to `to` of an instruction, in the order of its nest.

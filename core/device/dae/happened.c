@@ -1,26 +1,33 @@
 // Facts for pictures: what an instruction accesses, where tokens go, and which hazards happened in a run.
 #include "device/dae/dae.h"
 
+_Static_assert((int)NW_ACC_DIMS >= (int)NWD_LOOPS, "an operand has room for every box");
+
 int nw_acc_operands(const nw_acc *s, int i, nw_acc_operand *out, int most) {
   const nwd_instr *in = &s->instr[i];
   if (in->site < 0) return 0;
   const nwd_site *site = &s->site[in->site];
   nwd_box box[NWD_ACCESSES];
-  int n = nwd_boxes(s, in, box), b = 0;
-  for (int a = 0; a < site->naccesses && b < n; a++) {
-    if (box[b].memory != site->access[a].memory) continue; // a padded copy that reads nothing
+  int n = nwd_boxes(s, in, box);
+  for (int b = 0; b < n && b < most; b++) {
     const nwd_box *x = &box[b];
     nw_acc_operand o = {.memory = s->memory[x->memory].scope,
-                        .array = s->exec->shown->buffer[site->access[a].buffer]->name,
+                        .array = s->exec->shown->buffer[site->access[x->access].buffer]->name,
                         .read = x->read,
                         .write = x->write,
                         .from = x->at,
                         .to = x->at + x->row,
-                        .bytes = x->row};
-    for (int k = 0; k < x->n; k++) o.to += (x->size[k] - 1) * x->stride[k], o.bytes *= x->size[k];
-    if (b++ < most) out[b - 1] = o;
+                        .bytes = x->row,
+                        .row = x->row,
+                        .ndims = x->n};
+    for (int k = 0; k < x->n; k++) {
+      o.times[k] = x->size[k], o.stride[k] = x->stride[k];
+      o.to += (x->size[k] - 1) * x->stride[k];
+      o.bytes *= x->size[k];
+    }
+    out[b] = o;
   }
-  return b;
+  return n;
 }
 
 // Returns the first instruction from `at` on that puts a token into a queue, or takes one; -1 if there is none.

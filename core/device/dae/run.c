@@ -4,8 +4,8 @@
 // tokens that it takes. It puts its tokens when it has ended; if a queue has no room, it waits. All copies to and from the
 // memory outside of the chip share one port, which transfers one after another, in the order in which they ask for it.
 //
-// Instructions are started in the order of the times at which they can begin (a copy: at which it needs the port). This
-// order is right, because whatever an instruction allows to begin, begins after it.
+// There are two kinds of events: a unit begins its next instruction, and a copy asks for the port, after its latency. Events
+// are handled in the order of their times. This order is right, because whatever an event makes possible happens after it.
 #include "device/dae/dae.h"
 #include "run/formals.h"
 #include <stdlib.h>
@@ -19,7 +19,10 @@ typedef struct times { // in a queue, when tokens were put and taken
 
 typedef struct unit {
   int *list, n, next; // its instructions, and the number of those that began
+  int fetched; // the number of those that were fetched
   double free; // when its last instruction ended
+  bool asks; // the last instruction will ask for the port at `asking`
+  double asking;
   bool holds; // the last instruction waits until a queue has room for its token
 } unit;
 
@@ -76,7 +79,6 @@ static bool put_tokens(running *x, int i, double *at) {
     times *t = &x->queue[q];
     if (!(in->push >> q & 1) || !counts(x, q)) continue;
     note(&t->put, &t->nput, &t->capput, *at);
-    if (t->nput - t->ntaken > x->out->depth[q]) x->out->depth[q] = t->nput - t->ntaken;
   }
   return true;
 }
@@ -86,26 +88,19 @@ static bool put_tokens(running *x, int i, double *at) {
 // The units get their instructions in the order of the stream. An instruction is fetched when its unit's queue has room: when
 // the instruction before it by the length of the queue has begun.
 static void fetch_more(running *x) {
-  int place[NW_MACHINE_UNITS];
-  if (x->fetched == x->s->ninstrs) return;
-  for (int u = 0; u < x->units; u++) place[u] = -1;
   while (x->fetched < x->s->ninstrs) {
-    int u = x->s->instr[x->fetched].unit;
-    int64_t room = x->s->machine->unit[u].queue;
-    if (place[u] < 0) {
-      place[u] = x->unit[u].next;
-      while (place[u] < x->unit[u].n && x->unit[u].list[place[u]] < x->fetched) place[u]++;
-    }
+    unit *v = &x->unit[x->s->instr[x->fetched].unit];
+    int64_t room = x->s->machine->unit[v - x->unit].queue;
     double at = x->fetch + (x->fetched ? x->s->machine->fetch : 0);
-    if (room && place[u] >= room) {
-      if (place[u] - room >= x->unit[u].next) return; // the queue is full
-      double began = x->out->span[x->unit[u].list[place[u] - room]].from;
+    if (room && v->fetched >= room) {
+      if (v->fetched - room >= v->next) return; // the queue is full
+      double began = x->out->span[v->list[v->fetched - room]].from;
       if (began > at) at = began;
     }
     x->out->span[x->fetched].ready = at; // for now, the time at which it was fetched
     x->fetch = at;
     x->fetched++;
-    place[u]++;
+    v->fetched++;
   }
 }
 
@@ -114,7 +109,7 @@ static void fetch_more(running *x) {
 static double begins(const running *x, int u, int *waits) {
   const unit *v = &x->unit[u];
   *waits = -1;
-  if (v->holds || v->next == v->n) return NEVER;
+  if (v->holds || v->asks || v->next == v->n) return NEVER;
   int i = v->list[v->next];
   if (i >= x->fetched) return NEVER;
   const nwd_instr *in = &x->s->instr[i];
@@ -141,41 +136,57 @@ static double up(double v) {
   return whole < v ? whole + 1 : whole;
 }
 
+// The last instruction that the unit began ends.
+static void end(running *x, int u, double at) {
+  unit *v = &x->unit[u];
+  nw_acc_span *span = &x->out->span[v->list[v->next - 1]];
+  x->out->usage[u].busy += at - span->from;
+  x->out->usage[u].port += span->port;
+  span->to = v->free = at;
+  v->holds = true;
+  x->nserial++;
+  x->serial = at;
+  if (at > x->out->cycles) x->out->cycles = at;
+}
+
 static void begin(running *x, int u, double at, int waits) {
   unit *v = &x->unit[u];
   int i = v->list[v->next++];
   const nwd_instr *in = &x->s->instr[i];
   nw_acc_span *span = &x->out->span[i];
-  nw_acc_usage *use = &x->out->usage[u];
-  double fetched = span->ready, cycles = in->site < 0 ? 1 : nwd_cycles(x->s, in), latency = 0;
-  *span = (nw_acc_span){.from = at, .ready = fetched > v->free ? fetched : v->free, .waits = waits};
-  if (waits >= 0) use->waits[waits] += at - span->ready;
-  int64_t bytes = in->site < 0 ? 0 : nwd_dram_bytes(x->s, in);
-  if (bytes) latency = x->s->site[in->site].row->latency;
-  double end = at + cycles;
-  if (bytes && x->rate > 0) {
-    double asks = at + latency, gets = x->port > asks ? x->port : asks, busy = up((double)bytes / x->rate);
-    span->port = gets - asks;
-    x->port = gets + busy;
-    double data = cycles - latency > busy ? cycles - latency : busy;
-    end = gets + data;
-    use->port += span->port;
-  }
+  double fetched = span->ready;
+  *span = (nw_acc_span){.from = at, .to = -1, .ready = fetched > v->free ? fetched : v->free, .waits = waits};
+  if (waits >= 0) x->out->usage[u].waits[waits] += at - span->ready;
   take_tokens(x, in, at);
-  if (in->site >= 0) {
-    const nwd_site *t = &x->s->site[in->site];
-    bool writes = t->access[0].memory >= x->s->machine->nbuffers;
-    *(writes ? &x->out->dram_written : &x->out->dram_read) += bytes;
-    x->out->macs += nwd_macs(x->s, in);
-    nwd_traffic(x->s, in, x->out->read, x->out->written);
-    x->out->pj += nwd_pj(x->s, in);
+  if (in->site < 0) {
+    end(x, u, at + 1);
+    return;
   }
-  use->busy += end - at;
-  span->to = v->free = end;
-  v->holds = true;
-  x->nserial++;
-  x->serial = end;
-  if (end > x->out->cycles) x->out->cycles = end;
+  const nwd_site *t = &x->s->site[in->site];
+  int64_t bytes = t->outside ? nwd_dram_bytes(x->s, in) : 0;
+  bool writes = t->access[0].memory >= x->s->machine->nbuffers;
+  *(writes ? &x->out->dram_written : &x->out->dram_read) += bytes;
+  x->out->macs += nwd_macs(x->s, in);
+  nwd_traffic(x->s, in, x->out->read, x->out->written);
+  x->out->pj += nwd_pj(x->s, in);
+  v->asks = bytes && x->rate > 0;
+  if (v->asks)
+    v->asking = at + t->row->latency;
+  else
+    end(x, u, at + nwd_cycles(x->s, in));
+}
+
+// The copy that the unit began gets the port: it transfers its bytes after those that asked before.
+static void transfer(running *x, int u) {
+  unit *v = &x->unit[u];
+  int i = v->list[v->next - 1];
+  const nwd_instr *in = &x->s->instr[i];
+  double gets = x->port > v->asking ? x->port : v->asking, busy = up((double)nwd_dram_bytes(x->s, in) / x->rate);
+  double alone = nwd_cycles(x->s, in) - x->s->site[in->site].row->latency;
+  x->out->span[i].port = gets - v->asking;
+  x->port = gets + busy;
+  v->asks = false;
+  end(x, u, gets + (alone > busy ? alone : busy));
 }
 
 static bool let_go(running *x, int u) {
@@ -188,21 +199,25 @@ static bool let_go(running *x, int u) {
   return true;
 }
 
-// Starts the instruction that can begin first. Returns false if none can begin.
+// Handles the first event: at the same time, beginnings come before requests for the port, and units come in the order of
+// the pipeline. Returns false if there is none.
 static bool step(running *x) {
   int best = -1, waits = -1;
-  double first = NEVER, start = 0;
+  double first = NEVER;
   fetch_more(x);
   for (int u = 0; u < x->units; u++) {
     int w;
-    double at = begins(x, u, &w), key = at;
-    if (at >= NEVER) continue;
-    const nwd_instr *in = &x->s->instr[x->unit[u].list[x->unit[u].next]];
-    if (in->site >= 0 && x->s->site[in->site].row->kind == NW_CHIP_COPY) key += x->s->site[in->site].row->latency;
-    if (key < first) first = key, best = u, waits = w, start = at;
+    double at = begins(x, u, &w);
+    if (at < first) first = at, best = u, waits = w;
   }
+  bool asks = false;
+  for (int u = 0; u < x->units; u++)
+    if (x->unit[u].asks && x->unit[u].asking < first) first = x->unit[u].asking, best = u, asks = true;
   if (best < 0) return false;
-  begin(x, best, start, waits);
+  if (asks)
+    transfer(x, best);
+  else
+    begin(x, best, first, waits);
   return true;
 }
 
@@ -221,6 +236,17 @@ static void split_by_unit(running *x) {
   }
 }
 
+// Finds the most tokens that were in each queue at the same time.
+static void find_depths(running *x) {
+  for (int q = 0; q < x->queues; q++) {
+    const times *t = &x->queue[q];
+    for (int put = 0, taken = 0; put < t->nput; put++) {
+      while (taken < t->ntaken && taken < put && t->taken[taken] <= t->put[put]) taken++;
+      if (put + 1 - taken > x->out->depth[q]) x->out->depth[q] = put + 1 - taken;
+    }
+  }
+}
+
 static bool simulate(running *x) {
   for (;;) {
     bool moved = false;
@@ -231,6 +257,7 @@ static bool simulate(running *x) {
     if (!moved) break;
   }
   for (int u = 0; u < x->units; u++) x->out->stuck |= x->unit[u].holds || x->unit[u].next < x->unit[u].n;
+  find_depths(x);
   return true;
 }
 

@@ -152,6 +152,7 @@ int nwd_site_make(nw_acc *s, const nw_stmt *call, int nloops, const nw_stmt *con
   nwi_forget(&s->scope);
   if (!good || !choose_row(s, t)) return -1;
   t->boxed = is_boxed(t);
+  for (int i = 0; i < t->naccesses; i++) t->outside |= t->access[i].memory >= s->machine->nbuffers;
   return nwd_kernel_make(s, t) ? s->nsites++ : -1;
 }
 
@@ -331,7 +332,12 @@ int nwd_boxes(const nw_acc *s, const nwd_instr *in, nwd_box *out) {
     nwd_part_of(s, in, i, &p);
     if (!count(&p, t->nloops)) continue;
     nwd_box *b = &out[boxes++];
-    *b = (nwd_box){.memory = a->memory, .read = a->read, .write = a->write, .at = s->number[in->at + i], .row = bytes};
+    *b = (nwd_box){.access = i,
+                   .memory = a->memory,
+                   .read = a->read,
+                   .write = a->write,
+                   .at = s->number[in->at + i],
+                   .row = bytes};
     for (int k = 0; k < t->nloops; k++) b->at += p.lo[k] * a->stride[k] * bytes;
     int order[NWD_LOOPS], n = 0; // loops by the distance of their steps, the nearest first
     for (int k = 0; k < t->nloops; k++) {

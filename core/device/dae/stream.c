@@ -74,10 +74,10 @@ static void add_operands(nw_str *t, const nw_acc *s, const nwd_instr *in) {
   const nwd_site *site = &s->site[in->site];
   nwd_box box[NWD_ACCESSES];
   int n = nwd_boxes(s, in, box);
-  for (int i = 0, b = 0; i < site->naccesses && b < n; i++) {
-    if (box[b].memory != site->access[i].memory) continue;
+  for (int b = 0; b < n; b++) {
+    int i = box[b].access;
     nw_str_add(t, i == 0 ? " " : i == 1 ? site->access[0].read ? " += " : " = " : ", ");
-    add_box(t, s, &site->access[i], &box[b++]);
+    add_box(t, s, &site->access[i], &box[b]);
   }
 }
 

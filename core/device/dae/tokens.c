@@ -8,6 +8,10 @@
 //
 // If there is no queue between two units, the token takes a way over other units. Each unit on the way executes an
 // instruction that only takes a token and puts another.
+//
+// j puts its token as soon as it can. If queues are short, units may then wait for each other forever: one for room in a queue,
+// the other for a token that the first has yet to put. Then the tokens of the queues that were full are put as late as possible,
+// by the last instruction of j's unit before i. Such a queue never holds more than one token in the order of the program.
 #include "device/dae/dae.h"
 #include <stdlib.h>
 
@@ -19,8 +23,7 @@ typedef struct placing {
   int capclocks;
   int32_t last[NW_MACHINE_UNITS]; // the last instruction of each unit; -1 if there is none
   int32_t need[NW_MACHINE_UNITS]; // number of instructions of each unit that must have ended
-  nwd_instr *in; // the stream without tokens
-  int n;
+  uint32_t late; // bit q: the tokens of queue q are put as late as possible
 } placing;
 
 int nwd_queue_between(const nw_acc *s, int from, int to) {
@@ -80,6 +83,7 @@ static int append(placing *p, nwd_instr in) {
 
 static void connect(placing *p, int from, int to) {
   int q = nwd_queue_between(p->s, p->s->instr[from].unit, p->s->instr[to].unit);
+  if (p->late >> q & 1) from = p->last[p->s->instr[from].unit];
   p->s->instr[from].push |= (uint16_t)(1 << q);
   p->s->instr[to].pop |= (uint16_t)(1 << q);
   join(p, to, from);
@@ -131,19 +135,35 @@ static bool add(placing *p, nwd_instr in) {
   return true;
 }
 
-bool nwd_tokens(nw_acc *s) {
-  placing p = {.s = s, .units = s->machine->nunits, .in = s->instr, .n = s->ninstrs, .shadow = nwd_shadow_new(s)};
+// Makes the stream of n instructions with their tokens. at: where the marks are in the stream without tokens.
+static bool place_tokens(nw_acc *s, const nwd_instr *in, int n, const int *at, uint32_t late) {
+  placing p = {.s = s, .units = s->machine->nunits, .late = late, .shadow = nwd_shadow_new(s)};
   for (int u = 0; u < p.units; u++) p.last[u] = -1;
+  free(s->instr);
   s->instr = NULL, s->ninstrs = s->capinstrs = 0;
   bool good = p.shadow != NULL;
   int mark = 0;
-  for (int i = 0; i < p.n && good; i++) {
-    for (; mark < s->nmarks && s->mark[mark].at == i; mark++) s->mark[mark].at = s->ninstrs;
-    good = !nw_stopped(s->ctx) && add(&p, p.in[i]);
+  for (int i = 0; i < n && good; i++) {
+    for (; mark < s->nmarks && at[mark] == i; mark++) s->mark[mark].at = s->ninstrs;
+    good = !nw_stopped(s->ctx) && add(&p, in[i]);
   }
   for (; mark < s->nmarks; mark++) s->mark[mark].at = s->ninstrs;
   nwd_shadow_free(p.shadow);
-  free(p.in);
   free(p.clock);
+  return good;
+}
+
+bool nwd_tokens(nw_acc *s) {
+  nwd_instr *in = s->instr;
+  int n = s->ninstrs, *at = nw_xcalloc((size_t)s->nmarks + 1, sizeof *at);
+  for (int i = 0; i < s->nmarks; i++) at[i] = s->mark[i].at;
+  s->instr = NULL;
+  bool good = place_tokens(s, in, n, at, 0);
+  for (uint32_t late = 0, full; good && (full = nwd_full_queues(s) & ~late);) {
+    late |= full;
+    good = place_tokens(s, in, n, at, late);
+  }
+  free(in);
+  free(at);
   return good;
 }

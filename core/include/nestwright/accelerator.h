@@ -47,11 +47,15 @@ typedef struct nw_acc_instr {
 NW_API int nw_acc_length(const nw_acc *s);
 NW_API nw_acc_instr nw_acc_instr_at(const nw_acc *s, int i);
 
+enum { NW_ACC_DIMS = 12 };
 typedef struct nw_acc_operand { // a part of a memory that an instruction accesses
   const char *memory, *array; // memory: "global" outside of the chip
   bool read, write;
   int64_t from, to; // bytes of the memory, or outside of the chip of the array, between which it lies
   int64_t bytes; // that are accessed; less than to - from if there are gaps
+  int64_t row; // consecutive bytes
+  int ndims;
+  int64_t times[NW_ACC_DIMS], stride[NW_ACC_DIMS]; // numbers of rows, and bytes from one row to the next
 } nw_acc_operand;
 // Returns the number of operands of an instruction; sets at most `most` of them, the result first.
 NW_API int nw_acc_operands(const nw_acc *s, int i, nw_acc_operand *out, int most);
@@ -93,6 +97,9 @@ typedef struct nw_acc_finding {
   const char *memory; // for a hazard
   int64_t from, to; // the bytes in it
   int queue; // or -1
+  // For a unit that waits forever: the instruction at which it waits, that of the unit for which it waits, and so on. The last of
+  // them waits for the unit of instruction `again` of this list; -1: for a unit that has executed all its instructions.
+  int waiting, wait[8], again;
   int64_t times; // of this fault between these two statements
 } nw_acc_finding;
 

@@ -13,6 +13,7 @@ local stream = {}
 local STREAM = core.classes.stream
 local class = report.class "streamrun"
 local schedules = setmetatable({}, {__mode = "k"}) -- for each stream, its schedule
+local checked = setmetatable({}, {__mode = "k"}) -- for each stream, what is wrong with its tokens, if this is known
 
 -- ---- findings
 
@@ -22,10 +23,16 @@ local function step_text(s, instruction)
   return core.schedule_step(schedules[s], step)
 end
 
--- Returns the findings, with the texts of the steps that made the statements.
+-- Returns the findings, with the texts of the steps that made the statements. They are found again after a change of the tokens.
 local function check(s)
-  local found = core.stream_check(s)
-  for _, f in ipairs(found) do f.first_step, f.second_step = step_text(s, f.first), step_text(s, f.second) end
+  checked[s] = checked[s] or core.stream_check(s)
+  local found = {}
+  for n, kept in ipairs(checked[s]) do
+    local f = {}
+    for key, value in pairs(kept) do f[key] = value end
+    f.first_step, f.second_step = step_text(s, f.first), step_text(s, f.second)
+    found[n] = f
+  end
   return found
 end
 
@@ -149,6 +156,7 @@ local function drop(s, instruction, queue, which)
     errors.fail("invalid", 'drop(4, "load->compute", "take")', "drop: which: expected \"put\" or \"take\", got %s", tostring(which))
   end
   pictures.changed(s)
+  checked[s] = nil
   core.stream_drop(s, instruction, queue_of(s, queue, "drop: queue"), which ~= "take", which ~= "put")
   return s
 end
@@ -158,11 +166,18 @@ local function add(s, instruction, queue, which)
     errors.fail("invalid", 'add(4, "load->compute", "put")', "add: which: expected \"put\" or \"take\", got %s", tostring(which))
   end
   pictures.changed(s)
+  checked[s] = nil
   core.stream_add(s, instruction, queue_of(s, queue, "add: queue"), which == "put")
   return s
 end
 
 -- ---- the functions
+
+local function instruction(s, number_of)
+  local i = core.stream_instruction(s, number_of)
+  i.operands = core.stream_operands(s, number_of)
+  return i
+end
 
 local function of(s, options)
   local o = errors.options("stream", options, {"sizes"})
@@ -186,7 +201,9 @@ function stream.install(nw)
     .. "#stream is the number of instructions.", of)
   define("instruction", "(self: nw.stream, number: integer): table",
     "An instruction, counted from 1: name, unit, text, statement and step, takes and puts (numbers of queues), elements, "
-    .. "memory_bytes (moved to or from the memory outside of the chip), macs, and cycles.", core.stream_instruction)
+    .. "memory_bytes (moved to or from the memory outside of the chip), macs, cycles, and operands. An operand has memory, array, "
+    .. "read, write, from and to (bytes; outside of the chip, they are counted in the array), bytes (that are accessed), row "
+    .. "(consecutive bytes), times (numbers of rows) and strides (bytes from one row to the next).", instruction)
   define("facts", "(self: nw.stream): table",
     "The units (name, instructions), the queues (from, to, tokens) and the memories on the chip (name, used, bytes).",
     core.stream_facts)
@@ -197,7 +214,8 @@ function stream.install(nw)
     "What is wrong with the tokens, at any latency: hazards (two instructions of different units access a byte, one of them "
     .. "writes it, and neither order nor tokens say which is first), instructions that wait forever, tokens that are left, and "
     .. "queues that are too short. Each finding has fault, text, first and second (instructions), memory, from and to (bytes), "
-    .. "queue, times.", check)
+    .. "queue, times. If units wait forever, waits has the instruction at which the unit waits, that of the unit for which it "
+    .. "waits, and so on; the last one waits for the unit of instruction again.", check)
   define("run",
     "(self: nw.stream, options?: {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}): "
     .. "nw.streamrun",
