@@ -19,6 +19,7 @@ typedef struct checking {
   int units, queues;
   int *next, *list[NW_MACHINE_UNITS], length[NW_MACHINE_UNITS]; // the instructions of each unit
   int done[NW_MACHINE_UNITS]; // number of instructions that it has executed
+  int fetched, of[NW_MACHINE_UNITS]; // numbers of instructions that were fetched: in all, and of each unit
   bool holds[NW_MACHINE_UNITS]; // the last of them has not put its tokens, because a queue had no room
   int32_t *clock;
   tokens queue[NW_MACHINE_QUEUES];
@@ -114,6 +115,17 @@ static int full_queue(const checking *x, const nwd_instr *in) {
   return -1;
 }
 
+// Fetches instructions in the order of the stream, while there is room for them before their units.
+static void fetch_more(checking *x, bool bounded) {
+  while (x->fetched < x->s->ninstrs) {
+    int u = x->s->instr[x->fetched].unit;
+    int64_t room = x->s->machine->unit[u].queue;
+    if (bounded && room && x->of[u] - x->done[u] >= room) return;
+    x->of[u]++;
+    x->fetched++;
+  }
+}
+
 static void execute(checking *x, int i) {
   const nwd_instr *in = &x->s->instr[i];
   int32_t *clock = x->clock + (int64_t)i * x->units;
@@ -146,16 +158,18 @@ static bool put_tokens(checking *x, int u, bool bounded) {
   return true;
 }
 
-// Executes all instructions that can be executed. If `bounded`, a unit waits while a queue has no room for its token.
-// Returns false if instructions are left.
+// Executes all instructions that can be executed. If `bounded`, a unit waits while a queue has no room for its token, and an
+// instruction is only fetched when there is room for it before its unit. Returns false if instructions are left.
 static bool execute_all(checking *x, bool bounded) {
   bool moved = true, left = true;
   while (moved && left) {
     moved = left = false;
+    fetch_more(x, bounded);
     for (int u = 0; u < x->units; u++) {
       for (;;) {
         if (x->holds[u] ? !put_tokens(x, u, bounded) : x->done[u] == x->length[u]) break;
         if (x->done[u] < x->length[u] && !x->holds[u]) {
+          if (x->done[u] == x->of[u]) break;
           int i = x->list[u][x->done[u]];
           if (missing_token(x, &x->s->instr[i]) >= 0) break;
           execute(x, i);
@@ -172,6 +186,8 @@ static bool execute_all(checking *x, bool bounded) {
 static void restart(checking *x) {
   memset(x->done, 0, sizeof x->done);
   memset(x->holds, 0, sizeof x->holds);
+  memset(x->of, 0, sizeof x->of);
+  x->fetched = 0;
   for (int q = 0; q < x->queues; q++) x->queue[q].head = x->queue[q].n = 0;
   nwd_shadow_free(x->shadow);
   x->shadow = NULL;
@@ -184,6 +200,9 @@ static int waiting_at(const checking *x, int u) {
   if (x->holds[u]) return x->list[u][x->done[u] - 1];
   return x->done[u] < x->length[u] ? x->list[u][x->done[u]] : -1;
 }
+
+// True if a unit waits because its next instruction was not fetched: an instruction before it in the stream has no room.
+static bool waits_for_fetch(const checking *x, int u) { return !x->holds[u] && x->done[u] == x->of[u]; }
 
 // Returns the queue for whose token, or for whose room, a unit waits.
 static int waited_queue(const checking *x, int u) {
@@ -204,6 +223,10 @@ static void follow_waits(const checking *x, int u, nw_acc_finding *f) {
   while (place[u] < 0 && waiting_at(x, u) >= 0) {
     place[u] = f->waiting;
     f->wait[f->waiting++] = waiting_at(x, u);
+    if (waits_for_fetch(x, u)) {
+      u = x->s->instr[x->fetched].unit;
+      continue;
+    }
     const nw_machine_queue *q = &x->s->machine->queue_of[waited_queue(x, u)];
     u = unit_named(x->s, x->holds[u] ? q->to : q->from);
   }
@@ -213,7 +236,7 @@ static void follow_waits(const checking *x, int u, nw_acc_finding *f) {
 static void find_stuck(checking *x) {
   for (int u = 0; u < x->units; u++) {
     int i = waiting_at(x, u);
-    if (i < 0) continue;
+    if (i < 0 || waits_for_fetch(x, u)) continue;
     nw_acc_finding f = {
         .fault = x->holds[u] ? NW_ACC_FULL : NW_ACC_DEADLOCK, .first = i, .second = i, .queue = waited_queue(x, u)};
     follow_waits(x, u, &f);
@@ -244,7 +267,7 @@ static void end_checking(checking *x) {
 
 uint32_t nwd_full_queues(nw_acc *s) {
   uint32_t full = 0;
-  bool limited = false;
+  bool limited = false; // instructions that are not fetched can make units wait only if a queue of tokens is limited, too
   for (int q = 0; q < s->machine->nqueues; q++) limited |= s->machine->queue_of[q].tokens > 0;
   if (!limited) return 0;
   checking x = new_checking(s);

@@ -140,6 +140,11 @@ uint32_t nwd_full_queues(nw_acc *s); // bit q: a unit waits forever until queue 
 bool nwd_kernel_make(nw_acc *s, nwd_site *t); // prepares to compute the values of a site
 // Computes the elements from `from` to `to` of an instruction, in the order of its nest.
 void nwd_execute(nw_acc *s, const nwd_instr *i, int64_t from, int64_t to);
+// ---- macs.c
+// Adds the products of bytes a and b to sums c of 32 bits, in a nest of n loops: `times` iterations each, and for each operand the
+// bytes from one iteration to the next. Returns false, and does nothing, if no loop suits the vectors of a processor.
+bool nwd_macs_i8(int n, const int64_t *times, char *c, const char *a, const char *b, const int64_t *step_c,
+                 const int64_t *step_a, const int64_t *step_b);
 // ---- site.c
 typedef struct nwd_part { // of the iterations of a nest: for each loop, the first one and their number
   int64_t lo[NWD_LOOPS], n[NWD_LOOPS];

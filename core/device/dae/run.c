@@ -34,7 +34,8 @@ typedef struct running {
   int *order;
   unit unit[NW_MACHINE_UNITS];
   times queue[NW_MACHINE_QUEUES];
-  double port; // when the port is free
+  double port; // when the port began to transfer without a pause
+  int64_t moved; // bytes that it was asked to transfer since then
   double rate; // bytes that the port transfers in a cycle; 0: unlimited
   int fetched; // number of instructions that were fetched
   double fetch; // when the last one was
@@ -176,17 +177,21 @@ static void begin(running *x, int u, double at, int waits) {
     end(x, u, at + nwd_cycles(x->s, in));
 }
 
-// The copy that the unit began gets the port: it transfers its bytes after those that asked before.
+// The copy that the unit began gets the port: it transfers its bytes after those that asked before. Bytes of several copies may
+// be transferred in one cycle; but each copy takes at least as long as if it were alone, and ends with a whole cycle.
 static void transfer(running *x, int u) {
   unit *v = &x->unit[u];
   int i = v->list[v->next - 1];
   const nwd_instr *in = &x->s->instr[i];
-  double gets = x->port > v->asking ? x->port : v->asking, busy = up((double)nwd_dram_bytes(x->s, in) / x->rate);
-  double alone = nwd_cycles(x->s, in) - x->s->site[in->site].row->latency;
-  x->out->span[i].port = gets - v->asking;
-  x->port = gets + busy;
+  double asks = v->asking, free = x->port + (double)x->moved / x->rate;
+  if (free <= asks) x->port = asks, x->moved = 0, free = asks;
+  x->moved += nwd_dram_bytes(x->s, in);
+  double whole = (double)(int64_t)free, gets = whole > asks ? whole : asks;
+  double alone = gets + nwd_cycles(x->s, in) - x->s->site[in->site].row->latency;
+  double last = x->port + (double)x->moved / x->rate;
+  x->out->span[i].port = gets - asks;
   v->asks = false;
-  end(x, u, gets + (alone > busy ? alone : busy));
+  end(x, u, up((alone > last ? alone : last) - 1e-6)); // less than the errors of rounding
 }
 
 static bool let_go(running *x, int u) {

@@ -117,13 +117,25 @@ static bool no_instruction(nw_acc *s, const nw_stmt *at) {
                  "%s is computed by no instruction of %s", what, s->target->machine.name);
 }
 
+// Makes the site of loops around a call, as one instruction. Returns false if it cannot be one, for example because an array
+// is used in turns (an index modulo its size). The loops are then executed one by one.
+static bool compile_whole(nw_acc *s, code *c, const nw_stmt *call, int n, const nw_stmt *const *loop) {
+  int slots = s->nslots;
+  c->site = nwd_site_make(s, call, n, loop);
+  if (c->site >= 0) return true;
+  nw_clear(s->ctx);
+  s->nslots = slots;
+  return false;
+}
+
 static code *compile(nw_acc *s, const nw_stmt *at) {
   code *c = NW_NEW(s->arena, code);
   const nw_stmt *loop[NWD_LOOPS];
   int n;
   *c = (code){.stmt = at, .site = -1};
   const nw_stmt *call = whole_call(s, at, &n, loop);
-  if (call) return (c->site = nwd_site_make(s, call, n, loop)) >= 0 ? c : NULL;
+  if (call && n > 0 && compile_whole(s, c, call, n, loop)) return c;
+  if (call && n == 0) return (c->site = nwd_site_make(s, call, 0, NULL)) >= 0 ? c : NULL;
   bool good;
   switch (at->kind) {
   case NW_LOOP: good = compile_loop(s, c); break;
