@@ -299,6 +299,21 @@ static bool check_scopes(nw_ctx *c, const nw_machine_accelerator *a, int at, con
   return true;
 }
 
+// A copy cannot move more bytes in a cycle than one of its buffers holds.
+static bool check_width(nw_ctx *c, const nw_machine_accelerator *a, int at) {
+  const nw_machine_instruction *in = &a->instruction[at];
+  for (int i = 0; i < a->nbuffers && in->kind == NW_CHIP_COPY; i++) {
+    const nw_machine_buffer *b = &a->buffer[i];
+    double room = (double)b->bytes * (double)b->count;
+    if ((nw_has_word(in->from, b->name) || nw_has_word(in->to, b->name)) && in->bytes_per_cycle > room)
+      return nw_fail(c, NW_EINVAL, "give the bytes that are copied in one cycle",
+                     "accelerator.instructions[%d].bytes_per_cycle: %g is more than the %.0f bytes of buffer %s",
+                     at + 1, in->bytes_per_cycle, room, b->name),
+             false;
+  }
+  return true;
+}
+
 static bool check_instructions(nw_ctx *c, const nw_machine_accelerator *a) {
   for (int i = 0; i < a->ninstructions; i++) {
     const nw_machine_instruction *in = &a->instruction[i];
@@ -312,6 +327,7 @@ static bool check_instructions(nw_ctx *c, const nw_machine_accelerator *a) {
              false;
     if (!has_unit(a, in->unit)) return no_unit(c, "instructions", i, "unit", in->unit);
     if (!check_scopes(c, a, i, "from", in->from) || !check_scopes(c, a, i, "to", in->to)) return false;
+    if (!check_width(c, a, i)) return false;
     for (int j = 0; j < i; j++)
       if (!strcmp(in->name, a->instruction[j].name) && in->kind != a->instruction[j].kind)
         return nw_fail(c, NW_EINVAL, NULL,
@@ -329,6 +345,12 @@ static bool check_accelerator(nw_ctx *c, const nw_machine *m) {
       return nw_fail(c, NW_EINVAL, NULL,
                      "accelerator.buffers[%d].name: '%s' may contain only letters, digits and _, and cannot be global",
                      i + 1, a->buffer[i].name),
+             false;
+  for (int i = 0; i < a->nbuffers; i++)
+    if (a->buffer[i].word_bits > 8 * a->buffer[i].bytes)
+      return nw_fail(c, NW_EINVAL, NULL,
+                     "accelerator.buffers[%d].word_bits: a word of %lld bits is wider than the buffer", i + 1,
+                     (long long)a->buffer[i].word_bits),
              false;
   if (a->sum_bits < a->input_bits || a->sum_bits < a->weight_bits)
     return nw_fail(c, NW_EINVAL, NULL, "accelerator.sum_bits: %d bits is less than input_bits or weight_bits",

@@ -191,7 +191,7 @@ static void push_findings(lua_State *L, const nw_acc *s, const nw_acc_finding *f
     if (f[i].queue >= 0) nwl_set_integer(L, "queue", f[i].queue + 1);
     nwl_set_integer(L, "times", f[i].times);
     if (f[i].waiting) {
-      int64_t at[8];
+      int64_t at[NW_ACC_WAITS];
       for (int k = 0; k < f[i].waiting; k++) at[k] = f[i].wait[k] + 1;
       set_list(L, "waits", at, f[i].waiting);
       if (f[i].again >= 0) nwl_set_integer(L, "again", f[i].wait[f[i].again] + 1);

@@ -68,11 +68,10 @@ local function on_chip()
   local A = nw.placeholder({16}, "i32", "A")
   local C = nw.compute({16}, function(i) return A(i) + A(i) end, "C")
   local s = nw.schedule(C, {target = vdla})
-  s:cache_write(C, "acc")
-  s:cache_read(A, "acc")
-  s:tensorize("i_2", vdla.dma_copy2d)
-  s:tensorize("i", vdla.alu)
-  s:tensorize("i_1", vdla.dma_copy2d)
+  local sum, copy = s:cache_write(C, "acc"), s:cache_read(A, "acc")
+  s:tensorize(s:loops(copy)[1], vdla.dma_copy2d)
+  s:tensorize(s:loops(sum)[1], vdla.alu)
+  s:tensorize(s:loops(C)[1], vdla.dma_copy2d)
   return s
 end
 

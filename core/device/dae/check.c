@@ -216,6 +216,8 @@ static int unit_named(const nw_acc *s, const char *name) {
   return u;
 }
 
+_Static_assert(NW_ACC_WAITS >= NW_MACHINE_UNITS, "a finding has room for all units");
+
 // Follows the units that wait for each other.
 static void follow_waits(const checking *x, int u, nw_acc_finding *f) {
   int place[NW_MACHINE_UNITS];
@@ -267,7 +269,8 @@ static void end_checking(checking *x) {
 
 uint32_t nwd_full_queues(nw_acc *s) {
   uint32_t full = 0;
-  bool limited = false; // instructions that are not fetched can make units wait only if a queue of tokens is limited, too
+  bool limited =
+      false; // instructions that are not fetched can make units wait only if a queue of tokens is limited, too
   for (int q = 0; q < s->machine->nqueues; q++) limited |= s->machine->queue_of[q].tokens > 0;
   if (!limited) return 0;
   checking x = new_checking(s);
@@ -341,10 +344,10 @@ char *nw_acc_finding_text(const nw_acc *s, const nw_acc_finding *f) {
     nw_str_fmt(&t, "tokens left: %s never takes the token of instruction %d (%s)", q->to, f->first + 1, first);
     break;
   default:
-    nw_str_fmt(&t,
-               "full queue: instruction %d (%s) waits forever, because the queue from %s to %s has room for %lld "
-               "tokens",
-               f->first + 1, first, q->from, q->to, (long long)q->tokens);
+    nw_str_fmt(
+        &t,
+        "full queue: instruction %d (%s) waits forever for room: the queue from %s holds at most %lld token%s for %s",
+        f->first + 1, first, q->from, (long long)q->tokens, q->tokens == 1 ? "" : "s", q->to);
     add_waits(&t, s, f);
   }
   free(first);

@@ -1,6 +1,9 @@
 // Multiply-adds of bytes into sums of 32 bits, for all elements of an instruction. Sums of integers wrap, so their order is
 // free: loops that continue one another are joined, and the innermost loop is one that a vector can execute.
 #include "device/dae/dae.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 typedef struct loop {
   int64_t n, c, a, b; // iterations, and bytes from one to the next
@@ -11,50 +14,62 @@ typedef int8_t b8 __attribute__((vector_size(8)));
 
 // dot: each iteration of `o` adds a sum over consecutive elements of a and b to one result.
 // rows: each iteration of `o` adds a multiple of a row of b to a row of results.
-#define BODIES(name, features)                                                                                         \
-  features static void dot_##name(char *c, const char *a, const char *b, const loop *o, int64_t n) {                   \
-    for (int64_t j = 0; j < o->n; j++, c += o->c, a += o->a, b += o->b) {                                              \
-      int64_t i = 0;                                                                                                   \
-      uint32_t sum = 0;                                                                                                \
-      v8 part = {0};                                                                                                   \
-      for (; i + 8 <= n; i += 8) {                                                                                     \
-        b8 x, y;                                                                                                       \
-        memcpy(&x, a + i, sizeof x);                                                                                   \
-        memcpy(&y, b + i, sizeof y);                                                                                   \
-        part += __builtin_convertvector(x, v8) * __builtin_convertvector(y, v8);                                       \
-      }                                                                                                                \
-      for (int k = 0; k < 8; k++) sum += part[k];                                                            \
-      for (; i < n; i++) sum += (uint32_t)(((const int8_t *)a)[i] * ((const int8_t *)b)[i]);                           \
-      *(uint32_t *)(void *)c += sum;                                                                                   \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  features static void rows_##name(char *c, const char *a, const char *b, const loop *o, int64_t n) {                  \
+typedef void (*body_fn)(char *c, const char *a, const char *b, const loop *o, int64_t n);
+
+static uint32_t product(const char *a, const char *b) { return (uint32_t)(*(const int8_t *)a * *(const int8_t *)b); }
+
+static void dot(char *c, const char *a, const char *b, const loop *o, int64_t n) {
+  for (int64_t j = 0; j < o->n; j++, c += o->c, a += o->a, b += o->b)
+    for (int64_t i = 0; i < n; i++) *(uint32_t *)(void *)c += product(a + i, b + i);
+}
+
+#define ROWS(name, features)                                                                                           \
+  features static void name(char *c, const char *a, const char *b, const loop *o, int64_t n) {                         \
     int64_t i = 0;                                                                                                     \
     for (; i + 8 <= n; i += 8) {                                                                                       \
       v8 sum;                                                                                                          \
+      b8 y;                                                                                                            \
       const char *p = a, *q = b + i;                                                                                   \
       memcpy(&sum, c + 4 * i, sizeof sum);                                                                             \
       for (int64_t j = 0; j < o->n; j++, p += o->a, q += o->b) {                                                       \
-        b8 y;                                                                                                          \
         memcpy(&y, q, sizeof y);                                                                                       \
-        sum += __builtin_convertvector(y, v8) * (uint32_t) * (const int8_t *)p;                                         \
+        sum += __builtin_convertvector(y, v8) * (uint32_t) * (const int8_t *)p;                                        \
       }                                                                                                                \
       memcpy(c + 4 * i, &sum, sizeof sum);                                                                             \
     }                                                                                                                  \
     for (; i < n; i++)                                                                                                 \
-      for (int64_t j = 0; j < o->n; j++)                                                                               \
-        *(uint32_t *)(void *)(c + 4 * i) +=                                                                            \
-            (uint32_t)(*(const int8_t *)(a + j * o->a) * *(const int8_t *)(b + i + j * o->b));                         \
+      for (int64_t j = 0; j < o->n; j++) *(uint32_t *)(void *)(c + 4 * i) += product(a + j * o->a, b + i + j * o->b);  \
   }
 
-BODIES(plain, )
+ROWS(rows, )
+
 #if defined(__x86_64__)
-BODIES(avx2, __attribute__((target("avx2"))))
-static bool has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+ROWS(rows_avx2, __attribute__((target("avx2"))))
+
+__attribute__((target("avx2"))) static void dot_avx2(char *c, const char *a, const char *b, const loop *o, int64_t n) {
+  for (int64_t j = 0; j < o->n; j++, c += o->c, a += o->a, b += o->b) {
+    int64_t i = 0;
+    __m256i part = _mm256_setzero_si256();
+    for (; i + 16 <= n; i += 16) {
+      __m256i x = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(a + i)));
+      __m256i y = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(b + i)));
+      part = _mm256_add_epi32(part, _mm256_madd_epi16(x, y));
+    }
+    __m128i half = _mm_add_epi32(_mm256_castsi256_si128(part), _mm256_extracti128_si256(part, 1));
+    half = _mm_hadd_epi32(half, half);
+    half = _mm_hadd_epi32(half, half);
+    uint32_t sum = (uint32_t)_mm_cvtsi128_si32(half);
+    for (; i < n; i++) sum += product(a + i, b + i);
+    *(uint32_t *)(void *)c += sum;
+  }
+}
+
+static body_fn body_for(bool row) {
+  if (__builtin_cpu_supports("avx2")) return row ? rows_avx2 : dot_avx2;
+  return row ? rows : dot;
+}
 #else
-#define dot_avx2 dot_plain
-#define rows_avx2 rows_plain
-static bool has_avx2(void) { return false; }
+static body_fn body_for(bool row) { return row ? rows : dot; }
 #endif
 
 static bool continues(const loop *outer, const loop *inner) {
@@ -122,8 +137,7 @@ bool nwd_macs_i8(int n, const int64_t *times, char *c, const char *a, const char
   loop around = {1, 0, 0, 0};
   int next = row ? find(list, loops, is_sum) : loops - 1;
   if (next >= 0) around = list[next], take(list, &loops, next);
-  void (*body)(char *, const char *, const char *, const loop *, int64_t) =
-      row ? (has_avx2() ? rows_avx2 : rows_plain) : (has_avx2() ? dot_avx2 : dot_plain);
+  body_fn body = body_for(row);
   int64_t turn[NWD_LOOPS + 1] = {0};
   for (;;) {
     body(c, a, b, &around, length);

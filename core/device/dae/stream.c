@@ -123,9 +123,12 @@ bool nw_acc_add(nw_acc *s, int at, int q, bool put) {
   if (strcmp(unit, put ? row->from : row->to))
     return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d is executed by %s, and the queue is from %s to %s", at + 1,
                    unit, row->from, row->to);
-  if (put)
-    s->instr[at].push |= (uint16_t)(1 << q);
-  else
-    s->instr[at].pop |= (uint16_t)(1 << q);
+  uint16_t *tokens = put ? &s->instr[at].push : &s->instr[at].pop;
+  if (*tokens >> q & 1)
+    return nw_fail(s->ctx, NW_EINVAL,
+                   "an instruction puts at most one token into a queue, and takes at most one from it",
+                   "instruction %d already %s a token %s the queue from %s to %s", at + 1, put ? "puts" : "takes",
+                   put ? "into" : "from", row->from, row->to);
+  *tokens |= (uint16_t)(1 << q);
   return s->edited = true;
 }

@@ -91,6 +91,8 @@ typedef enum nw_acc_fault {
 } nw_acc_fault;
 NW_API const char *nw_acc_fault_name(nw_acc_fault f); // "RAW hazard", ...
 
+enum { NW_ACC_WAITS = 8 }; // as many as there are units
+
 typedef struct nw_acc_finding {
   nw_acc_fault fault;
   int first, second; // instructions: for a hazard, in the order of the program; otherwise `second` is that which waits
@@ -99,7 +101,7 @@ typedef struct nw_acc_finding {
   int queue; // or -1
   // For a unit that waits forever: the instruction at which it waits, that of the unit for which it waits, and so on. The last of
   // them waits for the unit of instruction `again` of this list; -1: for a unit that has executed all its instructions.
-  int waiting, wait[8], again;
+  int waiting, wait[NW_ACC_WAITS], again;
   int64_t times; // of this fault between these two statements
 } nw_acc_finding;
 

@@ -11,13 +11,28 @@ local accelerator = {}
 
 local function shape_of(row, letters)
   local out = {}
-  for letter in letters:gmatch "." do
-    if not ("mnk"):find(letter, 1, true) then
-      errors.fail("invalid", 'form = "mk,kn->mn"', "accelerator: %s: form: '%s' is not one of m, n and k", row.name, letter)
-    end
-    out[#out + 1] = row[letter]
-  end
+  for letter in letters:gmatch "." do out[#out + 1] = row[letter] end
   return out
+end
+
+-- The letters are m, n and k. Each letter of the result must be one of an operand, letters are not repeated, and at least one is
+-- summed over.
+local function check_form(row, a, b, c)
+  local summed
+  local function fail(why, ...)
+    errors.fail("invalid", 'form = "mk,kn->mn"', "accelerator: %s: form: " .. why, row.name, ...)
+  end
+  for _, letters in ipairs {a, b, c} do
+    for letter in letters:gmatch "." do
+      if not ("mnk"):find(letter, 1, true) then fail("'%s' is not one of m, n and k", letter) end
+      if select(2, letters:gsub(letter, "")) > 1 then fail("'%s' has the letter %s twice", letters, letter) end
+    end
+  end
+  for letter in c:gmatch "." do
+    if not (a .. b):find(letter, 1, true) then fail("the letter %s of the result is in no operand", letter) end
+  end
+  for letter in (a .. b):gmatch "." do summed = summed or not c:find(letter, 1, true) end
+  if not summed then fail("'%s' sums over no letter: all of them are in the result", row.form) end
 end
 
 -- Returns the tensors of a product from its form, for example "mk,kn->mn": C[m, n] += A[m, k] * B[k, n].
@@ -27,6 +42,7 @@ local function product(nw, row)
     errors.fail("invalid", 'form = "mk,kn->mn"', "accelerator: %s: form: '%s' does not name two operands and a result", row.name,
       row.form)
   end
+  check_form(row, a, b, c)
   local A, B = nw.placeholder(shape_of(row, a), row.input, "A"), nw.placeholder(shape_of(row, b), row.weight, "B")
   local axes, reduce = {}, {}
   for letter in (a .. b):gmatch "." do

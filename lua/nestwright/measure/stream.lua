@@ -171,6 +171,13 @@ local function add(s, instruction, queue, which)
   return s
 end
 
+local function text(s, lines)
+  if lines and lines < 1 then
+    errors.fail("range", "give the most lines to show, or nothing for all of them", "text: lines = %d is out of range", lines)
+  end
+  return core.stream_text(s, lines)
+end
+
 -- ---- the functions
 
 local function instruction(s, number_of)
@@ -209,7 +216,7 @@ function stream.install(nw)
     core.stream_facts)
   define("text", "(self: nw.stream, lines?: integer): string",
     "The stream as text. Consecutive iterations of a loop with the same instructions and tokens are shown once, with the operands "
-    .. "of the first one. lines: most lines; all by default.", core.stream_text)
+    .. "of the first one. lines: most lines; all by default.", text)
   define("check", "(self: nw.stream): table[]",
     "What is wrong with the tokens, at any latency: hazards (two instructions of different units access a byte, one of them "
     .. "writes it, and neither order nor tokens say which is first), instructions that wait forever, tokens that are left, and "
