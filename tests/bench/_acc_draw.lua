@@ -62,8 +62,9 @@ function draw.record(r)
         copy(r:pick {compute, one("load", "inputs", "move")}, "global", "acc"), copy(one("store", "move"), "acc", "global"),
         {name = "fill", kind = "fill", unit = r:pick {compute, vector}, to = "acc", latency = r:int(0, 3),
           bytes_per_cycle = r:pick {4, 32}, dims = r:int(1, 3), loops = r:int(0, 2), micro_ops = r:pick {1, 2, 16}},
-        {name = "gemm", kind = "tensor", unit = compute, from = "inp wgt", to = "acc", interval = r:int(0, 9), latency = r:int(0, 9),
-          form = r:pick(FORMS), m = r:pick {1, 2, 4}, n = r:pick {1, 2, 4, 8}, k = r:pick {2, 4, 8}, loops = r:int(0, 2),
+        {name = "gemm", kind = "tensor", unit = compute, from = "inp wgt", to = "acc", interval = r:int(0, 9),
+          latency = r:int(0, 9), form = r:pick(FORMS),
+          m = r:pick {1, 2, 4}, n = r:pick {1, 2, 4, 8}, k = r:pick {2, 4, 8}, loops = r:int(0, 2),
           micro_ops = r:pick {1, 2, 8}},
         {name = "alu", kind = "alu", unit = vector, from = "acc", to = "acc", lanes = r:pick {1, 4, 16}, interval = r:int(0, 3),
           latency = r:int(0, 5), loops = r:int(0, 2), micro_ops = r:pick {1, 2, 16}},
@@ -216,7 +217,7 @@ local function threads(r, s, around, used)
   end
   local ok, o, v = try(s, "split", around[n], divisor(r, tonumber(around[n].extent), 4))
   if not ok then return around[2] end
-  if r:chance(0.5) then o, v = v, o end
+  if r:chance(0.5) then v = o end
   if r:chance(0.3) and n == 1 then try(s, "reorder", around[2], v) end
   if try(s, "bind", v, "vthread") then used["virtual threads"] = true end
   local l = s:loops()
@@ -224,7 +225,7 @@ local function threads(r, s, around, used)
 end
 
 -- Brings an operand of the product to its memory, inside a random loop.
-local function bring(r, s, c, T, pads, scope, chip, places, used)
+local function bring(r, s, T, pads, scope, chip, places, used)
   local at, stage = r:pick(places), T
   if pads then
     s:set_scope(T, scope)
@@ -285,8 +286,8 @@ function draw.schedule(r, m, c)
   used.tails = #list > 0 or nil
   local places = {outer[1], outer[2], outer[3], at, false}
   if c.bias then whole_nest(s, s:cache_read(c.bias, "acc", {at = at}), 1, chip[m.copy]) end
-  local buffer_a = bring(r, s, c, c.A, c.pads_a, "inp", chip[m.copy], places, used)
-  local buffer_b = bring(r, s, c, c.B, c.pads_b, "wgt", chip[m.copy], places, used)
+  local buffer_a = bring(r, s, c.A, c.pads_a, "inp", chip[m.copy], places, used)
+  local buffer_b = bring(r, s, c.B, c.pads_b, "wgt", chip[m.copy], places, used)
   for _, T in ipairs(list) do whole_nest(s, T, 2, chip.alu) end
   whole_nest(s, c.result, 2, chip[m.copy])
   s:tensorize(ii, chip[m.gemm])

@@ -64,10 +64,10 @@ describe("an instruction of a stream", function()
   it("has operands: the bytes that it accesses", function()
     local stream = tasks(vdla, 4, 2):stream()
     local load, add, store = stream:instruction(1), stream:instruction(2), stream:instruction(5)
-    assert.same({memory = "acc", array = "A_acc", from = 64, to = 96, row = 32, read = false, write = true, times = {},
-      strides = {}}, load.operands[1])
-    assert.same({memory = "global", array = "A", from = 0, to = 32, row = 32, read = true, write = false, times = {},
-      strides = {}}, load.operands[2])
+    assert.same({memory = "acc", array = "A_acc", from = 64, to = 96, bytes = 32, row = 32, read = false, write = true,
+      times = {}, strides = {}}, load.operands[1])
+    assert.same({memory = "global", array = "A", from = 0, to = 32, bytes = 32, row = 32, read = true, write = false,
+      times = {}, strides = {}}, load.operands[2])
     assert.equal("acc", add.operands[1].memory)
     assert.is_true(add.operands[1].write)
     assert.equal("dma_copy2d B[0..8] = B_acc[0..8]", store.text)
