@@ -11,10 +11,10 @@ static void list(nw_str *out, const char *name, int n) {
 
 // Declares the registers of a factor, and fills them from the operands from number `first` on. Returns their number.
 static int factor(const nw_intrinsic *in, char mark, int arg, const char *name, int first, nw_str *out) {
-  int n = in->arg[arg].fragment.n, words = in->instruction->rounds ? n : n / 2;
+  int n = in->arg[arg].fragment.n, words = in->instruction->tf32 ? n : n / 2;
   nw_str_fmt(out, ".reg .b32 %s<%d>; ", name, words);
   for (int i = 0; i < words; i++) {
-    if (in->instruction->rounds)
+    if (in->instruction->tf32)
       nw_str_fmt(out, "cvt.rna.tf32.f32 %s%d, %c%d; ", name, i, mark, first + i);
     else
       nw_str_fmt(out, "mov.b32 %s%d, {%c%d, %c%d}; ", name, i, mark, first + 2 * i, mark, first + 2 * i + 1);

@@ -11,13 +11,13 @@ typedef struct place {
 // Returns the place in A of element i of a lane. Two factors of 16 bits are in one register; a factor of tf32 has its own.
 static place of_a(const nw_instruction *in, int lane, int i) {
   int group = lane / 4, within = lane % 4;
-  if (in->rounds) return (place){group + 8 * (i % 2), within + 4 * (i / 2)};
+  if (in->tf32) return (place){group + 8 * (i % 2), within + 4 * (i / 2)};
   return (place){group + 8 * (i / 2 % 2), 2 * within + i % 2 + 8 * (i / 4)};
 }
 
 static place of_b(const nw_instruction *in, int lane, int i) {
   int group = lane / 4, within = lane % 4;
-  if (in->rounds) return (place){within + 4 * i, group};
+  if (in->tf32) return (place){within + 4 * i, group};
   return (place){2 * within + i % 2 + 8 * (i / 2), group};
 }
 
@@ -37,7 +37,7 @@ static float to_tf32(float x) {
 static float factor(const nw_instruction *in, const void *all, int at) {
   nwi_cell v = {0};
   nwi_read(in->dtype, all, at, &v);
-  return in->rounds ? to_tf32(v.f) : v.f;
+  return in->tf32 ? to_tf32(v.f) : v.f;
 }
 
 void nwi_product(const nw_instruction *in, const void *a, const void *b, float *c) {

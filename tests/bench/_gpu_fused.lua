@@ -3,6 +3,8 @@
 --- one grid.
 --- usage: nestwright tests/bench/_gpu_fused.lua FILE CASES SEED     writes to FILE how many cases agree and how many do not
 package.loaded["nestwright.script"] = nil
+package.path = arg[0]:match "^(.*)/" .. "/?.lua;" .. package.path
+local differ = require "_gpu_differ"
 local nw = require "nestwright"
 local rng = require "nestwright.measure.rng"
 
@@ -90,15 +92,6 @@ local function fuse_threads(r, s, stages)
   local o, t = s:split(s:create_fused_loop(table.unpack(loops)), r:pick {4, 16, 32, 64})
   s:bind(o, "blockIdx.x")
   s:bind(t, "threadIdx.x")
-end
-
-local function differ(want, got)
-  for n, array in ipairs(want) do
-    for i = 1, array:count() do
-      local x, y = array:getflat(i), got[n]:getflat(i)
-      if x ~= y and (x == x or y == y) then return ("output %d at %d: %s, not %s"):format(n, i, y, x) end
-    end
-  end
 end
 
 -- Returns "blocks" or "threads", and why the case is wrong, or nil.

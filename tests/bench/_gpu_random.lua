@@ -4,6 +4,8 @@
 --- usage: nestwright tests/bench/_gpu_random.lua FILE CASES SEED [SECONDS]     writes to FILE how many cases agree
 --- and how many do not
 package.loaded["nestwright.script"] = nil
+package.path = arg[0]:match "^(.*)/" .. "/?.lua;" .. package.path
+local differ = require "_gpu_differ"
 local nw = require "nestwright"
 local rng = require "nestwright.measure.rng"
 
@@ -234,15 +236,6 @@ end
 
 local KINDS = {"product", "product", "product", "convolution", "rows", "rows", "rows", "elements", "elements", "two_stages",
   "histogram", "fused", "fused"}
-
-local function differ(want, got)
-  for n, array in ipairs(want) do
-    for i = 1, array:count() do
-      local x, y = array:getflat(i), got[n]:getflat(i)
-      if x ~= y and (x == x or y == y) then return ("output %d at %d: %s, not %s"):format(n, i, y, x) end
-    end
-  end
-end
 
 -- Returns "good", "refused" (there is no kernel to run) or "wrong", and why.
 local function tried(seed)

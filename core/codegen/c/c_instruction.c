@@ -23,7 +23,7 @@ static void address(nwt *g, const nw_expr *at, const nw_tile *t) {
 
 static void operands(nwt *g, const nw_stmt *s, const nw_intrinsic *in) {
   const nw_instruction *k = in->instruction;
-  const char *between = "", *of = k->rounds ? "f" : "h";
+  const char *between = "", *of = k->tf32 ? "f" : "h";
   if (k->depth) {
     elements(g, &s->call.tile[2], in->arg[2].fragment.n, "+f", &between);
     nw_str_add(&g->out, " : ");

@@ -60,7 +60,7 @@ void nwc_instruction(nwc *g, const nw_stmt *s, const nw_intrinsic *in) {
   bool product = in->instruction->depth > 0;
   const nw_intrinsic_arg *result = &in->arg[product ? 2 : 1];
   const nw_tile *to = &s->call.tile[product ? 2 : 1];
-  const char *of = in->instruction->rounds ? "f" : "h";
+  const char *of = in->instruction->tf32 ? "f" : "h";
   operands o = {.n = 0};
   for (int i = 0; i < result->fragment.n; i++) constrain(&o, product ? "=f" : "=h");
   if (product) {

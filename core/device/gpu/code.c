@@ -1,6 +1,6 @@
 // Estimates the instructions that a compiler makes from a kernel, and the time that a block needs if it is alone.
 //
-// The lowered program computes each address where it is used. A compiler does not, so these rules stand for it:
+// The lowered program computes each address where it is used. A compiler does not. These rules describe what it does:
 //   * A loop with few constant iterations and a small body is unrolled (unroll.c). Of any other loop, GROUP iterations at a time are
 //     unrolled, and each group has OVERHEAD instructions of its own.
 //   * A local array is in registers if each of its indices is known after unrolling. Its loads and stores vanish.
@@ -31,7 +31,7 @@ typedef struct cost { // instructions of a warp for one operation of a class
   double f32, f64, ints, special;
 } cost;
 
-// The numbers for functions and divisions are rough: no compiled code was counted for them.
+// The numbers for functions and divisions are guesses, because no compiled code was counted for them.
 static const cost costs[NW_CLASS_COUNT] = {
     [NW_CLASS_FMA] = {.f32 = 1},
     [NW_CLASS_ADD] = {.f32 = 1},
@@ -238,7 +238,8 @@ static int add_expr(coding *c, const nw_stmt *of, const nw_expr *e, double times
 
 // ---- statements
 
-// The time of a warp that runs alone, in cycles. Loads between two barriers overlap; what uses them follows.
+// The time of a warp that runs alone, in cycles. Loads between two barriers overlap, and the operations that use them
+// follow.
 typedef struct chain {
   double load, rest;
 } chain;
@@ -275,8 +276,8 @@ static chain visit_instruction(coding *c, const nwg_stmt *s) {
   for (int i = 0; i < c->k->nsites; i++)
     if (c->k->site[i].stmt == s->stmt) add_access(c, i, c->k->site[i].index);
   if (!in->depth) return (chain){c->load, OPERATION};
-  *(in->rounds ? &p->tensor_tf32 : &p->tensor) += times * macs;
-  if (in->rounds)
+  *(in->tf32 ? &p->tensor_tf32 : &p->tensor) += times * macs;
+  if (in->tf32)
     add(c, c->part, NW_CLASS_CAST, times * (s->intrinsic->arg[0].fragment.n + s->intrinsic->arg[1].fragment.n), false);
   issue(c, c->part, times);
   return (chain){0, PRODUCT};

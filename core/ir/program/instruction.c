@@ -2,9 +2,9 @@
 #include "ir/program/instruction.h"
 #include <string.h>
 
-#define MMA(shape, columns, d, t, of, cc, cut, doc)                                                                    \
+#define MMA(shape, columns, d, t, of, cc, tf32, doc)                                                                   \
   {                                                                                                                    \
-    "mma." shape "." t, doc, of, 16, columns, d, 0, false, cut, cc,                                                    \
+    "mma." shape "." t, doc, of, 16, columns, d, 0, false, tf32, cc,                                                   \
         "mma.sync.aligned." shape ".row.col.f32." t "." t ".f32"                                                       \
   }
 #define LDMATRIX(t, of, n, rows, columns, trans, cc, doc)                                                              \

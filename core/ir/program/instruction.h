@@ -22,7 +22,7 @@ typedef struct nw_instruction {
   int rows, columns, depth; // of C, and of the sum; for a load, the tile in memory, and depth is 0
   int matrices; // a load: number of matrices of 8 rows of 16 bytes
   bool transposed; // a load: the lanes get the transposed matrices
-  bool rounds; // the factors are rounded to tf32 first
+  bool tf32; // the factors are rounded to tf32 first
   int capability; // the least compute capability of a GPU that has it, times 10
   const char *ptx;
 } nw_instruction;

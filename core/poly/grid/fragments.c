@@ -35,11 +35,11 @@ static bool has_instruction(check *c, const nw_intrinsic *in) {
   const nw_machine *machine = &c->m->p->target->machine;
   const nw_instruction *k = in->instruction;
   bool gpu = machine->kind == NW_MACHINE_GPU;
-  double rate = !gpu ? 0 : k->rounds ? machine->gpu.tensor_tf32 : machine->gpu.tensor_f16;
+  double rate = !gpu ? 0 : k->tf32 ? machine->gpu.tensor_tf32 : machine->gpu.tensor_f16;
   if (!gpu || (k->depth && !(rate > 0)))
     return refuse(c, NULL,
                   nw_arena_printf(c->m->arena, "%s has no tensor cores that execute %s", machine->name, k->name),
-                  gpu ? "gpu.tensor_%s of its record is 0" : "it is not a GPU", k->rounds ? "tf32" : "f16");
+                  gpu ? "gpu.tensor_%s of its record is 0" : "it is not a GPU", k->tf32 ? "tf32" : "f16");
   if ((int)(machine->gpu.capability * 10 + 0.5) >= k->capability) return true;
   return refuse(c, NULL, nw_arena_printf(c->m->arena, "%s cannot execute %s", machine->name, k->name),
                 "its compute capability is %.1f, and the instruction needs %.1f", machine->gpu.capability,

@@ -26,11 +26,11 @@ local function limits_of(kernel, added)
   return out
 end
 
---- Returns the kernel with the longest time, or nil if there is none.
+--- Returns the kernel with the longest time and its number, or nil if there is none.
 function gpu.longest(kernels)
-  local found = kernels[1]
-  for _, k in ipairs(kernels) do if k.seconds > found.seconds then found = k end end
-  return found
+  local number = kernels[1] and 1
+  for n, k in ipairs(kernels) do if k.seconds > kernels[number].seconds then number = n end end
+  return kernels[number], number
 end
 
 local function check_options(what, o)

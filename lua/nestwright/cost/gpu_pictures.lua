@@ -27,10 +27,7 @@ end
 -- Returns the predicted cost of a schedule on a GPU, and the kernel that the options select: the longest one by default.
 local function kernel_of(what, s, o, m)
   local c = gpu_cost.of(what, s, {sizes = o.sizes, caches = o.caches, schedule = o.schedule}, m)
-  local number
-  for n, k in ipairs(c.kernels) do
-    if not number or k.seconds > c.kernels[number].seconds then number = n end
-  end
+  local _, number = gpu_cost.longest(c.kernels)
   if not number then errors.fail("invalid", nil, "%s: the schedule has no kernel", what) end
   if o.kernel ~= nil then number = whole(what, o.kernel, "kernel", 1, #c.kernels) end
   return c, number
