@@ -24,13 +24,19 @@ end
 
 local function is_of_threads(loop) return loop.mark:find "^thread" ~= nil end
 
+-- Returns the iterations of a loop bound to threads that a warp runs, as text. In a fused grid, a block may have more threads than
+-- the loop has iterations.
+local function loop_text(x, loop, warp)
+  local from, to = thread_range(x, warp, DIMENSIONS[loop.mark:sub(-1)])
+  if math.type(loop.extent) == "integer" then to = math.min(to, loop.extent - 1) end
+  return from > to and ("no %s"):format(loop.name) or ("%s=%s"):format(loop.name, range_text(from, to))
+end
+
 -- Returns the iterations of the loops bound to threads that a warp runs, as text.
 local function iterations_text(x, block, warp)
   local out = {}
   for _, loop in ipairs(block.bound or x.bound) do
-    if is_of_threads(loop) then
-      out[#out + 1] = ("%s=%s"):format(loop.name, range_text(thread_range(x, warp, DIMENSIONS[loop.mark:sub(-1)])))
-    end
+    if is_of_threads(loop) then out[#out + 1] = loop_text(x, loop, warp) end
   end
   return table.concat(out, " ")
 end
@@ -124,8 +130,8 @@ local function records_of(x, blocks)
 end
 
 --- Makes the picture. x: spans (from core.gpu_watch), kernel (its row in a simulation), number (of the kernel), warp (threads of a
---- warp), bound (loops that are bound to the grid: {name, mark}), bound_of (such loops of each output), parts (most parts between
---- barriers), whole (false if spans are missing), title, machine.
+--- warp), bound (loops that are bound to the grid: {name, mark, extent}), bound_of (such loops of each output), parts (most parts
+--- between barriers), whole (false if spans are missing), title, machine.
 function warps.make(x)
   local blocks, more = grouped(x)
   local records, lanes, marks = records_of(x, blocks)

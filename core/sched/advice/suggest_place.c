@@ -146,10 +146,28 @@ static void offer_readers_inside(nw_step *st, const char *buffer) {
   if (args[2].n) nw_step_suggest(st, "cache_read", args, NW_COUNT(args));
 }
 
+// On a grid, suggests the same copy for each thread, without the loop that was given, and the same copy in other scopes of the
+// target.
+static void offer_scopes(nw_step *st) {
+  nw_arg args[] = {st->resolved[0], st->resolved[1],       st->resolved[2], st->resolved[3],
+                   st->resolved[4], {.kind = NW_ARG_NONE}, st->resolved[6]};
+  const nw_limits *limit = &st->before->target->limit;
+  const char *scope = st->resolved[1].name;
+  if (!scope || !nw_find_bound(st->before->root)) return;
+  if (st->resolved[5].i && !strcmp(scope, "local")) nw_step_suggest(st, "cache_read", args, NW_COUNT(args));
+  args[5] = st->resolved[5];
+  for (int i = 0; i < limit->nscopes; i++) {
+    args[1] = str_arg(limit->scope[i].name);
+    if (strcmp(scope, limit->scope[i].name) && strcmp("global", limit->scope[i].name))
+      nw_step_suggest(st, "cache_read", args, NW_COUNT(args));
+  }
+}
+
 void nw_suggest_cache_read(void *step) {
   nw_step *st = step;
   const char *tensor = st->resolved[0].name;
   offer_readers_inside(st, buffer_of(st, tensor));
+  offer_scopes(st);
   offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
   const nw_stmt *block = tensor ? nw_stage_block(st->before, tensor) : NULL;
   for (int i = 0; i < st->before->nbuffers; i++) {

@@ -176,6 +176,21 @@ describe("the picture of warps", function()
     assert.truthy(p.caption:find "most in block 0 warp 1", p.caption)
   end)
 
+  it("has no iterations beyond the loop, if another kernel of a fused grid has more threads", function()
+    local A, B = nw.placeholder({256}, "f32", "A"), nw.placeholder({60}, "f32", "B")
+    local X = nw.compute({256}, function(i) return A(i) * 2 end, "X")
+    local Y = nw.compute({60}, function(j) return B(j) * 3 end, "Y")
+    local s = nw.schedule({X, Y}, {target = "gpu"})
+    local x_o, x_i = s:split(s:loops(X)[1], 128)
+    local y_o, y_i = s:split(s:loops(Y)[1], 30)
+    s:bind(x_i, "threadIdx.x") s:bind(y_i, "threadIdx.x")
+    s:bind(s:create_fused_loop(x_o, y_o), "blockIdx.x")
+    local lanes = {}
+    for _, row in ipairs(nw.warps(s, {blocks = 4}).rows) do lanes[row[1]] = true end
+    assert.is_true(lanes["block 1 warp 3: i_i=96..127"])
+    assert.is_true(lanes["block 3 warp 0: j_i=0..29"])
+  end)
+
   it("has the nest of each block of a fused grid", function()
     local A, B = nw.placeholder({64}, "f32", "A"), nw.placeholder({64}, "f32", "B")
     local X = nw.compute({64}, function(i) return A(i) * 2 end, "X")
