@@ -126,6 +126,16 @@ function WANTS.deep_pair(case)
   return hidden_is_read(case, function(stage) return #stage.dtypes == 1 and #stage.dims > 1 end)
 end
 
+-- A hidden stage that another stage reads and that can be stored as this dtype.
+for _, dtype in ipairs(types.names) do
+  WANTS["stored as " .. dtype] = function(case)
+    return hidden_is_read(case, function(stage)
+      local own = stage.dtypes[1]
+      return #stage.dtypes == 1 and not stage.over and types.storable(own, dtype) and types.class(own) == types.class(case.dtype)
+    end)
+  end
+end
+
 -- Two consecutive stages with the same outermost extent. With `apart`, the second stage must not read the first.
 function WANTS.alike(case, apart)
   for n = 2, #case.stages do

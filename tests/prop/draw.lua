@@ -49,6 +49,7 @@ function draw.tile(r, loops, _, _, _, known)
     return {{loops[at], loops[at + 1]}, {divisor(r, known, loops[at]), divisor(r, known, loops[at + 1])},
       {tail = choice(r, known, "tail", TAILS)}}
   end
+  if r:chance(0.2) then return {{loops[at], loops[at + 1]}, {r:pick(FACTORS), r:pick(FACTORS)}, {tail = r:pick(TAILS)}} end
   if #loops > at + 1 and r:chance(0.3) then
     return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
   end
@@ -81,7 +82,7 @@ function draw.partition(r, loops, _, _, _, known)
     local from = r:int(0, 4)
     return {loop, {at = {from, from + r:int(0, 8)}}}
   end
-  if r:chance(0.3) then return {loop, {at = r:pick {{}, {3}, {"M"}, {4, 4}, {9, 2}, {1, 2, 3}}}} end
+  if r:chance(0.4) then return {loop, {at = r:pick {{}, {3}, {"M"}, {4, 4}, {9, 2}, {1, 2, 3}}}} end
   return {loop}
 end
 
@@ -222,7 +223,7 @@ end
 function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
 
 local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "blockIdx.z", "threadIdx.x", "threadIdx.x", "threadIdx.y",
-  "threadIdx.z", "vthread"}
+  "threadIdx.z", "threadIdx.z", "vthread"}
 -- Sometimes draws a loop of a reduction for threads, which is rare otherwise.
 function draw.bind(r, loops, all, _, _, known)
   local stage = r:chance(0.2) and known.reduction(r)
@@ -382,7 +383,7 @@ function draw.reindex(r, loops, _, stages, tensors, known)
     local stage = r:pick(stages)
     local theirs = known.loops(stage)
     local options = storage(r, known, known.rank(stage), #theirs > 0 and theirs or loops) or {}
-    local scoped = given(r, known, "scope", 0.3) or (known.option or ""):find "^scope="
+    local scoped = given(r, known, "scope", 0.6) or (known.option or ""):find "^scope="
     if scoped then options.scope = choice(r, known, "scope", SCOPES) end
     return {stage, stage, next(options) and options or nil}
   end
@@ -392,7 +393,7 @@ function draw.reindex(r, loops, _, stages, tensors, known)
   local rank = r:chance(0.6) and known.rank(reader) or known.rank(tensor)
   local options = storage(r, known, rank, #theirs > 0 and theirs or loops) or {}
   if given(r, known, "access", 0.7) then options.access = r:pick {1, 1, 1, 2, 2, 3, 0} end
-  if given(r, known, "scope", 0.3) or (known.option or ""):find "^scope=" then options.scope = choice(r, known, "scope", SCOPES) end
+  if given(r, known, "scope", 0.6) or (known.option or ""):find "^scope=" then options.scope = choice(r, known, "scope", SCOPES) end
   return {reader, tensor, next(options) and options or nil}
 end
 
@@ -400,7 +401,8 @@ function draw.cache_index(r, loops, _, stages, _, known)
   local stage = r:chance(0.9) and known.divided(r) or r:pick(stages)
   local theirs = known.loops(stage)
   local options = storage(r, known, nil, #theirs > 0 and theirs or loops) or {}
-  if given(r, known, "scope", 0.3) or (known.option or ""):find "^scope=" then options.scope = choice(r, known, "scope", SCOPES) end
+  if r:chance(0.35) then options.name = "copy" .. r:int(1, 99) end
+  if given(r, known, "scope", 0.7) or (known.option or ""):find "^scope=" then options.scope = choice(r, known, "scope", SCOPES) end
   return {stage, next(options) and options or nil}
 end
 
@@ -411,25 +413,14 @@ end
 
 local DTYPES = {"bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"}
 
--- True if a tensor of dtype t can be stored as dtype k: as another float, or as a dtype that has all integers of t.
-local function storable(t, k)
-  if t == k or t == "bool" then return t ~= k end
-  if types.is_float(t) then return types.is_float(k) end
-  if t == "u64" then return false end
-  local lo, hi = types.range(t)
-  if k == "u64" then return lo >= 0 end
-  if types.is_float(k) then return hi <= 1 << (k == "bf16" and 8 or k == "f16" and 11 or k == "f32" and 24 or 53) end
-  local least, most = types.range(k)
-  return least <= lo and hi <= most
-end
-
 -- In most cases draws a temporary that is not the result of a reduction, and a dtype that can hold its values.
 function draw.set_dtype(r, _, _, stages, _, known)
   local wanted, fit = known.option and known.option:match "^dtype=(.*)$", {}
   for _, temp in ipairs(known.temporaries()) do
     local stage, dtype = known.stage(temp[1]), known.dtype_of(temp[1])
     for _, k in ipairs(DTYPES) do
-      if not (stage and stage.over) and (not wanted or k == wanted) and storable(dtype, k) then fit[#fit + 1] = {temp[1], k} end
+      local fits = not (stage and stage.over) and (not wanted or k == wanted) and types.storable(dtype, k)
+      if fits then fit[#fit + 1] = {temp[1], k} end
     end
   end
   if #fit > 0 and r:chance(0.85) then return r:pick(fit) end

@@ -111,13 +111,19 @@ end
 -- ---------------------------------------------------------------- goals
 
 -- The weights of primitives that get more goals, because they are seldom applicable. All other primitives have the weight 1.
-local MORE = {cache_index = 8, pad_einsum = 5, rewrite = 14, unblockize = 5, join = 2, merge = 2,
-  stream_stores = 6, async_copy = 6, tensorize = 16, rolling_buffer = 14, bind = 14, double_buffer = 8, trim = 9,
-  fission = 2, compute_root = 4, reverse_compute_inline = 9, compute_inline = 3, create_fused_loop = 4, atomic = 2, rfactor = 2,
-  store_at = 6, skew = 5, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
-  set_dtype = 10, reverse = 4, hoist_storage = 16, reorder_stmts = 3, compute_at = 2, cache_read = 2,
-  decompose_padding = 12, transform_layout = 4, reorder_storage = 3, storage_align = 3, reorder = 2, tile = 9, pragma = 5,
-  unroll = 6}
+local MORE = {cache_index = 11, pad_einsum = 5, rewrite = 4, unblockize = 2, join = 2, merge = 2,
+  stream_stores = 8, async_copy = 4, tensorize = 18, rolling_buffer = 15, bind = 15, double_buffer = 9, trim = 14,
+  fission = 2, compute_root = 5, reverse_compute_inline = 15, compute_inline = 3, create_fused_loop = 6, atomic = 3, rfactor = 3,
+  store_at = 7, skew = 7, reverse_compute_at = 3, specialize = 4, fuse = 2, assume = 4, set_scope = 4,
+  set_dtype = 10, reverse = 4, hoist_storage = 17, reorder_stmts = 4, compute_at = 2, cache_read = 5, cache_write = 4,
+  decompose_padding = 12, transform_layout = 3, reorder_storage = 3, storage_align = 3, reorder = 2, tile = 12, pragma = 4,
+  unroll = 4, reindex = 5, split = 3, vectorize = 2}
+-- The classes of dtypes for which a primitive gets more goals still, since it has more rows with them.
+local MORE_OF = {set_dtype = {unsigned = 2.5, signed = 1.5}}
+-- The options that are seldom accepted: how many goals they get for one of another option.
+local HARD = {cache_index = {["scope=warp"] = 2}, unroll = {["tail=pad"] = 3}, split = {["tail=pad"] = 2}, store_at = {loop = 2},
+  pragma = {["key=chunk"] = 2, ["key=schedule"] = 2}, set_scope = {["scope=warp"] = 2}, cache_read = {["scope=local"] = 2},
+  specialize = {stage = 2}}
 local LEAST = 4 -- the least number of goals of each primitive in one pass through all goals
 
 -- The ranks of primitives: a primitive of a higher rank is tried later. Primitives that divide a block or mark a loop come after
@@ -132,14 +138,42 @@ local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unrol
 --- Returns the rank of a primitive.
 function rows.lateness(name) return LATE[name] or 0 end
 
---- The list of goals. A goal is a row. A case with this goal tries to have a step of the row accepted. The cases take the goals in
---- turn, in a random order that is the same in every run.
-rows.goals = {}
-for _, name in ipairs(names) do
+-- The primitives of which several options are tried in one case, after one of them is accepted: the number of these options. They
+-- suit few cases, and have many rows.
+local SEVERAL = {cache_index = 3, set_dtype = 2, reindex = 2, bind = 2}
+
+--- Returns the number of options of the primitive that are tried in one case.
+function rows.several(name) return SEVERAL[name] or 1 end
+
+-- Returns the rows of a primitive that are possible for a class of dtypes.
+local function possible(name, class)
   local mine = {}
-  for _, row in ipairs(rows.list) do if row.primitive == name then mine[#mine + 1] = row end end
-  for n = 1, math.max(#mine, LEAST * (MORE[name] or 1)) do rows.goals[#rows.goals + 1] = mine[(n - 1) % #mine + 1] end
+  for _, row in ipairs(rows.list) do
+    if row.primitive == name and not rows.forbidden(name, row.option, class) then mine[#mine + 1] = row end
+  end
+  return mine
 end
-require "nestwright.measure.rng".new(1):shuffle(rows.goals)
+
+--- The list of goals for each class of dtypes. A goal is a row. A case with this goal tries to have a step of the row accepted. The
+--- cases of a class take its goals in turn, in a random order that is the same in every run.
+rows.goals = {}
+for _, class in ipairs(types.classes) do
+  local goals = {}
+  for _, name in ipairs(names) do
+    local mine = {}
+    for _, row in ipairs(possible(name, class)) do
+      for _ = 1, HARD[name] and HARD[name][row.option] or 1 do mine[#mine + 1] = row end
+    end
+    local wanted = LEAST * (MORE[name] or 1) * (MORE_OF[name] and MORE_OF[name][class] or 1)
+    for n = 1, math.max(#mine, wanted // 1) do goals[#goals + 1] = mine[(n - 1) % #mine + 1] end
+  end
+  rows.goals[class] = require "nestwright.measure.rng".new(1):shuffle(goals)
+end
+
+--- Returns the next goal of the same primitive, for a class of dtypes.
+function rows.after(goal, class)
+  local mine = possible(goal.primitive, class)
+  for n, row in ipairs(mine) do if row == goal then return mine[n % #mine + 1] end end
+end
 
 return rows

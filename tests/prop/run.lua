@@ -33,6 +33,7 @@ local LEAST_ROW = 5 -- each option of a primitive must be accepted this many tim
 local BATCH = 50 -- the number of cases that the oracle compiles as one file
 local GOALS = 7 -- the number of goals that a case tries to reach
 local DRAWS = 6 -- the number of steps that are tried for a goal, including steps that it needs first
+local MORE_DRAWS = 3 -- the number of steps that are tried for each further option of the primitive of a goal
 
 local seen = rows.count()
 local slowest = {seconds = 0}
@@ -40,11 +41,11 @@ local slowest = {seconds = 0}
 -- ---------------------------------------------------------------- one schedule
 
 -- Returns the class of dtype of the case with this number, and a function that returns goal n of the case. The case is drawn to
--- suit goal 0.
+-- suit goal 0. After all goals, the next goals begin one later, so that each of them becomes goal 0 at some time.
 local function goals_of(number)
   local class = types.classes[number % #types.classes + 1]
-  local at = number // #types.classes * GOALS
-  return class, function(n) return rows.goals[(at + n) % #rows.goals + 1] end
+  local goals, at = rows.goals[class], number // #types.classes * GOALS
+  return class, function(n) return goals[(at + at // #goals + n) % #goals + 1] end
 end
 
 local function case_of(number, r)
@@ -131,7 +132,8 @@ end
 -- Draws the steps of a case: first a few for each goal, then some random steps.
 local function drawing(r, case, number)
   local goals, taken = goals_for(case, number)
-  local at, draws, left = 1, 0, r:int(1, options.steps)
+  local at, draws, left, reached = 1, 0, r:int(1, options.steps), 0
+  local class = goals_of(number)
   -- If true, the first steps forbid multiply-adds. Products and sums are then rounded separately, as in the oracle.
   local quiet = case.full and r:chance(0.8) and not taken.compute_inline and not taken.reverse_compute_inline
   local stages
@@ -145,7 +147,7 @@ local function drawing(r, case, number)
       quiet = false
     end
     local goal = goals[at]
-    while goal and draws >= DRAWS do at, draws, goal = at + 1, 0, goals[at + 1] end
+    while goal and draws >= DRAWS do at, draws, goal, reached = at + 1, 0, goals[at + 1], 0 end
     if not goal then left = left - 1 end
     if left < 0 then return nil end
     local step
@@ -160,7 +162,13 @@ local function drawing(r, case, number)
     draws = draws + 1
     return step, function(fine)
       if not fine or not goal or not step or step.primitive ~= goal.primitive then return end
-      for _, option in ipairs(rows.given(step)) do if option == goal.option then draws = DRAWS end end
+      for _, option in ipairs(rows.given(step)) do
+        if option == goal.option then
+          draws, reached = DRAWS, reached + 1
+          if reached < rows.several(goal.primitive) then goals[at], draws = rows.after(goal, class), DRAWS - MORE_DRAWS end
+          return
+        end
+      end
     end
   end
 end

@@ -123,6 +123,8 @@ end
 
 --- Returns the name of the requirement that a case for this goal must meet, or nil.
 function steps.want(goal)
+  local dtype = goal.primitive == "set_dtype" and goal.option:match "^dtype=(.*)$"
+  if dtype then return "stored as " .. dtype end
   if goal.option == "tail=pad" then return goal.primitive == "tile" and "deep_pair" or "pair" end
   if (goal.primitive == "store_at" or goal.primitive == "hoist_storage") and goal.option == "loop" then return "deep_window" end
   return steps.wants[goal.primitive]

@@ -41,6 +41,18 @@ function types.range(t)
   return 0, (1 << bits) - 1
 end
 
+--- True if a tensor of dtype t can be stored as dtype k: as another float, or as a dtype that has all integers of t.
+function types.storable(t, k)
+  if t == k or t == "bool" then return t ~= k end
+  if types.is_float(t) then return types.is_float(k) end
+  if t == "u64" then return false end
+  local lo, hi = types.range(t)
+  if k == "u64" then return lo >= 0 end
+  if types.is_float(k) then return hi <= 1 << (k == "bf16" and 8 or k == "f16" and 11 or k == "f32" and 24 or 53) end
+  local least, most = types.range(k)
+  return least <= lo and hi <= most
+end
+
 --- Returns the dtype of an operation on two operands (see "Two operands" in docs/language.md).
 function types.promote(a, b)
   if a == b then return a end
