@@ -1,4 +1,4 @@
---- The record of a systolic array of 16 x 16 units, with an instruction for each of two dataflows. Its figures follow from its shape.
+--- The record of a systolic array of 16 x 16 units, with an instruction for each of two dataflows. Its times follow from its shape.
 local N = 16
 local FILL = 2 * N - 2 -- cycles until the last unit has its first operands
 
@@ -22,15 +22,16 @@ return {
       {from = "compute", to = "store", tokens = 64}, {from = "store", to = "compute", tokens = 64},
     },
     instructions = {
-      {name = "load", kind = "copy", unit = "load", from = "global", to = "inp wgt", latency = 20, bytes_per_cycle = 32, pads = true},
+      {name = "load", kind = "copy", unit = "load", from = "global", to = "inp wgt", latency = 20,
+        bytes_per_cycle = 32, pads = true},
       {name = "store", kind = "copy", unit = "store", from = "acc", to = "global", latency = 20, bytes_per_cycle = 32},
       {name = "zero", kind = "fill", unit = "compute", to = "acc", bytes_per_cycle = 4 * N},
       -- A tile of weights is loaded into the array in N cycles. Then a row of inputs enters in each cycle.
-      {name = "weight_stationary", kind = "tensor", unit = "compute", from = "inp wgt", to = "acc", form = "mk,kn->mn", m = 1, n = N,
-        k = N, interval = 1, latency = N + FILL, loops = 1, micro_ops = 1024, stationary = "weight"},
+      {name = "weight_stationary", kind = "tensor", unit = "compute", from = "inp wgt", to = "acc", form = "mk,kn->mn",
+        m = 1, n = N, k = N, interval = 1, latency = N + FILL, loops = 1, micro_ops = 1024, stationary = "weight"},
       -- A column of inputs and a row of weights enter in each cycle. At the end, the sums leave the array in N cycles.
-      {name = "output_stationary", kind = "tensor", unit = "compute", from = "inp wgt", to = "acc", form = "mk,kn->mn", m = N, n = N,
-        k = 1, interval = 1, latency = N + FILL, loops = 1, micro_ops = 1024, stationary = "sum"},
+      {name = "output_stationary", kind = "tensor", unit = "compute", from = "inp wgt", to = "acc", form = "mk,kn->mn",
+        m = N, n = N, k = 1, interval = 1, latency = N + FILL, loops = 1, micro_ops = 1024, stationary = "sum"},
       {name = "vector", kind = "alu", unit = "compute", from = "acc", to = "acc", lanes = N},
     },
   },
