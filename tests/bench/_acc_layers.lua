@@ -60,8 +60,8 @@ function layers.run()
     worst = math.min(worst, bound / run.cycles)
     local good = is_right(stream, parts)
     right = right + (good and 1 or 0)
-    print(("%-4s %9d cycles, utilisation %.3f, without hiding %.3f, of the bound %.3f%s"):format(name, run.cycles, after[n], before[n],
-      bound / run.cycles, good and "" or ", WRONG VALUES"))
+    print(("%-4s %9d cycles, utilisation %.3f, without hiding %.3f, of the bound %.3f%s"):format(name, run.cycles, after[n],
+      before[n], bound / run.cycles, good and "" or ", WRONG VALUES"))
   end
   return worst, right, mean(before), mean(after)
 end
