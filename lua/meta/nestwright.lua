@@ -216,7 +216,7 @@ function schedule:load(path) end
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, notes, unsafe, tested, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
+---The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, notes, unsafe, tested, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck, or ? and the reason if it predicts none, such as for a GPU before a loop is bound; machine, sizes and threads as in s:cost.
 ---@param options? {cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@return nw.report
 function schedule:log(options) end

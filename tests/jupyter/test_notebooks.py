@@ -17,7 +17,8 @@ SMALL = {
     "gpu_conv1d.ipynb": [("1 << 22", "1 << 14")], "gpu_transpose.ipynb": [("or 4096", "or 512")],
     "gpu_reduction.ipynb": [("1 << 24", "1 << 20")],
     "gpu_fused_loop.ipynb": [("N = 300 * 1024", "N = 100 * 1024"), ("{1, 2, 3, 4, 5, 6, 7, 8}", "{1, 2}")],
-    "gpu_dynamic_batch.ipynb": [("or 1024", "or 64"), ("{1, 16, 33, 64, 100, 127, 200, 257, 511, 512}", "{1, 257}")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
+    "gpu_dynamic_batch.ipynb": [("or 1024", "or 64"), ("{1, 16, 33, 64, 100, 127, 200, 257, 511, 512}", "{1, 257}"),
+                                ("{1, 33, 128, 511}", "{1, 33}")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
 }
 LESSONS = ["gpu_conv1d.ipynb", "gpu_depthwise.ipynb", "gpu_dynamic_batch.ipynb", "gpu_fused_loop.ipynb",
            "gpu_reduction.ipynb", "gpu_transpose.ipynb"]  # with predicted times

@@ -3,6 +3,7 @@ local cost = require "nestwright.cost.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local loop_times = require "nestwright.measure.loop_times"
+local returning = require "nestwright.language.returning"
 local gpu = later "nestwright.cost.gpu_cost"
 local text = later "nestwright.cost.cost_text"
 local written = require "nestwright.show.written"
@@ -11,9 +12,20 @@ local shown = {}
 
 local function whole(n) return written.count(math.floor(n + 0.5)) end
 
+-- Returns the cost record of a version. o.machine is a record.
+local function of_version(what, s, version, o)
+  if o.machine.kind ~= "gpu" then
+    return cost.of(what, s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
+  end
+  return returning.quietly(s, function()
+    s:checkout(version)
+    return gpu.of(what, s, {sizes = o.sizes, threads = o.threads}, o.machine)
+  end)
+end
+
 -- Returns the cost record of a version, or nil and the reason why there is none.
-local function tried(what, s, o)
-  local ok, c = pcall(cost.of, what, s, o)
+local function tried(what, s, version, o)
+  local ok, c = pcall(of_version, what, s, version, o)
   if ok then return c end
   if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
   return nil, c.message
@@ -134,8 +146,7 @@ end
 
 --- Returns the prediction for a version: {time as text, bottleneck} and the record, or {"?", reason} if there is no prediction.
 function shown.version(s, version, o)
-  local c, why = tried("log", s,
-    {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
+  local c, why = tried("log", s, version, o)
   if c then return {written.seconds(c.seconds), c.bottleneck}, c end
   return {"?", why}
 end
@@ -151,8 +162,12 @@ end
 
 --- Returns the prediction for a version as a sentence. `o` has the options machine, sizes and threads.
 function shown.sentence(s, version, o)
-  local c, why = tried("cost", s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
+  local m = cost.machine(s, o)
+  local c, why = tried("cost", s, version, {machine = m, sizes = o.sizes, threads = o.threads})
   if not c then return "The cost model has no prediction: " .. why .. "." end
+  if m.kind == "gpu" then
+    return ("The model of GPUs on %s: %s, a prediction; limited by %s."):format(m.name, written.seconds(c.seconds), c.bottleneck)
+  end
   local parts = {("The cost model on %s: %s, %s (%s cycles), a prediction; bottleneck: %s"):format(c.machine.name,
     written.seconds(c.seconds), written.plural(c.threads, "thread"), whole(c.cycles), c.bottleneck)}
   for n, level in ipairs(c.levels) do parts[n + 1] = level_words(c, level) end

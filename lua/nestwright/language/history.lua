@@ -60,18 +60,18 @@ local function predict(s, entry, o, row)
 end
 
 -- Raises an error if options about costs are given without cost = true.
-local function check_costs(o)
+local function check_costs(s, o)
   for _, name in ipairs {"machine", "sizes", "threads"} do
     if not o.cost and o[name] ~= nil then
       errors.fail("invalid", ("s:log{cost = true, %s = ...}"):format(name), "log: %s applies only with cost = true", name)
     end
   end
-  if o.cost then o = setmetatable({machine = require "nestwright.cost.machine".of(o.machine)}, {__index = o}) end
+  if o.cost then o = setmetatable({machine = require "nestwright.cost.cost".machine(s, o)}, {__index = o}) end
   return o
 end
 
 local function log(s, options)
-  local o = check_costs(errors.options("log", options, {"cost", "machine", "sizes", "threads"}))
+  local o = check_costs(s, errors.options("log", options, {"cost", "machine", "sizes", "threads"}))
   local line = line_of(s, core.schedule_log(s))
   local head = table.move(HEAD, 1, #HEAD, 1, {})
   if o.cost then table.move({"predicted", "bottleneck"}, 1, 2, #head + 1, head) end
@@ -176,7 +176,7 @@ return function()
     .. "branch, notes, unsafe, tested, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, "
     .. "buffers. "
     .. "cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and "
-    .. "bottleneck; machine, sizes and threads as in s:cost.", log)
+    .. "bottleneck, or ? and the reason if it predicts none, such as for a GPU before a loop is bound; machine, sizes and threads as in s:cost.", log)
   method("history", "(self: nw.schedule): nw.report",
     "The tree of versions, with the names of branches and a mark at the current version.", versions)
   method("tree", "(self: nw.schedule): nw.report",

@@ -137,6 +137,26 @@ describe("the cost model of GPUs", function()
   end)
 end)
 
+describe("the log of a schedule for a GPU", function()
+  it("has the predicted time of each version, or why there is none", function()
+    local s = transpose("a100", true)
+    local log = s:log {cost = true}
+    assert.equal(s:cost().seconds, log[#log].predicted)
+    assert.equal(s:cost().bottleneck, log[#log].bottleneck)
+    assert.is_nil(log[1].predicted)
+    assert.truthy(tostring(log):find("no loop is bound to blocks or threads", 1, true))
+    local t4 = s:log {cost = true, machine = "t4"}
+    assert.equal(s:cost({machine = "t4"}).seconds, t4[#t4].predicted)
+    assert.equal(#log - 1, s:version())
+  end)
+
+  it("is predicted for the target of the schedule, which may be another CPU", function()
+    local A = nw.placeholder({64}, "f32", "A")
+    local s = nw.schedule(nw.compute({64}, function(i) return A(i) * 2 end, "B"), {target = "neoverse_n1"})
+    assert.equal(s:cost().seconds, s:log({cost = true})[1].predicted)
+  end)
+end)
+
 -- A vector of `blocks` blocks whose threads execute n multiply-adds, 50 for each load.
 local function vector(name, blocks, n, threads)
   local X = nw.placeholder({threads * blocks}, "f32", "in_" .. name)
