@@ -567,6 +567,10 @@ nw_answer nw_check_together(const nw_model *m); // checks the assumptions of a m
 nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_domain(const nw_model *m, const nw_site *s); // checks that only declared instances are executed
 nw_answer nw_check_storage(const nw_model *m);
+// ---- warp_part.c
+// Returns the number of elements of a buffer of scope warp that one warp accesses at most. The path leads to the allocation.
+// Returns -1 if the number is not known, or if no loop over warps is inside the allocation.
+int64_t nw_warp_elements(const nw_model *m, const nw_path *path);
 nw_answer nw_check_streams(const nw_model *m);
 // `structure`: true if only those checks are made that unsafe steps must pass, too
 nw_answer nw_check_prefetches(const nw_model *m, bool structure);

@@ -31,7 +31,11 @@ static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *a
     bool known = nw_const_upper(&r, alloc->alloc.extent[d], &n);
     if (!known || __builtin_mul_overflow(count, n > 0 ? n : 0, &count)) count = -1;
   }
+  int64_t box = count;
   if (b->nlayout || b->nstrides) count = spread(m, path, alloc, &r);
+  // If the layout has no position without an element, a warp needs registers for as many positions as it has elements.
+  int64_t own = b->scope == NW_WARP && count == box ? nw_warp_elements(m, path) : -1;
+  if (own >= 0 && own < count) count = own;
   nw_ranges_free(&r);
   return count < 0 || __builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes) ? -1 : bytes;
 }

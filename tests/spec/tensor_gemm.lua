@@ -75,6 +75,55 @@ function tensor_gemm.make(mma, o)
   return s, x
 end
 
+-- Splits the last two loops of a stage into tiles, and spreads each tile over the lanes.
+local function spread_tiles(s, stage, mma, operand, rows, columns)
+  local i, j = tensor_gemm.last(s, stage)
+  local i_o, i_i = s:split(i, rows)
+  local j_o, j_i = s:split(j, columns)
+  s:reorder(i_o, j_o, i_i, j_i)
+  s:lanes(i_i, j_i, mma, operand)
+end
+
+--- Returns a schedule whose blocks have `size` x `size` sums, in the registers of 2 x 4 warps. Also returns C and the data.
+function tensor_gemm.block(mma, size, target)
+  local K = 32
+  local A, B, k = nw.placeholder({size, K}, "f16", "A"), nw.placeholder({K, size}, "f16", "B"), nw.reduce_axis(K, "k")
+  local C = nw.compute({size, size}, function(i, j) return nw.sum(nw.f32(A(i, k)) * nw.f32(B(k, j)), k) end, "C")
+  local s = nw.schedule(C, {target = target})
+  local y, i = s:split("i", size // 2)
+  local x, j = s:split("j", size // 4)
+  s:reorder(y, x, i, j)
+  s:bind(y, "threadIdx.z")
+  s:bind(x, "threadIdx.y")
+  local i_o, i_i = s:split(i, 16)
+  local j_o, j_i = s:split(j, 8)
+  s:reorder(i_o, j_o, i_i, j_i)
+  local sums = s:cache_write(C, "warp", {at = x})
+  local l = s:loops(sums)
+  local ko, rest = s:split(l[#l], K)
+  local ks, ki = s:split(rest, 16)
+  local ti, ei = s:split(l[#l - 2], 16)
+  local tj, ej = s:split(l[#l - 1], 8)
+  s:reorder(ko, ks, ti, tj, ei, ej, ki)
+  local from = {A, B}
+  for n, t in ipairs(from) do -- the storage of all warps moves outside of the loops over warps
+    from[n] = s:cache_read(t, "shared", {sums}, {at = ko})
+    local _, lane = s:split(s:fuse(tensor_gemm.last(s, from[n])), 32)
+    s:bind(lane, "threadIdx.x")
+  end
+  local a, b = s:cache_read(from[1], "warp", {sums}, {at = ks}), s:cache_read(from[2], "warp", {sums}, {at = ks})
+  local init = s:decompose_reduction(sums, ko)
+  for operand, stage in pairs {A = a, B = b, C = sums} do s:fragment(stage, mma, operand) end
+  spread_tiles(s, a, mma, "A", 16, 16)
+  spread_tiles(s, b, mma, "B", 16, 8)
+  spread_tiles(s, init, mma, "C", 16, 8)
+  s:lanes(i_i, j_i, mma, "C")
+  s:tensorize(s:lanes(ei, ej, mma, "C"), mma)
+  local data = {nw.random({size, K}, "f16", {seed = 1, lo = -1, hi = 1})}
+  data[2] = nw.random({K, size}, "f16", {seed = 2, lo = -1, hi = 1})
+  return s, C, data
+end
+
 --- Returns a schedule that copies tiles of a matrix through shared memory, from which an instruction loads them.
 function tensor_gemm.loaded(it, o)
   local shape, dtype = it.args[2]:shape(), it.instruction:match "%w+$"

@@ -59,6 +59,24 @@ describe("nw.tensor_core", function()
     says({"failed its trial", "with 1 as A[0, 1], in lane 0, place 0"}, nw.tensor_core, "mma.m16n8k16.f16",
       {layouts = {A = swapped}})
   end)
+  it("finds two entries of any layout that are swapped, lane by lane", function()
+    local r = require "nestwright.measure.rng".new(24)
+    for _, row in ipairs(nw.tensor_cores()) do
+      local it_ = nw.tensor_core(row.name)
+      for operand, usual in pairs(it_.layouts) do
+        local count = row.name:find "^ldmatrix" and it_.args[2]:shape() or it_.args[({A = 1, B = 2, C = 3})[operand]]:shape()
+        local places = count[1] * count[2] // 32
+        local l1, i1, l2, i2 = r:int(0, 31), r:int(0, places - 1), r:int(0, 31), r:int(0, places - 1)
+        if l1 == l2 and i1 == i2 then l2 = (l2 + 1) % 32 end
+        local function swapped(lane, i)
+          if lane == l1 and i == i1 then return usual(l2, i2) end
+          if lane == l2 and i == i2 then return usual(l1, i1) end
+          return usual(lane, i)
+        end
+        says({"failed its trial", "in lane "}, nw.tensor_core, row.name, {layouts = {[operand] = swapped}})
+      end
+    end
+  end)
   it("accepts the layouts of the hardware in another form", function()
     local function c(lane, i) return (lane >> 2) + 4 * (i & 2), 2 * (lane & 3) + (i & 1) end
     assert.equal("mine", nw.tensor_core("mma.m16n8k16.f16", {name = "mine", layouts = {C = c}}).name)
@@ -136,6 +154,22 @@ describe("warps of one block", function()
     local cuda = tostring(s:show "cuda")
     assert.truthy(cuda:find("\"h\"(A_shared_warp[0])", 1, true)) -- no index of the warp
     assert.truthy(cuda:find("\"+f\"(C_warp[0])", 1, true))
+  end)
+end)
+
+describe("the sums of a block", function()
+  it("may be more than fit in the registers of one warp, if each warp has its part", function()
+    local mma = nw.tensor_core "mma.m16n8k16.f16"
+    local s, C, data
+    nw.quietly(function() s, C, data = gemm.block(mma, 128, "gpu") end) -- 64 KiB, 8 KiB for each of 8 warps
+    assert.truthy(tostring(s):find("alloc C_warp[128, 128] warp", 1, true))
+    assert.is_true(worst(nw.evaluate(C, data)[1], support.simulates(s, data).outputs[1]) <= bound(32))
+  end)
+  it("may not be more than fit in the registers of all warps", function()
+    local mma = nw.tensor_core "mma.m16n8k16.f16"
+    says({"buffers of scope warp take 32768 bytes at the same time; at most 32640 fit in the registers of a warp"}, function()
+      nw.quietly(gemm.block, mma, 256, "gpu")
+    end)
   end)
 end)
 
