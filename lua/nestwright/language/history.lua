@@ -176,7 +176,8 @@ return function()
     .. "branch, notes, unsafe, tested, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, "
     .. "buffers. "
     .. "cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and "
-    .. "bottleneck, or ? and the reason if it predicts none, such as for a GPU before a loop is bound; machine, sizes and threads as in s:cost.", log)
+    .. "bottleneck, or ? and the reason if it predicts none, such as for a GPU before a loop is bound; machine, sizes and "
+    .. "threads as in s:cost.", log)
   method("history", "(self: nw.schedule): nw.report",
     "The tree of versions, with the names of branches and a mark at the current version.", versions)
   method("tree", "(self: nw.schedule): nw.report",
