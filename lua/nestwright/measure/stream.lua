@@ -125,7 +125,10 @@ local function run(s, options)
     errors.fail("invalid", 'one of "full", "monolithic", "decoupled" and "raw"', "run: there is no mode '%s'", tostring(o.mode))
   end
   local drawn = o.spans or #s <= pictures.MOST
-  local to, made = {serial = mode.serial, no_tokens = mode.no_tokens, no_war = mode.no_war, spans = drawn, happened = drawn}, nil
+  -- If all tokens that were placed are in effect, or if one instruction runs at a time, there are no hazards to look for.
+  local ordered = mode.serial or not (mode.no_tokens or mode.no_war or pictures.is_changed(s))
+  local to, made = {serial = mode.serial, no_tokens = mode.no_tokens, no_war = mode.no_war, spans = drawn,
+    happened = drawn and not ordered}, nil
   if o.arguments ~= nil then
     to.arguments, made = inside.complete("run", schedules[s], errors.expect("run: arguments", o.arguments, "table"))
   end
@@ -133,6 +136,7 @@ local function run(s, options)
   r.instructions, r.queues, r.outputs = core.stream_length(s), core.stream_facts(s).queues, made
   r.findings = check(s)
   add_energy(r, schedules[s].target.machine)
+  if ordered then r.happened, r.times_happened = {}, 0 end
   local spans = r.spans
   if not o.spans then r.spans = nil end
   return pictures.keep(class.new(r, text_of(r), cells_of(r)), s, o.mode or "full", spans)
@@ -231,7 +235,8 @@ function stream.install(nw)
     .. "queue, and findings as in check. arguments: arrays; the values are then computed, and outputs has the results. mode: "
     .. "\"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; \"raw\": they "
     .. "ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready (cycles) and "
-    .. "waits (a queue) of each instruction.", run)
+    .. "waits (a queue) of each instruction. With spans, and always up to 20000 instructions, happened has the hazards that "
+    .. "happened (at most 4096, like findings), and times_happened their number.", run)
   define("model", "(self: nw.stream): table",
     "Predicts the cycles without executing all iterations: cycles, units (name, busy: cycles if the unit never waits), port "
     .. "(cycles of the memory outside of the chip), and steady: the loop that takes longest, if its iterations are alike, with its "

@@ -21,6 +21,9 @@ end
 --- Says that the tokens of a stream are changed by hand.
 function pictures.changed(s) edits[s] = (edits[s] or 0) + 1 end
 
+--- True if the tokens of a stream were changed by hand.
+function pictures.is_changed(s) return edits[s] ~= nil end
+
 local function kept_of(what, run)
   local x = kept[run]
   if not x then errors.fail("invalid", "s:stream():run()", "%s: expected a run of a stream", what) end
@@ -81,10 +84,10 @@ local MOST_RUNS = 8
 local function unit_runs(list, options)
   local o, out = errors.options("unit_runs", options, OPTIONS), {}
   for n, entry in ipairs(list) do
-    local run = entry
-    if type(entry) == "table" and not kept[entry] then run = entry[2] end
-    local title = run ~= entry and errors.expect(("unit_runs: %d: title"):format(n), entry[1], "string")
-    if not kept[run or false] then
+    local named = type(entry) == "table" and not kept[entry]
+    local run = named and entry[2] or not named and entry
+    local title = named and errors.expect(("unit_runs: %d: title"):format(n), entry[1], "string")
+    if not (type(run) == "table" and kept[run]) then
       errors.fail("invalid", 'nw.unit_runs{{"before", one:run()}, {"after", two:run()}}',
         "unit_runs: %d: expected a run of a stream, got %s", n, core.type_name(run))
     end
