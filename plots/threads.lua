@@ -79,7 +79,8 @@ end
 -- Draws a segment of the software's view from y on: a column for each thread.
 local function draw_segment(out, segment, y, x)
   for n, i in ipairs(segment) do draw_box(out, i, LEFT, LEFT + COLUMNS, y + ROW * (n - 1), ROW) end
-  for t, list in pairs(segment.lists) do
+  for t = 0, x.count - 1 do
+    local list = segment.lists[t] or {}
     local from, high = LEFT + t * x.wide, ROW * segment.n / #list
     for n, i in ipairs(list) do draw_box(out, i, from, from + x.wide, y + high * (n - 1), high) end
   end
@@ -158,7 +159,7 @@ end
 --- (names), queues ({from, to, push and pop (texts of flags.lua)}), all (number of instructions of the stream).
 function threads.make(list, o)
   local count, segments = most_thread(list), segments_of(list)
-  local x = {units = o.units, queues = o.queues, used = {}, wide = COLUMNS / math.max(count, 1)}
+  local x = {units = o.units, queues = o.queues, used = {}, count = count, wide = COLUMNS / math.max(count, 1)}
   local height = HEAD + ROW * #list + 4
   local f = figure.new {title = o.title, width = WIDTH}
   f:panel({left = 0, right = WIDTH, top = f.bottom, height = height}, draw(segments, list, x, count, height), {"NaN notitle"})

@@ -83,8 +83,9 @@ end
 local function box_parts(f, boxes, kinds)
   local parts = {}
   for n, kind in ipairs(kinds) do
-    for name, edge in pairs {bars = ("border lc rgb '%s'"):format(colour.grey), columns = "noborder"} do
+    for _, name in ipairs {"bars", "columns"} do
       local list = boxes[n][name]
+      local edge = name == "bars" and ("border lc rgb '%s'"):format(colour.grey) or "noborder"
       if #list > 0 then
         parts[#parts + 1] = ("%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s %s fc rgb '%s' notitle"):format(f:data(list, name),
           kind.look.fill, edge, kind.look.colour)

@@ -166,11 +166,13 @@ static void add_number(nw_acc *s, int64_t v) {
   s->number[s->nnumbers++] = v;
 }
 
-// The loops of few virtual threads were unrolled; then the call says which of them it belongs to.
+// The loops of few virtual threads were unrolled; then the call says which of them it belongs to. The numbers of more
+// threads than an instruction can hold are not kept.
 static int16_t thread_of(const nw_acc *s, const nw_stmt *call) {
   int inner = call->call.threads;
   if (!inner && !s->threads) return -1;
-  return (int16_t)(s->thread * (inner ? inner : 1) + call->call.thread);
+  int64_t thread = (int64_t)s->thread * (inner ? inner : 1) + call->call.thread;
+  return (int16_t)(thread <= INT16_MAX ? thread : -1);
 }
 
 static void add_instr(nw_acc *s, int site) {
