@@ -66,6 +66,13 @@ describe("the picture of the occupancy", function()
     support.picture(p)
   end)
 
+  it("is zero if the registers of a block do not fit, and says what would fit", function()
+    local p = nw.occupancy({threads = 1024, registers = 255}, {machine = "a100"})
+    assert.truthy(p.caption:find("0 blocks at the same time = 0 of 64 warps (0 %), limited by registers", 1, true), p.caption)
+    assert.truthy(p.caption:find("More run with at most 64 registers, 1 block", 1, true), p.caption)
+    support.picture(p)
+  end)
+
   it("refuses what no block can have", function()
     fails("threads: 2048 is not in 1..1024", "range", nw.occupancy, {threads = 2048}, {machine = "a100"})
     fails("shared: 65537 is not in 0..65536", "range", nw.occupancy, {threads = 32, shared = 65537}, {machine = "t4"})
