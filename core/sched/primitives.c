@@ -30,7 +30,7 @@
   {                                                                                                                    \
     .name = "layout", .kind = NW_ARG_EXPRS, .optional = true, .option = true,                                          \
     .doc = "position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % "   \
-           "32 end"                                                                                                    \
+           "32 end; also a swizzle: function(i, j) return i, j ~ (i % 32) end"                                         \
   }
 #define INDEX(d)                                                                                                       \
   { .name = "index", .kind = NW_ARG_INT, .optional = true, .option = true, .doc = d }

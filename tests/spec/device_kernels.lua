@@ -187,6 +187,23 @@ function kernels.gemm_async(n, block, thread, depth, vector, ahead)
   return s
 end
 
+--- A transpose of n x n whose threads copy four elements of a tile at once.
+function kernels.transpose_vectors(n)
+  local A = nw.placeholder({n, n}, "f32", "A")
+  local T = nw.compute({n, n}, function(i, j) return A(j, i) end, "T")
+  local s = nw.schedule(T, {target = kernels.target})
+  local io, jo, ii, ji = s:tile("i", "j", 32, 32)
+  local _, ty = s:split(ii, 8)
+  s:bind(io, "blockIdx.y") s:bind(jo, "blockIdx.x") s:bind(ty, "threadIdx.y") s:bind(ji, "threadIdx.x")
+  s:cache_read(A, "shared", {T}, {at = jo})
+  local l = s:loops "A_shared"
+  local rest, lane = s:split(s:fuse(l[#l - 1], l[#l]), 4)
+  local y, x = s:split(rest, 32)
+  s:bind(select(2, s:split(y, 8)), "threadIdx.y") s:bind(x, "threadIdx.x")
+  s:vectorize(lane)
+  return s
+end
+
 --- A product of matrices whose sizes no tile divides.
 function kernels.gemm_odd(m, n, k)
   local s = nw.schedule(gemm(m, n, k), {target = kernels.target})

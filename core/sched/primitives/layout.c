@@ -1,4 +1,5 @@
-// Makes the layouts of copies. A layout is a list of digits of the indices, such as j // 32, k, j % 32.
+// Makes the layouts of copies. If a layout is a list of digits of the indices, such as j // 32, k, j % 32, then it is known
+// here whether it is one-to-one. The judge finds this out for other layouts, such as k, j ~ k.
 #include "ir/program/layout.h"
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
@@ -36,17 +37,17 @@ static bool refuse(nw_step *st, const char *why) {
   return nw_step_refuse(st, why, NULL, "the layout is not one-to-one");
 }
 
-static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_expr *const *e) {
-  nw_digit *digits = NW_NEW_N(st->scratch, nw_digit, n + 1);
-  for (int i = 0; i < n; i++) {
+// Reads the layout as digits. Returns false if some position is another expression.
+static bool are_digits(const nw_buffer *b, int n, const nw_expr *const *e, nw_digit *digits) {
+  bool good = true;
+  for (int i = 0; i < n && good; i++) {
     digits[i].dim = -1;
-    if (silent(e[i]) || nw_digit_of(e[i], b->ndim, &digits[i])) continue;
-    char *text = nw_expr_show(e[i]);
-    const char *why =
-        nw_arena_printf(st->scratch, "%s is not an index, index // n, index %% n or (index // n) %% m", text);
-    free(text);
-    return refuse(st, why);
+    good = silent(e[i]) || nw_digit_of(e[i], b->ndim, &digits[i]);
   }
+  return good;
+}
+
+static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_digit *digits) {
   for (int d = 0; d < b->ndim; d++)
     if (!tells_apart(n, digits, d, b->shape[d]))
       return refuse(st,
@@ -91,6 +92,8 @@ bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout) {
   if (layout->kind == NW_ARG_NONE) return true;
   int n = layout->n;
   const nw_expr **e = NW_NEW_N(st->scratch, const nw_expr *, n + 1);
+  nw_digit *digits = NW_NEW_N(st->scratch, nw_digit, n + 1);
   for (int i = 0; i < n; i++) e[i] = nw_import(st->p->pool, layout->expr[i]);
-  return is_injective(st, b, n, e) && nw_put_layout(st, b, n, e);
+  if (are_digits(b, n, e, digits)) return is_injective(st, b, n, digits) && nw_put_layout(st, b, n, e);
+  return nw_is_layout(st, b, n, e) && nw_put_layout(st, b, n, e) && nw_is_compact(st, b);
 }

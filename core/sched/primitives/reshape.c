@@ -157,22 +157,21 @@ static bool readable(void *env, const nw_expr *e) {
   return good;
 }
 
-static bool is_layout(nw_step *st, const nw_buffer *b, int n, const nw_expr *const *e) {
+bool nw_is_layout(nw_step *st, const nw_buffer *b, int n, const nw_expr *const *e) {
   reading r = {.st = st, .b = b};
   for (int i = 0; i < n && !r.bad; i++)
     if (nw_visit(e[i], readable, &r) && e[i]->type.dtype != NW_INDEX) r.bad = e[i];
   if (!r.bad && n) return true;
   char *what = r.bad ? nw_expr_show(r.bad) : NULL;
   nw_fail(st->ctx, NW_EINVAL, "function(i, j) return j // 32, i, j % 32 end",
-          "transform_layout: a layout must return integer expressions of the indices of %s%s%s", b->name,
+          "%s: a layout must return integer expressions of the indices of %s%s%s", st->primitive->name, b->name,
           what ? ", not " : "", what ? what : "");
   free(what);
   return false;
 }
 
-// Checks that the layout has at most 16*n + 4096 positions, where n is the number of elements of the tensor. A larger
-// layout is probably a mistake, and its size could overflow.
-static bool is_compact(nw_step *st, const nw_buffer *b) {
+// A larger layout is probably a mistake, and its size could overflow.
+bool nw_is_compact(nw_step *st, const nw_buffer *b) {
   double room = 4096, used = 1;
   int64_t n;
   bool known = true;
@@ -197,7 +196,7 @@ bool nw_apply_transform_layout(void *step) {
                           "the strides of %s are those of the caller's array", b->name);
   const nw_expr **e = NW_NEW_N(st->scratch, const nw_expr *, layout->n + 1);
   for (int i = 0; i < layout->n; i++) e[i] = nw_import(st->p->pool, layout->expr[i]);
-  if (!is_layout(st, b, layout->n, e) || !nw_put_layout(st, b, layout->n, e) || !is_compact(st, b)) return false;
+  if (!nw_is_layout(st, b, layout->n, e) || !nw_put_layout(st, b, layout->n, e) || !nw_is_compact(st, b)) return false;
   if (b->role != NW_TEMP) return nw_lay_out_param(st, b, &st->resolved[2]);
   if (nw_step_given(st, 2))
     return nw_step_refuse(st, "the other positions of a temporary are neither written nor read; leave pad_value out",

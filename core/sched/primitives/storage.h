@@ -12,9 +12,13 @@ bool nw_take_scope(nw_step *st, int param, nw_buffer *b);
 // Makes a temporary with the same shape as `of`. `scope` and `name` are the numbers of the parameters that give its scope
 // and its name. If no name is given, it is the name of `of`, followed by "_" and the suffix.
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, int scope, int name, const char *suffix);
-// nw_set_layout gives the buffer the layout of an argument of kind EXPRS. It refuses a layout that may put two elements
-// at the same position. nw_put_layout sets a layout without this check.
+// nw_set_layout gives the buffer the layout of an argument of kind EXPRS. It refuses a list of digits that puts two elements
+// at the same position; the judge finds out whether other layouts do. nw_put_layout sets a layout without this check.
 bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout);
+// True if the layout consists of integer expressions of the indices of b. Otherwise the step gets an error.
+bool nw_is_layout(nw_step *st, const nw_buffer *b, int n, const nw_expr *const *e);
+// True if the layout of b has at most 16*n + 4096 positions, where n is the number of elements. Otherwise the step is refused.
+bool nw_is_compact(nw_step *st, const nw_buffer *b);
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e);
 // Completes the step that gave a parameter its layout. `pad` is the argument with the value of the positions that hold
 // no element (params.c).

@@ -157,6 +157,46 @@ local function runs(s)
   return support.simulates(s, data)
 end
 
+describe("the layout of a copy", function()
+  -- C(i, j) = A(j, i)
+  local A = nw.placeholder({64, 64}, "i32", "A")
+  local C = nw.compute({64, 64}, function(i, j) return A(j, i) end, "C")
+
+  it("may be any layout that is proved one-to-one", function()
+    local a = nw.random({64, 64}, "i32", {seed = 1, lo = -99, hi = 99})
+    local want = nw.evaluate(C, {a})[1]
+    for name, at in pairs {
+      swizzled = function(i, j) return i, j ~ (i % 32) end,
+      rotated = function(i, j) return i, (i + j) % 64 end,
+      diagonal = function(i, j) return i + j, j end,
+      packed = function(i, j) return j // 16, i, j % 16 end,
+    } do
+      for _, step in ipairs {"cache_read", "cache_write"} do
+        local s = nw.schedule(C)
+        if step == "cache_read" then s:cache_read(A, "global", {C}, {layout = at}) end
+        if step == "cache_write" then s:cache_write(C, "global", {layout = at}) end
+        assert.is_true((nw.allclose(want, s:build()(a))), name)
+        assert.is_true((nw.allclose(want, nw.interpret(s, {a})[1])), name)
+      end
+    end
+  end)
+
+  it("is refused if elements share a position, or if it is not made of integers", function()
+    local s = nw.schedule(C)
+    local function refuses(why, at)
+      support.untouched(s, function()
+        local err = support.error_of(s.cache_read, s, A, "global", {C}, {layout = at})
+        assert.truthy(tostring(err):find(why), tostring(err))
+      end)
+    end
+    refuses("A_packed%[0, 0%] is read at %(i=0, j=0%), but A_packed%[0, 63%] overwrites it",
+      function(i, j) return i, (i + j) % 63 end)
+    refuses("two elements that differ in index 1 can have the same position", function(i, j) return i, j // 2 end)
+    refuses("the layout puts A_packed%[0, 32%] and another element at the same position", function(i, j) return i, (j ~ i) % 32 end)
+    refuses("cache_read: a layout must return integer expressions of the indices of A_packed", function(i, j) return i * 1.5, j end)
+  end)
+end)
+
 describe("a swizzled tile in shared memory", function()
   it("of a transpose has no bank conflicts", function()
     local s = kernels.transpose(64)
@@ -195,4 +235,25 @@ describe("a swizzled tile in shared memory", function()
     assert.equal(1, wavefronts(s, "B_shared"))
     runs(s)
   end)
+
+  it("takes vectors of four: in one piece if the layout keeps groups of four, otherwise lane by lane", function()
+    local function made(at)
+      local s = kernels.transpose_vectors(64)
+      s:transform_layout("A_shared", at)
+      return s
+    end
+    local whole = made(function(i, j) return i, (j // 4 ~ i % 8) * 4 + j % 4 end)
+    local apart = made(function(i, j) return i, (j ~ i) % 32 end)
+    assert.truthy(tostring(whole:show "cuda"):find("*(float4 *)&A_shared[", 1, true))
+    assert.truthy(tostring(whole:show "ptx"):find("st.shared.v4.f32", 1, true))
+    assert.truthy(tostring(apart:show "cuda"):find("] = nw_lanes.w;", 1, true))
+    assert.falsy(tostring(apart:show "ptx"):find("st.shared.v4.f32", 1, true))
+    local a = nw.random({64, 64}, "f32", {seed = 1})
+    for _, s in ipairs {whole, apart} do
+      local r = nw.simulate(s, {a})
+      assert.same({}, r.findings)
+      for i = 0, 63 do for j = 0, 63 do assert(r.outputs[1][{i, j}] == a[{j, i}]) end end
+    end
+  end)
+
 end)
