@@ -1,4 +1,5 @@
 --- Convolutions on accelerators: the computation in blocks of channels, a schedule with virtual threads, and a choice of its tiles.
+local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
 
@@ -139,8 +140,7 @@ end
 
 -- ---- the schedule
 
-local function schedule(nw, acc, p, t, tile, threads)
-  local s = nw.schedule(t.D, {target = acc})
+local function apply(s, acc, p, t, tile, threads)
   local f, y, x = table.unpack(s:loops(t.D), 1, 3)
   local fo, _ = s:split(f, tile.f)
   local yo, yi = s:split(y, tile.y)
@@ -188,6 +188,12 @@ local function schedule(nw, acc, p, t, tile, threads)
     if stage.name:find "%.pre$" then nests[#nests + 1] = {inside(stage, root, 1), load} end
   end
   for _, nest in ipairs(nests) do s:tensorize(nest[1], nest[2]) end
+end
+
+-- Returns the schedule. The notes of its steps are not shown, since many schedules may be tried.
+local function schedule(nw, acc, p, t, tile, threads)
+  local s = nw.schedule(t.D, {target = acc})
+  core.quietly(apply, s, acc, p, t, tile, threads)
   return s
 end
 
