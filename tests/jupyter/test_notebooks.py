@@ -268,6 +268,17 @@ class Stored(unittest.TestCase):
         self.assertLessEqual(int(re.search(r"^(\d+) lines$", printed, re.M).group(1)), 60)
         self.assertIn("as many cycles as in step 4: true", printed)
 
+    def test_the_convolutions_on_an_accelerator_are_right_and_energy_is_not_cycles(self):
+        printed = self.printed("acc_conv2d.ipynb")
+        self.assertIn("the values are right:\ttrue", printed)
+        shares = [float(v) for v in re.findall(r"^C\d+ .* ([\d.]+)  (?:compute|memory)$", printed, re.M)]
+        self.assertEqual(len(shares), 8)
+        self.assertTrue(min(shares) >= 0.95, shares)
+        found = re.findall(r"^(fewest cycles|least energy) .*?(\d+) cycles +([\d.]+) uJ", printed, re.M)
+        (_, cycles, energy), (_, more, less) = found
+        self.assertLess(int(cycles), int(more))
+        self.assertLess(float(less), float(energy))
+
     def test_outputs_contain_no_scripts(self):
         for _, notebook in self.each():
             for n, o in outputs(notebook):
