@@ -71,7 +71,10 @@ bool nw_array_fetch(nw_array *a) {
   if (!r || r->here) return true;
   if (!is_there(whole, r)) return lost(whole);
   r->here = !whole->bytes || nw_gpu_get(a->ctx, r->kind, whole->low, r->memory, (int64_t)whole->bytes);
-  return r->here;
+  const nw_diag *d = r->here ? NULL : nw_error(a->ctx);
+  if (!d || d->code != NW_ECRASH || is_there(whole, r)) return r->here;
+  nw_clear(a->ctx); // the worker ended during the copy
+  return lost(whole);
 }
 
 void nw_array_touch(nw_array *a) {
