@@ -172,7 +172,7 @@ static void begin(running *x, int u, double at, int waits) {
   x->out->pj += nwd_pj(x->s, in);
   v->asks = bytes && x->rate > 0;
   if (v->asks)
-    v->asking = at + t->row->latency;
+    v->asking = NW_MUTATED(dae_port) ? at : at + t->row->latency;
   else
     end(x, u, at + nwd_cycles(x->s, in));
 }

@@ -159,7 +159,7 @@ bool nwd_tokens(nw_acc *s) {
   for (int i = 0; i < s->nmarks; i++) at[i] = s->mark[i].at;
   s->instr = NULL;
   bool good = place_tokens(s, in, n, at, 0);
-  for (uint32_t late = 0, full; good && (full = nwd_full_queues(s) & ~late);) {
+  for (uint32_t late = 0, full; good && !NW_MUTATED(dae_late) && (full = nwd_full_queues(s) & ~late);) {
     late |= full;
     good = place_tokens(s, in, n, at, late);
   }

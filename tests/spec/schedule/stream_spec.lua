@@ -130,10 +130,11 @@ describe("the check of a stream", function()
 end)
 
 describe("short queues", function()
-  it("do not make the units of a stream wait forever", function()
+  -- Checks streams for queues that hold one token, and `room` instructions before each unit.
+  local function examine(room, queues)
     local chip = with_loads(function(a)
-      for _, u in ipairs(a.units) do u.queue = 1 end
-      for _, q in ipairs(a.queues) do q.tokens = 1 end
+      for _, u in ipairs(a.units) do u.queue = room end
+      for _, q in ipairs(queues) do a.queues[q].tokens = 1 end
     end)
     for _, threads in ipairs {1, 2, 4} do
       local s, B = tasks(chip, 8, threads, "inp")
@@ -141,9 +142,15 @@ describe("short queues", function()
       assert.same({}, stream:check())
       local run = stream:run()
       assert.is_false(run.stuck)
-      for q in ipairs(stream:facts().queues) do assert.is_true(run.depth[q] <= 1) end
+      for _, q in ipairs(queues) do assert.is_true(run.depth[q] <= 1) end
       assert.is_true(computes(s, B, stream))
     end
+  end
+
+  it("do not make the units of a stream wait forever", function() examine(0, {1, 2, 3, 4}) end)
+
+  it("do not make units wait forever for an instruction that cannot be fetched", function()
+    for queue = 1, 4 do examine(1, {queue}) end
   end)
 
   it("are reported if a stream that was changed needs longer ones", function()
