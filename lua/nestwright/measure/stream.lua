@@ -7,6 +7,7 @@ local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
 local written = require "nestwright.show.written"
 local pictures = require "nestwright.measure.stream_pictures"
+local stream_tokens = require "nestwright.measure.stream_tokens"
 
 local stream = {}
 
@@ -146,7 +147,7 @@ end
 
 -- Returns the number of the queue from one unit to another.
 local function queue_of(s, name, what)
-  local from, to = tostring(name):match "^(%w+)%s*%->%s*(%w+)$"
+  local from, to = tostring(name):match "^([%w_]+)%s*%->%s*([%w_]+)$"
   local names = {}
   for n, q in ipairs(core.stream_facts(s).queues) do
     if q.from == from and q.to == to then return n end
@@ -172,6 +173,13 @@ local function add(s, instruction, queue, which)
   pictures.changed(s)
   checked[s] = nil
   core.stream_add(s, instruction, queue_of(s, queue, "add: queue"), which == "put")
+  return s
+end
+
+local function read_tokens(s, written_text)
+  stream_tokens.read(s, written_text)
+  pictures.changed(s)
+  checked[s] = nil
   return s
 end
 
@@ -244,6 +252,12 @@ function stream.install(nw)
   define("drop", "(self: nw.stream, instruction: integer, queue: string, which?: 'put'|'take'): nw.stream",
     "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any "
     .. "more. which: removes only the put or the take.", drop)
+  define("write_tokens", "(self: nw.stream): string",
+    "The tokens as text: a line for each instruction that takes or puts some, such as \"7 compute: take load, put store\".",
+    stream_tokens.write)
+  define("read_tokens", "(self: nw.stream, text: string): nw.stream",
+    "Replaces all tokens by those of a text, which may be that of write_tokens, edited by hand. If a line of it is wrong, the "
+    .. "stream stays as it is.", read_tokens)
   define("add", "(self: nw.stream, instruction: integer, queue: string, which: 'put'|'take'): nw.stream",
     "Adds a token: the instruction puts one into the queue, or takes one.", add)
   pictures.install(nw, class.methods, methods, of)

@@ -240,12 +240,61 @@ describe("a change of tokens", function()
   end)
 end)
 
+describe("the tokens of a stream as text", function()
+  it("can be read back", function()
+    local stream = tasks(with_loads(), 4, 2, "inp"):stream()
+    local text = stream:write_tokens()
+    assert.truthy(text:find("\n2 load: put compute\n", 1, true) or text:find("^1 load: put compute\n"), text)
+    assert.same({}, stream:read_tokens(text):check())
+    assert.equal(text, stream:write_tokens())
+    stream:read_tokens ""
+    assert.truthy(stream:check()[1].fault:find "hazard")
+    assert.equal("", stream:write_tokens())
+    assert.same({}, stream:read_tokens(text):check())
+  end)
+
+  it("can be read back after a put or a take was removed alone", function()
+    local stream = tasks(with_loads(), 4, 2, "inp"):stream()
+    local text = stream:write_tokens()
+    stream:drop(first(stream, "dma_copy2d", "load"), "load->compute", "put")
+    stream:add(first(stream, "dma_copy2d", "load"), "compute->load", "take")
+    assert.equal(text, stream:read_tokens(text):write_tokens())
+  end)
+
+  it("are refused with the line that is wrong, and the stream stays as it is", function()
+    local stream = tasks(with_loads(), 2, 1, "inp"):stream()
+    local before = stream:write_tokens()
+    local function refused(pattern, text)
+      support.fails(pattern, "invalid", stream.read_tokens, stream, text)
+      assert.equal(before, stream:write_tokens())
+    end
+    refused("line 2: 'compute take load' is not an instruction with its tokens", before:match "^[^\n]*\n" .. "compute take load")
+    refused("line 1: instruction 99 is out of range: the stream has 6", "99 load: put compute")
+    refused("line 1: instruction 1 is executed by load, not by store", "1 store: put compute")
+    refused("line 3: instruction 1 has a line already", "1 load: put compute\n\n1 load: put compute")
+    refused("line 1: there is no queue from load to store", "1 load: put store")
+    refused("line 1: 'push compute' neither takes nor puts a token", "1 load: push compute")
+    refused("line 1: the instruction has 'put compute' twice", "1 load: put compute, put compute")
+  end)
+end)
+
 describe("a record of an accelerator", function()
   local function refused(pattern, change) support.fails(pattern, "invalid", changed, change) end
 
   it("has no buffer of size 0, and no word wider than its buffer", function()
     support.fails("bytes", nil, changed, function(a) a.buffers[1].bytes = 0 end)
     refused("buffers%[1%].word_bits: a word of 64 bits is wider than the buffer", function(a) a.buffers[1].bytes = 4 end)
+  end)
+
+  it("may name units with underlines", function()
+    local chip = changed(function(a)
+      local name = "write_back"
+      a.units[3].name, a.instructions[2].unit, a.queues[3].to, a.queues[4].from = name, name, name, name
+    end)
+    local stream = tasks(chip, 2, 1):stream()
+    assert.equal(0, #stream:check())
+    stream:drop(first(stream, "alu"), "compute->write_back")
+    assert.equal("RAW hazard", stream:check()[1].fault)
   end)
 
   it("has no copy that is wider than a buffer", function()
