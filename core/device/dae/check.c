@@ -60,7 +60,8 @@ static void find(checking *x, nw_acc_finding f) {
 static void conflict(void *env, const nwd_conflict *c) {
   checking *x = env;
   // Tokens may order the two, but the wrong way round.
-  if ((c->with < x->instr || NW_MUTATED(dae_reversed)) && c->with < x->clock[(int64_t)x->instr * x->units + c->unit]) return;
+  if ((c->with < x->instr || NW_MUTATED(dae_reversed)) && c->with < x->clock[(int64_t)x->instr * x->units + c->unit])
+    return;
   int first = c->with < x->instr ? c->with : x->instr, second = c->with < x->instr ? x->instr : c->with;
   // The order of execution here may differ from the order of the program, which says what each access should be.
   bool swapped = first != c->with;
