@@ -1,5 +1,6 @@
 // Declares the replay of a grid whose blocks do not take equally long. This header is private to cost/gpu.
 #pragma once
+#include "device/gpu/turns.h"
 #include "nestwright/gpu_cost.h"
 
 enum { NW_GPU_UNITS = NW_GPU_LIMIT_L2 }; // the limits of a multiprocessor, each of which is a unit

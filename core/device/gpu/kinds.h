@@ -4,6 +4,7 @@
 // equally long, in contrast to those of different kinds: the parts of a fused grid, or blocks at the edge of an array.
 #pragma once
 #include "device/gpu/run.h"
+#include "device/gpu/turns.h"
 
 enum {
   NWG_KINDS = 64, // of a kernel; if there are more, kinds that follow each other are merged

@@ -105,13 +105,6 @@ typedef struct nw_gpu_block_kind {
   nw_gpu_access *access;
 } nw_gpu_block_kind;
 
-// Blocks that begin one after another, and are of one kind.
-typedef struct nw_gpu_turn {
-  int kind;
-  int64_t blocks;
-  bool first; // they are the first ones of a launch
-} nw_gpu_turn;
-
 #define NW_GPU_CLASSES 32
 typedef struct nw_gpu_kernel {
   int64_t extent[6]; // numbers of blocks in x, y and z, and of threads of a block; those of the last launch
@@ -218,9 +211,6 @@ NW_API const nw_gpu_part *nw_gpu_part_at(const nw_gpu_report *r, int i); // each
 // The kinds of blocks of a kernel, if classes of blocks were simulated and there are at least two kinds; otherwise there are none.
 NW_API int nw_gpu_block_kinds(const nw_gpu_report *r, int kernel);
 NW_API const nw_gpu_block_kind *nw_gpu_block_kind_at(const nw_gpu_report *r, int kernel, int i);
-// The order in which the blocks of these kinds begin, in all launches. There is none for grids with very many blocks.
-NW_API int nw_gpu_turns(const nw_gpu_report *r, int kernel);
-NW_API const nw_gpu_turn *nw_gpu_turn_at(const nw_gpu_report *r, int kernel, int i);
 NW_API const char *nw_gpu_class(int i); // name of a class of instructions: "fma", "int", ...; NULL after the last one
 NW_API double nw_gpu_seconds(const nw_gpu_report *r); // time that the simulation took
 NW_API const char *nw_gpu_machine(const nw_gpu_report *r); // name of the machine whose limits were used
