@@ -64,7 +64,8 @@ static int f_length(lua_State *L) {
 static int instr_arg(lua_State *L, const nw_acc *s, int arg) {
   int64_t i = nwl_integer(L, arg, "instruction");
   if (i >= 1 && i <= nw_acc_length(s)) return (int)i - 1;
-  return nwl_fail(L, NW_ERANGE, NULL, "instruction %d is out of range: the stream has %d", (int)i, nw_acc_length(s));
+  return nwl_fail(L, NW_ERANGE, NULL, "instruction %lld is out of range: the stream has %d", (long long)i,
+                  nw_acc_length(s));
 }
 
 static void set_queues(lua_State *L, const char *name, uint32_t set) {
@@ -159,7 +160,7 @@ static int f_text(lua_State *L) {
 static int queue_arg(lua_State *L, const nw_acc *s, int arg) {
   int64_t q = nwl_integer(L, arg, "queue");
   if (q >= 1 && q <= nw_acc_queues(s)) return (int)q - 1;
-  return nwl_fail(L, NW_ERANGE, NULL, "queue %d is out of range: there are %d", (int)q, nw_acc_queues(s));
+  return nwl_fail(L, NW_ERANGE, NULL, "queue %lld is out of range: there are %d", (long long)q, nw_acc_queues(s));
 }
 
 static int f_drop(lua_State *L) {
