@@ -179,11 +179,10 @@ static bool has_grid(const nw_program *p) {
 
 static bool prepare(nwg_run *r, const nw_view *params) {
   if (!has_grid(r->exec->p))
-    return nw_fail(r->ctx, NW_EINVAL,
-                   "each iteration of a loop bound to blockIdx is a block, whose threads are a loop bound to "
-                   "threadIdx: s:bind(\"i\", "
-                   "\"blockIdx.x\")",
-                   "the schedule has no loop that is bound to a GPU's grid");
+    return nw_fail(
+        r->ctx, NW_EINVAL,
+        "s:bind(\"i\", \"blockIdx.x\") makes a block for each iteration; threadIdx.x makes the threads of a block",
+        "the schedule has no loop that is bound to a GPU's grid");
   if (!choose_machine(r) || !sizes_fit(r)) return false;
   r->launches = nw_launches_of(r->exec);
   if (!r->launches || !make_buffers(r, params) || !count_registers(r)) return false;
