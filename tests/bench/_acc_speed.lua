@@ -1,6 +1,7 @@
 --- Measures the speed of the simulated accelerator: instructions per second in time only, and multiply-adds per second with values.
 package.loaded["nestwright.script"] = nil
 local nw = require "nestwright"
+local product = require "chip_gemm" -- the schedule of the lecture: tiles of 8 x 8
 
 -- Returns the least seconds of three calls.
 local function seconds(f)
@@ -11,30 +12,6 @@ local function seconds(f)
     best = math.min(best, os.clock() - t0)
   end
   return best
-end
-
--- The schedule of the lecture: tiles of 8 x 8, two virtual threads.
-local function lecture(n)
-  local vdla = nw.accelerator "vdla"
-  local A, B = nw.placeholder({n, n}, "i8", "A"), nw.placeholder({n, n}, "i8", "B")
-  local k = nw.reduce_axis(n, "k")
-  local C = nw.compute({n, n}, function(i, j) return nw.sum(nw.cast(A(k, i), "i32") * nw.cast(B(k, j), "i32"), k) end, "C")
-  local s = nw.schedule(C, {target = vdla})
-  local _, xo = s:tile("i", "j", 8, 8)
-  local _, v = s:split(xo, 2)
-  s:bind(v, "vthread")
-  local CL = s:cache_write(C, "acc", {at = v})
-  local ko, ki = s:split("k", 8)
-  s:reorder(ko, "i", "j", ki)
-  s:decompose_reduction(CL, ko)
-  s:cache_read(A, "inp", {at = ko})
-  s:cache_read(B, "wgt", {at = ko})
-  s:tensorize("i_init", vdla.fill_zero)
-  s:tensorize("k", vdla.dma_copy2d)
-  s:tensorize("k_1", vdla.dma_copy2d)
-  s:tensorize("i", vdla.gemm8x8)
-  s:tensorize("i_i", vdla.dma_copy2d)
-  return s
 end
 
 -- Blocks of 32 x 32 tiles of VTA: one instruction executes many products.
@@ -79,11 +56,11 @@ end
 --- Returns millions of instructions per second in time only, and 1e9 multiply-adds per second with values: for the products of
 --- VTA, and for those of VDLA.
 return function()
-  local stream = lecture(448):stream()
+  local stream = product(448, 2):stream()
   stream:check() -- the tokens are examined once
   local timed = #stream / seconds(function() stream:run() end) * 1e-6
   local speeds = {}
-  for _, s in ipairs {blocks(512), lecture(256)} do
+  for _, s in ipairs {blocks(512), (product(256, 2))} do
     local of, given = s:stream(), random_inputs(s)
     of:check()
     local r

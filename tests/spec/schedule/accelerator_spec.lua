@@ -1,34 +1,9 @@
 --- Tests schedules for accelerators, the streams of instructions that they become, and their simulation in time.
 local nw = require "nestwright"
+local product = require "chip_gemm"
 local support = require "support"
 
 local vdla, vta = nw.accelerator "vdla", nw.accelerator "vta"
-
--- Returns the schedule of a product of two matrices on VDLA: tiles of 8 x 8, with `threads` virtual threads.
-local function product(n, threads)
-  local A, B = nw.placeholder({n, n}, "i8", "A"), nw.placeholder({n, n}, "i8", "B")
-  local k = nw.reduce_axis(n, "k")
-  local C = nw.compute({n, n}, function(i, j) return nw.sum(nw.cast(A(k, i), "i32") * nw.cast(B(k, j), "i32"), k) end, "C")
-  local s = nw.schedule(C, {target = vdla})
-  local _, xo = s:tile("i", "j", 8, 8)
-  if threads > 1 then
-    local _, v = s:split(xo, threads)
-    s:bind(v, "vthread")
-    xo = v
-  end
-  local CL = s:cache_write(C, "acc", {at = xo})
-  local ko, ki = s:split("k", 8)
-  s:reorder(ko, "i", "j", ki)
-  s:decompose_reduction(CL, ko)
-  s:cache_read(A, "inp", {at = ko})
-  s:cache_read(B, "wgt", {at = ko})
-  s:tensorize("i_init", vdla.fill_zero)
-  s:tensorize("k", vdla.dma_copy2d)
-  s:tensorize("k_1", vdla.dma_copy2d)
-  s:tensorize("i", vdla.gemm8x8)
-  s:tensorize("i_i", vdla.dma_copy2d)
-  return s, C
-end
 
 local function inputs(s)
   local out = {}
