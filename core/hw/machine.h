@@ -172,6 +172,8 @@ typedef struct nw_machine_instruction {
   double bytes_per_cycle; // COPY and FILL
   int64_t dims; // COPY and FILL: number of dimensions of the box; the last is consecutive in both memories
   int pads; // COPY: 1 if elements outside of the tensor can be replaced by a constant, otherwise 0
+  int multicast; // COPY: 1 if an element that is copied to several places is read once, otherwise 0
+  char uncounted[72]; // memories whose accesses by it are not counted, and cost no energy, separated by spaces
   int64_t lanes; // ALU
   int64_t loops, micro_ops; // TENSOR: loops that one instruction executes, and tiles inside them
   // TENSOR: the operand whose tile does not change in these loops: input, weight or sum; empty if all may change

@@ -326,7 +326,9 @@ static bool check_instructions(nw_ctx *c, const nw_machine_accelerator *a) {
                      "accelerator.instructions[%d].stationary: '%s' is not an operand", i + 1, in->stationary),
              false;
     if (!has_unit(a, in->unit)) return no_unit(c, "instructions", i, "unit", in->unit);
-    if (!check_scopes(c, a, i, "from", in->from) || !check_scopes(c, a, i, "to", in->to)) return false;
+    if (!check_scopes(c, a, i, "from", in->from) || !check_scopes(c, a, i, "to", in->to) ||
+        !check_scopes(c, a, i, "uncounted", in->uncounted))
+      return false;
     if (!check_width(c, a, i)) return false;
     for (int j = 0; j < i; j++)
       if (!strcmp(in->name, a->instruction[j].name) && in->kind != a->instruction[j].kind)

@@ -280,6 +280,11 @@ static const nw_field instruction_rows[] = {
     WHOLE("dims", "dimensions", nw_machine_instruction, dims, 1, 8, "2",
           "for copy and fill: dimensions of the box; the last one is consecutive in memory"),
     FLAG("pads", nw_machine_instruction, pads, "false", "for copy: elements outside of the tensor become a constant"),
+    FLAG("multicast", nw_machine_instruction, multicast, "false",
+         "for copy: an element that is copied to several places is read and sent only once"),
+    TEXT("uncounted", nw_machine_instruction, uncounted, "",
+         "memories whose accesses by this instruction are not counted and cost no energy, for example since a value is "
+         "passed on as it is computed"),
     WHOLE("lanes", "elements", nw_machine_instruction, lanes, 1, 65536, "1", "for an ALU: elements of one operation"),
     WHOLE("loops", "loops", nw_machine_instruction, loops, 0, 8, "0",
           "for tensor: loops around the tile that one instruction executes"),
@@ -288,7 +293,9 @@ static const nw_field instruction_rows[] = {
     TEXT("stationary", nw_machine_instruction, stationary, "",
          "for tensor: the operand whose tile stays in the array during these loops: input, weight or sum"),
     TEXT("form", nw_machine_instruction, form, "",
-         "for tensor: the operands and the result of a product, for example mk,kn->mn"),
+         "for tensor: the operands and the result of a product, for example mk,kn->mn, which adds to the result; "
+         "without a "
+         "sum, mn,mn=mn sets the result to the products, and mn,mn,mn=mn adds them to a third operand"),
     WHOLE("m", "elements", nw_machine_instruction, m, 1, 4096, "1", "for tensor: extent of m"),
     WHOLE("n", "elements", nw_machine_instruction, n, 1, 4096, "1", "for tensor: extent of n"),
     WHOLE("k", "elements", nw_machine_instruction, k, 1, 4096, "1", "for tensor: extent of k"),

@@ -11,7 +11,7 @@
 
 enum {
   NWD_LOOPS = 12, // of a site: those around the tile and those of the tile
-  NWD_ACCESSES = 8, // of a site
+  NWD_ACCESSES = 12, // of a site
 };
 
 // A memory of the machine, or an array in the memory outside of the chip.

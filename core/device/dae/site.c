@@ -372,14 +372,23 @@ int64_t nwd_macs(const nw_acc *s, const nwd_instr *in) {
   return s->site[in->site].row->kind == NW_CHIP_TENSOR ? nwd_elements(s, in) : 0;
 }
 
+// Returns the number of elements that an instruction moves by access i. A multicast reads each of them once.
+static int64_t moved(const nw_acc *s, const nwd_instr *in, int i) {
+  const nwd_site *t = &s->site[in->site];
+  bool once = t->row->multicast && i > 0;
+  part p;
+  nwd_part_of(s, in, i, &p);
+  int64_t n = 1;
+  for (int k = 0; k < t->nloops; k++) n *= once && !t->access[i].stride[k] && p.n[k] ? 1 : p.n[k];
+  return n;
+}
+
 int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *in) {
   const nwd_site *t = &s->site[in->site];
   int64_t bytes = 0;
   for (int i = 0; i < t->naccesses; i++) {
     const nwd_access *a = &t->access[i];
-    part p;
-    nwd_part_of(s, in, i, &p);
-    if (a->memory >= s->machine->nbuffers) bytes += count(&p, t->nloops) * nw_dtype_bytes(a->dtype);
+    if (a->memory >= s->machine->nbuffers) bytes += moved(s, in, i) * nw_dtype_bytes(a->dtype);
   }
   return bytes;
 }
@@ -387,11 +396,12 @@ int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *in) {
 // Returns the number of elements that an instruction accesses by access i. A tile accesses each of its elements once.
 static int64_t accessed(const nw_acc *s, const nwd_instr *in, int i) {
   const nwd_site *t = &s->site[in->site];
-  nwd_part p;
+  if (t->row->kind != NW_CHIP_TENSOR) return moved(s, in, i);
+  part p;
   nwd_part_of(s, in, i, &p);
   int64_t n = 1;
   for (int k = 0; k < t->nloops; k++)
-    if (t->row->kind != NW_CHIP_TENSOR || k < t->around || t->access[i].stride[k]) n *= p.n[k];
+    if (k < t->around || t->access[i].stride[k]) n *= p.n[k];
   return n;
 }
 
@@ -399,7 +409,7 @@ void nwd_traffic(const nw_acc *s, const nwd_instr *in, int64_t *read, int64_t *w
   const nwd_site *t = &s->site[in->site];
   for (int i = 0; i < t->naccesses; i++) {
     const nwd_access *a = &t->access[i];
-    if (a->memory >= s->machine->nbuffers) continue;
+    if (a->memory >= s->machine->nbuffers || nw_has_word(t->row->uncounted, s->memory[a->memory].scope)) continue;
     int64_t bytes = accessed(s, in, i) * nw_dtype_bytes(a->dtype);
     if (a->read) read[a->memory] += bytes;
     if (a->write) written[a->memory] += bytes;
@@ -435,6 +445,8 @@ double nwd_cycles(const nw_acc *s, const nwd_instr *in) {
   case NW_CHIP_TENSOR: return up(row->latency + row->interval * (double)tiles_of(t));
   case NW_CHIP_ALU:
     return up(row->latency + row->interval * (double)((n + row->lanes - 1) / row->lanes) * (t->ops > 0 ? t->ops : 1));
-  default: return up(row->latency + up((double)(n * nw_dtype_bytes(t->access[0].dtype)) / row->bytes_per_cycle));
+  default:
+    if (row->multicast) n = moved(s, in, 1);
+    return up(row->latency + up((double)(n * nw_dtype_bytes(t->access[0].dtype)) / row->bytes_per_cycle));
   }
 }

@@ -15,13 +15,15 @@ local function shape_of(row, letters)
   return out
 end
 
--- The letters are m, n and k. Each letter of the result must be one of an operand, letters are not repeated, and at least one is
--- summed over.
-local function check_form(row, a, b, c)
+-- The letters are m, n and k. Each letter of the result must be one of an operand, and letters are not repeated. If the products
+-- are added up ("->"), at least one letter is summed over; otherwise ("="), none is, and the addend has the letters of the result.
+local function check_form(row, a, b, addend, how, c)
   local summed
   local function fail(why, ...)
     errors.fail("invalid", 'form = "mk,kn->mn"', "accelerator: %s: form: " .. why, row.name, ...)
   end
+  if how == "->" and addend ~= "" then fail("'%s' has three operands: with ->, the products are added to the result", row.form) end
+  if addend ~= "" and addend ~= c then fail("the third operand is %s, and the result is %s", addend, c) end
   for _, letters in ipairs {a, b, c} do
     for letter in letters:gmatch "." do
       if not ("mnk"):find(letter, 1, true) then fail("'%s' is not one of m, n and k", letter) end
@@ -31,19 +33,22 @@ local function check_form(row, a, b, c)
   for letter in c:gmatch "." do
     if not (a .. b):find(letter, 1, true) then fail("the letter %s of the result is in no operand", letter) end
   end
-  for letter in (a .. b):gmatch "." do summed = summed or not c:find(letter, 1, true) end
-  if not summed then fail("'%s' sums over no letter: all of them are in the result", row.form) end
+  for letter in (a .. b):gmatch "." do summed = summed or not c:find(letter, 1, true) and letter end
+  if summed and how == "=" then fail("'%s' sums over %s: write -> instead of =", row.form, summed) end
+  if not summed and how == "->" then fail("'%s' sums over no letter: all of them are in the result", row.form) end
 end
 
--- Returns the tensors of a product from its form, for example "mk,kn->mn": C[m, n] += A[m, k] * B[k, n].
+-- Returns the tensors of a product from its form, for example "mk,kn->mn": C[m, n] += A[m, k] * B[k, n]. Without a sum, the
+-- products are the result ("m,m=m"), or are added to a third operand ("m,m,m=m": C[m] = A[m] * B[m] + D[m]).
 local function product(nw, row)
-  local a, b, c = row.form:match "^(%a+),(%a+)%->(%a+)$"
-  if not a then
+  local a, b, addend, how, c = row.form:match "^(%a+),(%a+),?(%a*)([->=]+)(%a+)$"
+  if how ~= "->" and how ~= "=" then
     errors.fail("invalid", 'form = "mk,kn->mn"', "accelerator: %s: form: '%s' does not name two operands and a result", row.name,
       row.form)
   end
-  check_form(row, a, b, c)
+  check_form(row, a, b, addend, how, c)
   local A, B = nw.placeholder(shape_of(row, a), row.input, "A"), nw.placeholder(shape_of(row, b), row.weight, "B")
+  local D = addend ~= "" and nw.placeholder(shape_of(row, addend), row.sum, "D") or nil
   local axes, reduce = {}, {}
   for letter in (a .. b):gmatch "." do
     if not c:find(letter, 1, true) and not axes[letter] then
@@ -58,9 +63,11 @@ local function product(nw, row)
   end
   local C = nw.compute(shape_of(row, c), function(...)
     for n, axis in ipairs {...} do axes[c:sub(n, n)] = axis end
-    return nw.sum(operand(A, a) * operand(B, b), table.unpack(reduce))
+    local term = operand(A, a) * operand(B, b)
+    if D then term = D(...) + term end
+    return reduce[1] and nw.sum(term, table.unpack(reduce)) or term
   end, "C")
-  return {A, B, C}
+  return D and {A, B, D, C} or {A, B, C}
 end
 
 -- Returns the intrinsic of an instruction.

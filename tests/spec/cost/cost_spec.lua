@@ -294,7 +294,7 @@ describe("cost", function()
     local _, e = pcall(nw.cost.price, {counts = {fma = 1}, machine = "zen5"})
     assert.truthy(e.hint:find("as in 'fma 32'", 1, true))
     _, e = pcall(nw.cost.price, {counts = {dram = 1}, machine = "eyeriss"})
-    assert.truthy(e.hint:find("known names: mac, network, memory, register_file, shared_buffer; or give its", 1, true), e.hint)
+    assert.truthy(e.hint:find("known names: mac, network, memory, glb, ifmap, weights, psum; or give its", 1, true), e.hint)
     support.fails("^price: utilisation: 2 is out of range", "range", function()
       nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 2}
     end)

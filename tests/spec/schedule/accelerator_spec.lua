@@ -187,6 +187,35 @@ describe("the prediction of a stream", function()
   end)
 end)
 
+describe("an accelerator like Eyeriss", function()
+  local convolution = require "chip_eyeriss"
+  local REFERENCE = {rows = 112, columns = 112, filters = 32, tile = {rows = 14, blocks = 4, filters = 8}}
+
+  it("computes a convolution in units with memories of their own", function()
+    local s, O = convolution {rows = 4, columns = 56, filters = 16, tile = {rows = 2, blocks = 2, filters = 8}}
+    local stream = s:stream()
+    assert.same({}, stream:check())
+    assert.is_true(computes(s, O, stream))
+  end)
+
+  -- The numbers are those that Timeloop and Accelergy print for this design and this mapping: cycles without the first loads and
+  -- the last stores, accesses of words, and energy.
+  it("needs the cycles, the accesses and the energy of the reference design", function()
+    local run, words = convolution(REFERENCE):stream():run(), {}
+    for _, m in ipairs(run.memories) do words[m.name] = {m.read, m.written} end
+    assert.equal(10838016, run.macs)
+    assert.equal(86016, run.units[4].busy)
+    for n, u in ipairs(run.units) do assert.is_true(u.busy <= 86016, n) end
+    assert.is_true(run.cycles < 1.01 * 86016, run.cycles)
+    assert.equal(18063360, (words.psum[1] + words.psum[2]) // 2)
+    assert.equal(11031552, words.weights[1] + words.weights[2])
+    assert.equal(12192768, words.ifmap[1] + words.ifmap[2])
+    assert.equal(1913456, words.glb[1] + words.glb[2])
+    assert.equal(572528, run.memory_read + run.memory_written)
+    assert.near(59.28e-6, run.energy.joules, 0.01e-6)
+  end)
+end)
+
 describe("a systolic array", function()
   -- Returns the cycles of the products of M x N x K on the array, by an instruction that keeps one operand.
   local function cycles(M, N, K, dataflow)

@@ -103,7 +103,9 @@ describe("limits of a target", function()
     t:bind("i_o", "blockIdx.x")
     t:bind("i_i", "threadIdx.x")
     refused("step 3, s:bind(\"i_i\", \"threadIdx.x\")", function() t:retarget(small) end)
-    fails("eyeriss executes no stream", "codegen", function() nw.schedule(double(8), {target = "eyeriss"}):build() end)
+    local bare = {name = "bare", kind = "accelerator", clock = 1, memory = {bytes = 1 << 20, bandwidth = 1},
+      accelerator = {rows = 1, columns = 1, load_per_cycle = 1}}
+    fails("bare executes no stream", "codegen", function() nw.schedule(double(8), {target = bare}):build() end)
   end)
 
   it("are checked again by retarget, which does not change the schedule", function()
