@@ -244,6 +244,9 @@ bool nw_check(nw_ctx *c, nw_sched *s, char **report) {
   bool compiled = !nw_find_bound(j.p->root) && nw_target_here(j.p->target);
   j.kernel = j.exec && compiled ? nw_compile(c, j.p, NULL) : NULL;
   bool ok = j.exec && (j.kernel || !compiled) && check_shapes(&j) && !j.mismatch;
+  if (ok && j.p->target->machine.kind == NW_MACHINE_ACCELERATOR)
+    nw_str_fmt(&text, "the instructions of %s were not executed: s:stream():run() does this\n",
+               j.p->target->machine.name);
   nw_kernel_release(j.kernel);
   nw_exec_release(j.exec);
   if (report) *report = nw_str_take(&text);

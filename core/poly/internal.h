@@ -578,6 +578,7 @@ nw_answer nw_check_prefetches(const nw_model *m, bool structure);
 nw_answer nw_check_async(const nw_program *before, const nw_model *m);
 nw_answer nw_check_async_structure(const nw_program *before, const nw_model *m); // what unsafe steps must pass, too
 // `marks`: true if the step changes only marks; such a step may remove properties.
+nw_answer nw_check_tokens(const nw_model *before, const nw_model *after); // that no stage begins to ignore units
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 
 // ---- values/rewritten.c: values that a rewrite changes

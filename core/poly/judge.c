@@ -123,6 +123,7 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS) answer = nw_check_streams(after);
   if (answer == NW_HOLDS) answer = nw_check_prefetches(after, false);
   if (answer == NW_HOLDS) answer = nw_check_async(before->seen, after);
+  if (answer == NW_HOLDS) answer = nw_check_tokens(before, after);
   return answer == NW_HOLDS ? nw_check_tags(before, after, marks) : answer;
 }
 

@@ -1,5 +1,5 @@
-// Checks that a step keeps the properties that users give to loops and stages, and that each property is on a loop or
-// stage to which it applies.
+// Checks that a step keeps the properties that users give to loops and stages, that each property is on a loop or stage
+// to which it applies, and that no stage begins to ignore the tokens of an accelerator.
 #include "ir/program/tags.h"
 #include "poly/internal.h"
 
@@ -91,6 +91,29 @@ static bool is_honoured(void *env, nw_stmt *s) {
     return false;
   }
   return true;
+}
+
+// Returns false at a block of the stage `env` that ignores the same units. Steps that cut or copy a stage keep its origin.
+static bool ignored_before(void *env, nw_stmt *s) {
+  const nw_stmt *block = env;
+  const nw_tag *t = s->kind == NW_BLOCK ? nw_tag_of(s, "ignores") : NULL;
+  return !t || strcmp(s->block.origin, block->block.origin) || !same_tag(t, nw_tag_of(block, "ignores"));
+}
+
+static bool takes_tokens(void *env, nw_stmt *s) {
+  said *x = env;
+  if (s->kind != NW_BLOCK || !nw_tag_of(s, "ignores")) return true;
+  if (!nw_walk_from(x->before->root, ignored_before, s)) return true;
+  x->answer = nw_tell(x->after, NW_REFUSE_STRUCTURE, NULL, NULL,
+                      "an accelerator has a token only where instructions would otherwise access the same bytes in any "
+                      "order; s:unsafe can leave tokens out");
+  return false;
+}
+
+nw_answer nw_check_tokens(const nw_model *before, const nw_model *after) {
+  said x = {before->seen, after, NW_HOLDS};
+  if (NW_RULE(after->p->ctx, tokens_taken)) nw_walk_from(after->seen->root, takes_tokens, &x);
+  return x.answer;
 }
 
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks) {

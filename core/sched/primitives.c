@@ -329,10 +329,13 @@ static const nw_primitive rows[] = {
      {STAGE("stage", "the stage"),
       {.name = "key",
        .kind = NW_ARG_STR,
-       .choices = "fma|minmax|note",
+       .choices = "fma|minmax|ignores|note",
        .doc =
            "fma: auto or never, whether a product and a sum may be rounded once, together. minmax: exact or fast, "
-           "whether minimums and maximums of floats may lose NaN and the sign of 0. note: a remark shown in the views"},
+           "whether minimums and maximums of floats may lose NaN and the sign of 0. ignores: units of an accelerator, "
+           "\"compute\" or \"load compute\": the instructions of the stage do not take tokens from them, so they do "
+           "not "
+           "wait for them; only s:unsafe allows this. note: a remark shown in the views"},
       {.name = "value", .kind = NW_ARG_VALUE, .optional = true, .doc = "a word, depending on the key"}},
      nw_apply_annotate,
      nw_suggest_annotate,

@@ -22,7 +22,7 @@ static int f_stream(lua_State *L) {
 
 static int f_facts(lua_State *L) {
   const nw_acc *s = self(L);
-  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 5);
   lua_createtable(L, nw_acc_units(s), 0);
   for (int i = 0; i < nw_acc_units(s); i++) {
     nw_acc_unit u = nw_acc_unit_at(s, i);
@@ -52,6 +52,8 @@ static int f_facts(lua_State *L) {
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "memories");
+  nwl_set_flag(L, "unsafe", nw_acc_unsafe(s));
+  nwl_set_integer(L, "left_out", nw_acc_left_out(s));
   return 1;
 }
 
@@ -99,6 +101,7 @@ static int f_instruction(lua_State *L) {
   if (in.thread >= 0) nwl_set_integer(L, "thread", in.thread);
   set_queues(L, "takes", in.pop);
   set_queues(L, "puts", in.push);
+  if (in.ignores) set_queues(L, "ignores", in.ignores);
   nwl_set_integer(L, "elements", in.elements);
   nwl_set_integer(L, "memory_bytes", in.dram_bytes);
   nwl_set_integer(L, "macs", in.macs);

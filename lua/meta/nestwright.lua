@@ -10,9 +10,9 @@ local schedule = {}
 ---@return loop
 function schedule:add_unit_loop(around) end
 
----Sets a property of a stage that a pass honours. Without a value, removes the property. stage: the stage. key: fma: auto or never, whether a product and a sum may be rounded once, together. minmax: exact or fast, whether minimums and maximums of floats may lose NaN and the sign of 0. note: a remark shown in the views. value: a word, depending on the key. Example: s:annotate(C, "fma", "never")
+---Sets a property of a stage that a pass honours. Without a value, removes the property. stage: the stage. key: fma: auto or never, whether a product and a sum may be rounded once, together. minmax: exact or fast, whether minimums and maximums of floats may lose NaN and the sign of 0. ignores: units of an accelerator, "compute" or "load compute": the instructions of the stage do not take tokens from them, so they do not wait for them; only s:unsafe allows this. note: a remark shown in the views. value: a word, depending on the key. Example: s:annotate(C, "fma", "never")
 ---@param stage nw.stage|nw.tensor|string
----@param key "fma"|"minmax"|"note"
+---@param key "fma"|"minmax"|"ignores"|"note"
 ---@param value? string|integer
 function schedule:annotate(stage, key, value) end
 
@@ -76,7 +76,7 @@ function schedule:cache_read(tensor, scope, readers, options) end
 ---@return nw.stage
 function schedule:cache_write(stage, scope, options) end
 
----Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes get small values, such as 0, 1, primes, and sizes near those of the tiles; constant sizes keep their values. If the sizes are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random elements. The result states what was checked; an error names the first difference.
+---Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes get small values, such as 0, 1, primes, and sizes near those of the tiles; constant sizes keep their values. If the sizes are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random elements. The instructions of an accelerator are not executed. The result states what was checked; an error names the first difference.
 ---@return string
 function schedule:check() end
 

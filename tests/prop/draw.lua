@@ -452,8 +452,8 @@ function draw.pragma(r, loops, all, _, _, known)
 end
 
 function draw.annotate(r, _, _, stages, _, known)
-  local key = choice(r, known, "key", {"fma", "minmax", "note"})
-  local values = {fma = {"auto", "never", "sometimes"}, minmax = {"exact", "fast"}, note = {"here", 7}}
+  local key = choice(r, known, "key", {"fma", "minmax", "note", "ignores"})
+  local values = {fma = {"auto", "never", "sometimes"}, minmax = {"exact", "fast"}, note = {"here", 7}, ignores = {"load"}}
   return {r:pick(stages), key, given(r, known, "value", 0.8) and r:pick(values[key]) or nil}
 end
 

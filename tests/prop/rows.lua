@@ -10,7 +10,7 @@ for _, p in ipairs(require "nestwright.core".primitives()) do primitives[p.name]
 
 -- FORBIDDEN[primitive][option][class] is the reason why a row is impossible.
 local FITS = "integers are stored in such a dtype only if they are proven to fit, and random computations seldom have small values"
-local FORBIDDEN = {set_dtype = {}}
+local FORBIDDEN = {set_dtype = {}, annotate = {["key=ignores"] = {all = "only s:unsafe lets a stage ignore tokens"}}}
 for _, dtype in ipairs {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"} do
   local floats = "a float is not stored as an integer, unless it was converted from one"
   FORBIDDEN.set_dtype["dtype=" .. dtype] = {half = floats, float = floats}

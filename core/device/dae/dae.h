@@ -51,6 +51,7 @@ typedef struct nwd_site {
   nwi_node *pads; // a padded copy: elements for which this is false get the constant; otherwise NULL
   bool outside; // it accesses memory outside of the chip
   bool boxed; // the extents are constant, and there is no condition: all executions access boxes of the same size
+  uint16_t ignores; // bit q: its instructions do not take the tokens of queue q
   int ops; // arithmetic operations for each element of an ALU's result
   const nw_expr *value; // of the element; its loads are the accesses
   struct nwd_kernel *kernel; // computes it (values.c)
@@ -97,7 +98,8 @@ struct nw_acc {
   int thread, threads; // of the loops of virtual threads that are being executed: the iteration, and their number
   int nmarks, capmarks;
   nwd_mark *mark;
-  bool edited; // tokens were changed by hand
+  bool edited; // tokens were changed by hand, or left out
+  int64_t left_out; // number of tokens that instructions ignore
 };
 
 // A part of a memory that an instruction accesses: rows of consecutive bytes.
@@ -134,6 +136,8 @@ int nwd_turn_end(const nw_acc *s, int mark); // the mark at which the iteration 
 uint64_t nwd_turn_hash(const nw_acc *s, int from, int to);
 // ---- tokens.c
 bool nwd_tokens(nw_acc *s); // inserts the tokens that the accesses need
+// Returns the queues to a unit whose tokens the stages of a call ignore (s:annotate). Bit q: queue q.
+uint16_t nwd_ignored(const nw_acc *s, const nw_stmt *call, int unit);
 // ---- check.c
 uint32_t nwd_full_queues(nw_acc *s); // bit q: a unit waits forever until queue q has room
 // ---- values.c

@@ -152,6 +152,7 @@ int nwd_site_make(nw_acc *s, const nw_stmt *call, int nloops, const nw_stmt *con
   nwi_forget(&s->scope);
   if (!good || !choose_row(s, t)) return -1;
   t->boxed = is_boxed(t);
+  t->ignores = nwd_ignored(s, call, t->unit);
   for (int i = 0; i < t->naccesses; i++) t->outside |= t->access[i].memory >= s->machine->nbuffers;
   return nwd_kernel_make(s, t) ? s->nsites++ : -1;
 }

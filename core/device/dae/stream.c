@@ -10,6 +10,10 @@ nw_acc *nw_acc_of(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   return NULL;
 }
 
+int64_t nw_acc_left_out(const nw_acc *s) { return s->left_out; }
+
+bool nw_acc_unsafe(const nw_acc *s) { return s->source->unsafe > 0; }
+
 int nw_acc_units(const nw_acc *s) { return s->machine->nunits; }
 
 nw_acc_unit nw_acc_unit_at(const nw_acc *s, int i) {
@@ -45,6 +49,7 @@ nw_acc_instr nw_acc_instr_at(const nw_acc *s, int i) {
                       .cycles = 1};
   if (in->site < 0) return out;
   const nwd_site *t = &s->site[in->site];
+  out.ignores = t->ignores;
   out.name = t->in->chip;
   out.id = t->call->id;
   out.step = t->call->step;

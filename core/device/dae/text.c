@@ -52,6 +52,13 @@ static void add_tokens(writing *w, uint32_t set, bool put) {
       nw_str_fmt(&w->out, put ? "  put %s" : "  take %s", put ? a->queue_of[q].to : a->queue_of[q].from);
 }
 
+// Adds the units whose tokens the instruction ignores.
+static void add_ignored(writing *w, const nwd_instr *in) {
+  uint16_t set = in->site < 0 ? 0 : w->s->site[in->site].ignores;
+  for (int q = 0; q < w->s->machine->nqueues; q++)
+    if (set >> q & 1) nw_str_fmt(&w->out, "  ignores %s", w->s->machine->queue_of[q].from);
+}
+
 static void write_instr(writing *w, int i, int depth) {
   if (!room(w)) return;
   const nwd_instr *in = &w->s->instr[i];
@@ -59,6 +66,7 @@ static void write_instr(writing *w, int i, int depth) {
   begin_line(w, depth);
   nw_str_fmt(&w->out, "%-8s%s", w->s->machine->unit[in->unit].name, text);
   add_tokens(w, in->pop, false);
+  add_ignored(w, in);
   add_tokens(w, in->push, true);
   nw_str_add(&w->out, "\n");
   w->lines++;
@@ -103,8 +111,18 @@ static void write_part(writing *w, int mark, int end, int from, int to, int dept
   for (; i < to; i++) write_instr(w, i, depth);
 }
 
+// Says that steps of the schedule were not judged, and which tokens are missing.
+static void write_head(writing *w) {
+  int n = w->s->source->unsafe;
+  if (n) nw_str_fmt(&w->out, "# unsafe: %d step%s not judged\n", n, n == 1 ? " was" : "s were");
+  if (w->s->left_out)
+    nw_str_fmt(&w->out, "# %lld token%s left out, because a stage ignores a unit\n", (long long)w->s->left_out,
+               w->s->left_out == 1 ? " is" : "s are");
+}
+
 char *nw_acc_text(const nw_acc *s, int64_t lines) {
   writing w = {.s = s, .most = lines};
+  write_head(&w);
   write_part(&w, 0, s->nmarks, 0, s->ninstrs, 0);
   if (!room(&w)) nw_str_add(&w.out, "...\n");
   return nw_str_take(&w.out);

@@ -12,7 +12,11 @@
 // j puts its token as soon as it can. If queues are short, units may then wait for each other forever: one for room in a queue,
 // the other for a token that the first has yet to put. Then the tokens of the queues that were full are put as late as possible,
 // by the last instruction of j's unit before i. Such a queue never holds more than one token in the order of the program.
+//
+// An unsafe step may say that the instructions of a stage ignore a unit. All tokens are placed as usual, and then those that
+// these instructions would take are left out.
 #include "device/dae/dae.h"
+#include "ir/program/tags.h"
 #include <stdlib.h>
 
 typedef struct placing {
@@ -153,6 +157,53 @@ static bool place_tokens(nw_acc *s, const nwd_instr *in, int n, const int *at, u
   return good;
 }
 
+// ---- tokens that instructions ignore
+
+typedef struct ignoring {
+  const char *from; // a unit
+  bool found;
+} ignoring;
+
+static bool takes_from(void *env, nw_stmt *s) {
+  ignoring *x = env;
+  x->found |= nw_tag_has(s, "ignores", x->from);
+  return !x->found;
+}
+
+uint16_t nwd_ignored(const nw_acc *s, const nw_stmt *call, int unit) {
+  uint16_t out = 0;
+  for (int q = 0; q < s->machine->nqueues; q++) {
+    const nw_machine_queue *row = &s->machine->queue_of[q];
+    if (strcmp(row->to, s->machine->unit[unit].name)) continue;
+    ignoring x = {row->from, false};
+    nw_walk_from(call, takes_from, &x);
+    if (x.found) out |= (uint16_t)(1 << q);
+  }
+  return out;
+}
+
+// Leaves out the tokens that instructions ignore: neither do they take them, nor does another instruction put them. The k-th
+// token that is taken from a queue is the k-th that was put, so the others keep their partners.
+static void leave_out(nw_acc *s) {
+  int *by = nw_xcalloc((size_t)s->ninstrs + 1, sizeof *by); // the instructions that put tokens into a queue
+  for (int q = 0; q < s->machine->nqueues; q++) {
+    int puts = 0, takes = 0, bit = 1 << q;
+    for (int i = 0; i < s->ninstrs; i++)
+      if (s->instr[i].push & bit) by[puts++] = i;
+    for (int i = 0; i < s->ninstrs; i++) {
+      nwd_instr *in = &s->instr[i];
+      if (!(in->pop & bit)) continue;
+      int from = by[takes++];
+      if (in->site < 0 || !(s->site[in->site].ignores & bit)) continue;
+      in->pop &= (uint16_t)~bit;
+      s->instr[from].push &= (uint16_t)~bit;
+      s->left_out++;
+    }
+  }
+  s->edited |= s->left_out > 0;
+  free(by);
+}
+
 bool nwd_tokens(nw_acc *s) {
   nwd_instr *in = s->instr;
   int n = s->ninstrs, *at = nw_xcalloc((size_t)s->nmarks + 1, sizeof *at);
@@ -165,5 +216,6 @@ bool nwd_tokens(nw_acc *s) {
   }
   free(in);
   free(at);
+  if (good) leave_out(s);
   return good;
 }

@@ -15,6 +15,9 @@ typedef struct nw_acc nw_acc;
 NW_API nw_acc *nw_acc_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_acc_free(nw_acc *s);
 
+NW_API bool nw_acc_unsafe(const nw_acc *s); // true if a step of the schedule was not checked by the judge
+NW_API int64_t nw_acc_left_out(const nw_acc *s); // tokens that would be needed, but that stages ignore
+
 typedef struct nw_acc_unit {
   const char *name;
   int64_t instructions;
@@ -41,6 +44,7 @@ typedef struct nw_acc_instr {
   int id, step; // of the statement
   int thread; // the virtual thread that it belongs to, from 0; -1 if there are none
   uint32_t pop, push; // bit q: a token of queue q
+  uint32_t ignores; // bit q: its stage takes no tokens from queue q (s:annotate)
   int64_t elements, dram_bytes, macs;
   double cycles; // that its unit needs for it
 } nw_acc_instr;

@@ -12,6 +12,8 @@ static const nw_tag_row rows[] = {
      "whether a product and a sum may be rounded once, together; used by the fma pass"},
     {"minmax", false, true, "exact|fast", 0, false,
      "whether minimums and maximums of floats may lose NaN and the sign of 0; used by the extremes pass"},
+    {"ignores", false, true, NULL, 0, false,
+     "units of an accelerator whose tokens the instructions of the stage do not take; used by s:stream()"},
     {"note", true, true, NULL, 0, false, "a remark shown in every view"},
 };
 
@@ -61,6 +63,17 @@ const nw_tag *nw_tag_of(const nw_stmt *s, const char *key) {
 bool nw_tag_is(const nw_stmt *s, const char *key, const char *text) {
   const nw_tag *t = nw_tag_of(s, key);
   return t && !strcmp(t->text, text);
+}
+
+bool nw_tag_has(const nw_stmt *s, const char *key, const char *word) {
+  const nw_tag *t = nw_tag_of(s, key);
+  size_t length = strlen(word);
+  for (const char *at = t ? t->text : ""; *at; at += strspn(at, " ")) {
+    size_t n = strcspn(at, " ");
+    if (n == length && !strncmp(at, word, n)) return true;
+    at += n;
+  }
+  return false;
 }
 
 bool nw_tag_drop(nw_stmt *s, const char *key) {

@@ -20,6 +20,7 @@ bool nw_tag_fits(const nw_tag_row *row, const nw_tag *t); // true if the value i
 
 const nw_tag *nw_tag_of(const nw_stmt *s, const char *key); // NULL if s has no tag with this key
 bool nw_tag_is(const nw_stmt *s, const char *key, const char *text);
+bool nw_tag_has(const nw_stmt *s, const char *key, const char *word); // word: one of those in the text of the tag
 void nw_tag_set(nw_program *p, nw_stmt *s, nw_tag t); // replaces a tag with the same key
 bool nw_tag_drop(nw_stmt *s, const char *key); // removes a tag; false if s has no tag with this key
 // Returns a number n that tells how a parallel loop gives iterations to threads. If n = 0, each thread gets one part of

@@ -10,6 +10,37 @@ static bool unfit(nw_step *st, const nw_tag_row *row) {
   return nw_fail(st->ctx, NW_EINVAL, row->doc, "%s: %s takes %s", st->primitive->name, row->key, nw_tag_wants(row));
 }
 
+static bool is_unit(const nw_machine_accelerator *a, const char *name, size_t n) {
+  for (int u = 0; u < a->nunits; u++)
+    if (strlen(a->unit[u].name) == n && !strncmp(a->unit[u].name, name, n)) return true;
+  return false;
+}
+
+static bool no_units(nw_step *st, const char *text) {
+  const nw_machine *m = &st->p->target->machine;
+  nw_str all = {0};
+  for (int u = 0; u < m->accelerator.nunits; u++)
+    nw_str_fmt(&all, "%s%s", u ? ", " : "its units are ", m->accelerator.unit[u].name);
+  nw_fail(st->ctx, NW_EINVAL, all.s, "annotate: ignores: '%s' does not name units of %s", text, m->name);
+  nw_str_free(&all);
+  return false;
+}
+
+// Returns true if each word of the text is the name of a unit of the target.
+static bool names_units(nw_step *st, const char *text) {
+  const nw_machine *m = &st->p->target->machine;
+  if (m->kind != NW_MACHINE_ACCELERATOR || !m->accelerator.nunits)
+    return nw_fail(st->ctx, NW_EINVAL, "nw.schedule(C, {target = \"vdla\"}) makes a schedule for an accelerator",
+                   "annotate: ignores: %s has no units that wait for tokens", m->name);
+  int words = 0;
+  for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " "), words++) {
+    size_t n = strcspn(at, " ");
+    if (!is_unit(&m->accelerator, at, n)) return no_units(st, text);
+    at += n;
+  }
+  return words > 0 || no_units(st, text);
+}
+
 // Sets the tag of statement s whose key is the argument KEY. If the step has no value, removes the tag.
 static bool say(nw_step *st, nw_stmt *s) {
   const nw_tag_row *row = nw_tag_row_find(nw_step_str(st, KEY, NULL));
@@ -21,6 +52,7 @@ static bool say(nw_step *st, nw_stmt *s) {
   if (value->name && !nw_text_ok(st->ctx, row->key, value->name, strlen(value->name), false)) return false;
   nw_tag t = {.row = row, .text = value->name ? nw_pool_name(st->p->pool, value->name) : NULL, .number = value->i};
   if (!nw_tag_fits(row, &t)) return unfit(st, row);
+  if (!strcmp(row->key, "ignores") && !names_units(st, t.text)) return false;
   nw_tag_set(st->p, s, t);
   return true;
 }

@@ -336,7 +336,8 @@ return function(nw)
     "Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes "
     .. "get small values, such as 0, 1, primes, and sizes near those of the tiles; constant sizes keep their values. If the sizes "
     .. "are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random "
-    .. "elements. The result states what was checked; an error names the first difference.",
+    .. "elements. The instructions of an accelerator are not executed. The result states what was checked; an error names the "
+    .. "first difference.",
     function(s) return core.check(s) end)
 
   stage_method("axes", "(self: nw.stage): nw.loop ...",

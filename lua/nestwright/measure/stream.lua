@@ -8,6 +8,7 @@ local sizes = require "nestwright.language.sizes"
 local written = require "nestwright.show.written"
 local pictures = require "nestwright.measure.stream_pictures"
 local stream_tokens = require "nestwright.measure.stream_tokens"
+local times = require "nestwright.measure.times"
 
 local stream = {}
 
@@ -24,6 +25,13 @@ local function step_text(s, instruction)
   return core.schedule_step(schedules[s], step)
 end
 
+-- Returns the names of the units whose tokens an instruction ignores, or nil if it takes all tokens.
+local function ignored_by(s, instruction)
+  local out = {}
+  for n, q in ipairs(core.stream_instruction(s, instruction).ignores or {}) do out[n] = core.stream_facts(s).queues[q].from end
+  return out[1] and table.concat(out, ", ")
+end
+
 -- Returns the findings, with the texts of the steps that made the statements. They are found again after a change of the tokens.
 local function check(s)
   checked[s] = checked[s] or core.stream_check(s)
@@ -32,6 +40,7 @@ local function check(s)
     local f = {}
     for key, value in pairs(kept) do f[key] = value end
     f.first_step, f.second_step = step_text(s, f.first), step_text(s, f.second)
+    f.first_ignores, f.second_ignores = ignored_by(s, f.first), ignored_by(s, f.second)
     found[n] = f
   end
   return found
@@ -39,8 +48,12 @@ end
 
 local function finding_text(f)
   local lines = {f.text .. (f.times > 1 and (" (%d times)"):format(f.times) or "")}
-  if f.first_step then lines[#lines + 1] = ("  instruction %d: %s"):format(f.first, f.first_step) end
-  if f.second_step and f.second ~= f.first then lines[#lines + 1] = ("  instruction %d: %s"):format(f.second, f.second_step) end
+  local function add(instruction, step, ignores)
+    if not step then return end
+    lines[#lines + 1] = ("  instruction %d: %s%s"):format(instruction, step, ignores and ", ignores " .. ignores or "")
+  end
+  add(f.first, f.first_step, f.first_ignores)
+  if f.second ~= f.first then add(f.second, f.second_step, f.second_ignores) end
   return table.concat(lines, "\n")
 end
 
@@ -91,8 +104,11 @@ local function energy_text(e)
 end
 
 local function text_of(r)
-  local lines = {("%s cycles, %d instructions, %d multiply-adds (%.1f in a cycle)"):format(number(r.cycles), r.instructions, r.macs,
-    r.cycles > 0 and r.macs / r.cycles or 0)}
+  local lines = {("%s cycles, %d instructions, %d multiply-adds (%.1f in a cycle)%s"):format(number(r.cycles), r.instructions,
+    r.macs, r.cycles > 0 and r.macs / r.cycles or 0, times.remarks(r))}
+  if r.left_out > 0 then
+    lines[#lines + 1] = ("%s left out, because a stage ignores a unit"):format(written.plural(r.left_out, "token"))
+  end
   lines[#lines + 1] = ("%-10s %12s %8s %12s  %s"):format("unit", "busy", "share", "memory", "waits most for")
   for _, u in ipairs(r.units) do
     lines[#lines + 1] = ("%-10s %12s %8s %12s  %s"):format(u.name, number(u.busy), percent(u.busy, r.cycles), number(u.port),
@@ -127,14 +143,16 @@ local function run(s, options)
   end
   local drawn = o.spans or #s <= pictures.MOST
   -- If all tokens that were placed are in effect, or if one instruction runs at a time, there are no hazards to look for.
-  local ordered = mode.serial or not (mode.no_tokens or mode.no_war or pictures.is_changed(s))
+  local known = core.stream_facts(s)
+  local ordered = mode.serial or not (mode.no_tokens or mode.no_war or known.left_out > 0 or pictures.is_changed(s))
   local to, made = {serial = mode.serial, no_tokens = mode.no_tokens, no_war = mode.no_war, spans = drawn,
     happened = drawn and not ordered}, nil
   if o.arguments ~= nil then
     to.arguments, made = inside.complete("run", schedules[s], errors.expect("run: arguments", o.arguments, "table"))
   end
   local r = core.stream_run(s, to)
-  r.instructions, r.queues, r.outputs = core.stream_length(s), core.stream_facts(s).queues, made
+  r.instructions, r.queues, r.outputs = core.stream_length(s), known.queues, made
+  r.unsafe, r.left_out = known.unsafe or nil, known.left_out
   r.findings = check(s)
   add_energy(r, schedules[s].target.machine)
   if ordered then r.happened, r.times_happened = {}, 0 end
@@ -198,6 +216,12 @@ local function instruction(s, number_of)
   return i
 end
 
+local function model(s)
+  local out = core.stream_model(s)
+  out.unsafe = core.stream_facts(s).unsafe or nil
+  return out
+end
+
 local function of(s, options)
   local o = errors.options("stream", options, {"sizes"})
   local made = core.stream(s, sizes.of("stream", s, o.sizes))
@@ -219,12 +243,14 @@ function stream.install(nw)
     .. "order. Tokens in queues between units order the accesses that conflict. sizes: values of symbolic sizes, {M = 64}. "
     .. "#stream is the number of instructions.", of)
   define("instruction", "(self: nw.stream, number: integer): table",
-    "An instruction, counted from 1: name, unit, text, statement and step, takes and puts (numbers of queues), elements, "
+    "An instruction, counted from 1: name, unit, text, statement and step, takes and puts (numbers of queues), ignores (queues "
+    .. "whose tokens its stage does not take, if there are some: s:annotate), elements, "
     .. "memory_bytes (moved to or from the memory outside of the chip), macs, cycles, and operands. An operand has memory, array, "
     .. "read, write, from and to (bytes; outside of the chip, they are counted in the array), bytes (that are accessed), row "
     .. "(consecutive bytes), times (numbers of rows) and strides (bytes from one row to the next).", instruction)
   define("facts", "(self: nw.stream): table",
-    "The units (name, instructions), the queues (from, to, tokens) and the memories on the chip (name, used, bytes).",
+    "The units (name, instructions), the queues (from, to, tokens) and the memories on the chip (name, used, bytes). unsafe: true "
+    .. "if steps of the schedule were not judged. left_out: the number of tokens that would be needed, but that stages ignore.",
     core.stream_facts)
   define("text", "(self: nw.stream, lines?: integer): string",
     "The stream as text. Consecutive iterations of a loop with the same instructions and tokens are shown once, with the operands "
@@ -232,9 +258,10 @@ function stream.install(nw)
   define("check", "(self: nw.stream): table[]",
     "What is wrong with the tokens, at any latency: hazards (two instructions of different units access a byte, one of them "
     .. "writes it, and neither order nor tokens say which is first), instructions that wait forever, tokens that are left, and "
-    .. "queues that are too short. Each finding has fault, text, first and second (instructions), memory, from and to (bytes), "
-    .. "queue, times. If units wait forever, waits has the instruction at which the unit waits, that of the unit for which it "
-    .. "waits, and so on; the last one waits for the unit of instruction again.", check)
+    .. "queues that are too short. Each finding has fault, text, first and second (instructions), first_step and second_step (the "
+    .. "steps that made their statements), first_ignores and second_ignores (units whose tokens they ignore), memory, from and to "
+    .. "(bytes), queue, times. If units wait forever, waits has the instruction at which the unit waits, that of the unit for "
+    .. "which it waits, and so on; the last one waits for the unit of instruction again.", check)
   define("run",
     "(self: nw.stream, options?: {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}): "
     .. "nw.streamrun",
@@ -244,11 +271,12 @@ function stream.install(nw)
     .. "\"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; \"raw\": they "
     .. "ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready (cycles) and "
     .. "waits (a queue) of each instruction. With spans, and always up to 20000 instructions, happened has the hazards that "
-    .. "happened (at most 4096, like findings), and times_happened their number.", run)
+    .. "happened (at most 4096, like findings), and times_happened their number. unsafe and left_out are those of facts.", run)
   define("model", "(self: nw.stream): table",
     "Predicts the cycles without executing all iterations: cycles, units (name, busy: cycles if the unit never waits), port "
     .. "(cycles of the memory outside of the chip), and steady: the loop that takes longest, if its iterations are alike, with its "
-    .. "iterations, the interval between them in cycles, and the prologue before the interval is constant.", core.stream_model)
+    .. "iterations, the interval between them in cycles, and the prologue before the interval is constant. unsafe is true if steps "
+    .. "of the schedule were not judged.", model)
   define("drop", "(self: nw.stream, instruction: integer, queue: string, which?: 'put'|'take'): nw.stream",
     "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any "
     .. "more. which: removes only the put or the take.", drop)

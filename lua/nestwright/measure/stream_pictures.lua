@@ -4,6 +4,7 @@ local errors = require "nestwright.language.errors"
 local facts = require "nestwright.measure.stream_facts"
 local json = require "nestwright.show.json"
 local rows = require "nestwright.language.rows"
+local times = require "nestwright.measure.times"
 
 local pictures = {}
 
@@ -53,6 +54,11 @@ local function colour_of(what, o, runs)
   return "instruction"
 end
 
+-- Returns the title of a picture, with the marks of the stream.
+local function title_of(what, s, title, usual)
+  return errors.expect(what .. ": title", title or usual, "string") .. times.marks(core.stream_facts(s))
+end
+
 -- ---- units over time
 
 local FOREVER = 1.15 -- units that wait forever are shown for more time, by this factor
@@ -65,7 +71,7 @@ local function draw(what, list, o)
   local runs = {}
   for n, entry in ipairs(list) do
     runs[n] = facts.run(what, kept_of(what, entry.run), from, to)
-    runs[n].title = entry.title
+    runs[n].title = entry.title .. times.marks(entry.run)
   end
   local title = errors.expect(what .. ": title", o.title or "Units of the accelerator over time", "string")
   return require "nestwright.plots.units".make(runs, {title = title, from = from, to = to, by = colour_of(what, o, runs),
@@ -142,7 +148,7 @@ local function plot_queues(run, options)
   for n, d in ipairs(facts.depths(x)) do
     panels[n] = {name = d.name, all = d.all, series = {{name = "tokens in the queue", thread = 0, steps = d.steps}}}
   end
-  local title = errors.expect("plot_queues: title", o.title or "Tokens in each queue over time", "string")
+  local title = title_of("plot_queues", x.stream, o.title, "Tokens in each queue over time")
   return require "nestwright.plots.amounts".make(panels, {title = title, from = from, to = to, unit = "tokens", cycles = run.cycles,
     small = "Simulated. A token is in its queue from the end of the instruction that puts it to the beginning of the one that "
       .. "takes it. A token that is taken at once is not visible."})
@@ -177,7 +183,7 @@ local function plot_memories(run, options)
     if #series > 0 then panels[#panels + 1] = {name = m.name, series = series, capacity = m.bytes, reserved = m.used} end
   end
   if #panels == 0 then errors.fail("invalid", nil, "plot_memories: the stream uses no memory on the chip") end
-  local title = errors.expect("plot_memories: title", o.title or "Bytes in use in each memory over time", "string")
+  local title = title_of("plot_memories", x.stream, o.title, "Bytes in use in each memory over time")
   return require "nestwright.plots.amounts".make(panels, {title = title, from = from, to = to, unit = "bytes", cycles = run.cycles,
     small = "Simulated. A value is in use from the beginning of the instruction that writes it to the end of the last one that "
       .. "reads it. The threads are stacked in their order, from the bottom."})
@@ -199,7 +205,7 @@ local function plot_threads(s, options)
   end
   local list = {}
   for n = first, math.min(#s, first + count - 1) do list[#list + 1] = facts.instruction(s, numbers, n) end
-  local title = errors.expect("plot_threads: title", o.title or "Virtual threads, and the stream that they become", "string")
+  local title = title_of("plot_threads", s, o.title, "Virtual threads, and the stream that they become")
   return require "nestwright.plots.threads".make(list, {title = title, units = facts.units(s), queues = facts.queues(s), all = #s})
 end
 
