@@ -4,6 +4,7 @@ local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local flags = require "nestwright.plots.flags"
 local fit = require "nestwright.plots.fit"
+local gnuplot = require "nestwright.plots.gnuplot"
 local plot = require "nestwright.plots.plot"
 local written = require "nestwright.show.written"
 
@@ -11,6 +12,7 @@ local amounts = {}
 
 local colour = figure.colour
 local WIDTH, RIGHT, HEAD, HEIGHT = 1000, 960, 30, 110 -- pixels
+local NUMBER, MOST_NUMBERS = 10, 300 -- pixels: the size of the numbers of threads; the most of them in a panel
 local MOST_STEPS = 900 -- of a panel; more are drawn as the greatest value in each of so many parts of the time
 
 -- ---- steps
@@ -61,8 +63,9 @@ end
 
 -- ---- a panel
 
+-- Returns the plotted items of a panel, the greatest sum, and the areas of virtual threads, which get numbers.
 local function stacked_parts(f, panel, times, values)
-  local parts, low = {}, {}
+  local parts, low, areas = {}, {}, {}
   for t = 1, #times do low[t] = 0 end
   for n, s in ipairs(panel.series) do
     local data = {}
@@ -77,6 +80,9 @@ local function stacked_parts(f, panel, times, values)
       low[t] = high
     end
     local look = flags.look(s.thread)
+    for _, area in ipairs(data) do
+      areas[#areas + 1] = {from = area[3], to = area[4], low = area[5], high = area[6], thread = s.thread}
+    end
     if #data > 0 then
       parts[#parts + 1] = ("%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s noborder fc rgb '%s' notitle"):format(
         f:data(data, "amount"), look.fill, look.colour)
@@ -88,7 +94,23 @@ local function stacked_parts(f, panel, times, values)
   end
   outline[#times][2] = outline[#times - 1][2]
   parts[#parts + 1] = ("%s using 1:2 with steps lw 1.2 lc rgb '%s' notitle"):format(f:data(outline, "total"), colour.black)
-  return parts, most
+  return parts, most, areas
+end
+
+-- Adds the number of the virtual thread to each area that is large enough: colours are not enough in print, for some eyes, and on
+-- some terminals. step: the value of a pixel.
+local function add_numbers(out, x, areas, step)
+  local n, pixel = 0, (x.to - x.from) / (RIGHT - x.left)
+  for _, a in ipairs(areas) do
+    local words = ("%d"):format(a.thread or 0)
+    local fits = a.to - a.from >= (fit.width(words, NUMBER) + 4) * pixel and a.high - a.low >= (NUMBER + 2) * step
+    if a.thread and fits and n < MOST_NUMBERS then
+      n = n + 1
+      out[#out + 1] = ("set label %s at %.9g,%.9g center noenhanced front font ',%d' textcolor rgb '%s'"):format(
+        gnuplot.quote(words), (a.from + a.to) / 2, (a.low + a.high) / 2, NUMBER, colour.black)
+    end
+  end
+  x.numbered = x.numbered or n > 0
 end
 
 local function value_tics(most, unit)
@@ -114,7 +136,7 @@ local function add_panel(f, x, panel, last)
   local times = times_of(panel, x.from, x.to)
   local values, thin
   times, values, thin = fewer(times, values_of(panel, times))
-  local parts, most = stacked_parts(f, panel, times, values)
+  local parts, most, areas = stacked_parts(f, panel, times, values)
   panel.most = math.tointeger(most) or most
   local top = math.max(most, 1)
   if panel.capacity and panel.capacity <= 2 * most then top = panel.capacity end
@@ -126,6 +148,7 @@ local function add_panel(f, x, panel, last)
     out[#out + 1] = ("set arrow from graph 0, first %.9g to graph 1, first %.9g nohead dt 2 lw 1.5 lc rgb '%s'"):format(top, top,
       colour.red)
   end
+  if x.unit == "bytes" then add_numbers(out, x, areas, top * 1.12 / HEIGHT) end
   local at = f.bottom + HEAD
   f:text(x.left, at - 11, heading_of(panel, x.unit), {size = 12})
   f:panel({left = x.left, right = RIGHT, top = at, height = HEIGHT}, out, parts)
@@ -169,11 +192,12 @@ end
 --- reserved}; a step is {time, value}, the value from this time on. o: title, from, to, unit ("tokens" or "bytes"), small (text at
 --- the foot).
 function amounts.make(panels, o)
-  local f = figure.new {title = o.title, width = WIDTH}
+  local f = figure.new {title = o.title, width = WIDTH, outlined = true}
   local x, thin = {from = o.from, to = o.to, unit = o.unit, left = 36 + math.ceil(fit.width("000 KiB", figure.TICK))}, false
   for n, p in ipairs(panels) do thin = add_panel(f, x, p, n == #panels) or thin end
   f:key(key_of(panels))
-  local small = o.small .. (thin and " Where steps are too close to distinguish, the greatest value is drawn." or "")
+  local small = o.small .. (x.numbered and " The number in an area is that of its virtual thread." or "")
+    .. (thin and " Where steps are too close to distinguish, the greatest value is drawn." or "")
   for _, p in ipairs(panels) do
     if p.capacity and p.capacity <= 2 * p.most then small = small .. " The dashed line is the capacity." break end
   end

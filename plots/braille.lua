@@ -330,8 +330,10 @@ function braille.drawn(p, wide)
   local out = {(plain ~= "" and "\27[1m%s\27[22m" or "%s"):format(table.concat(title, " "))}
   local lines = panel_lines(p, words, marks, place)
   table.move(lines, 1, #lines, #out + 1, out)
-  lines = key_lines(key, all, function(m) return paint(m.colour) .. GLYPHS[(m.kind + 1) % 16] .. plain end)
-  table.move(lines, 1, #lines, #out + 1, out)
+  if plain ~= "" or told_apart(key) then
+    lines = key_lines(key, all, function(m) return paint(m.colour) .. GLYPHS[(m.kind + 1) % 16] .. plain end)
+    table.move(lines, 1, #lines, #out + 1, out)
+  end
   return table.concat(out, "\n"), print
 end
 

@@ -34,10 +34,11 @@ local FOOT, SIDE = 18, 20 -- pixels: the height of a line of small print, and it
 local HEAD, ENTRY = 14, 12 -- the sizes of the fonts of the title and of the key, in pixels
 
 --- Returns a new figure. o: {title, width in pixels (by default 1000)}. The figure's field `bottom` is the lower edge of all items
---- that have been placed so far, in pixels from the top.
+--- that have been placed so far, in pixels from the top. outlined: true if light areas become outlines on a terminal without
+--- colours.
 function figure.new(o)
   return setmetatable({title = errors.label("title", o.title), width = o.width or 1000, bottom = figure.TITLE, right = 0,
-    panels = {}, blocks = {}, drawn = {}}, meta)
+    panels = {}, blocks = {}, drawn = {}, outlined = o.outlined}, meta)
 end
 
 --- Returns a number as text for gnuplot. If the number is not finite, returns "NaN", which gnuplot draws as a gap.
@@ -212,9 +213,18 @@ local function foot_commands(f, lines, height)
   return out
 end
 
---- Returns the script without the items that are distinguishable only by their colour. These are the cells of a grid, and their
---- entries in the key.
+local OUTLINED = "# without colours, light areas are drawn as outlines"
+
+-- Returns the script with outlines in place of light areas.
+local function outlined(script)
+  return (script:gsub("fillstyle solid 0%.%d+ noborder", "fillstyle empty border lc rgb '" .. figure.colour.black .. "'")
+    :gsub("fillstyle solid 0%.%d+ border", "fillstyle empty border"))
+end
+
+--- Returns the script for a terminal without colours. Items that are distinguishable only by their colour are left out: the cells
+--- of a grid, and their entries in the key. If the figure says so, light areas become outlines.
 function figure.unshaded(script)
+  if script:find(OUTLINED, 1, true) then script = outlined(script) end
   script = script:gsub("plot %$cells%d+ using [^\n]* lc rgb variable notitle, \\\n  ", "plot ")
   return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
 end
@@ -255,6 +265,7 @@ function methods:finish(under, small)
   for _, draw in ipairs(self.drawn) do last[#last + 1] = draw(height) end
   local out = {("# panels from %d to %d of %d pixels"):format(figure.TITLE, self.bottom, height),
     table.concat(self.blocks, "\n"), "set multiplot"}
+  if self.outlined then table.insert(out, 2, OUTLINED) end
   for n, p in ipairs(self.panels) do
     out[#out + 1] = "reset; unset key; set encoding utf8\n" .. placed(self, p, height)
     if n == 1 then

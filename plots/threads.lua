@@ -107,7 +107,8 @@ end
 local function draw_row(out, i, top, x)
   box(out, BOX, top + 1, BOX_END, top + ROW - 1, flags.look(i.thread))
   text(out, NUMBER + 2, top + ROW / 2, ("%d"):format(i.n), {size = SMALL, colour = colour.grey})
-  text(out, BOX + 6, top + ROW / 2, fit.shortened(x.units[i.unit] .. ": " .. i.text, BOX_END - BOX - 12, SMALL), {size = SMALL})
+  local words = ("%s%s: %s"):format(i.thread and ("%d  "):format(i.thread) or "", x.units[i.unit], i.text)
+  text(out, BOX + 6, top + ROW / 2, fit.shortened(words, BOX_END - BOX - 12, SMALL), {size = SMALL})
   draw_flags(out, i, top + ROW / 2, x)
 end
 
@@ -124,6 +125,7 @@ local function heads(out, x, count)
     text(out, (from + to) / 2, HEAD / 2, name, {align = "center"})
   end
   text(out, NUMBER + 2, HEAD / 2, "stream", {})
+  if count > 0 then text(out, BOX + 6, HEAD / 2, "virtual thread, unit, instruction", {size = SMALL, colour = colour.grey}) end
 end
 
 local function draw(segments, list, x, count, height)
@@ -161,7 +163,7 @@ function threads.make(list, o)
   local count, segments = most_thread(list), segments_of(list)
   local x = {units = o.units, queues = o.queues, used = {}, count = count, wide = COLUMNS / math.max(count, 1)}
   local height = HEAD + ROW * #list + 4
-  local f = figure.new {title = o.title, width = WIDTH}
+  local f = figure.new {title = o.title, width = WIDTH, outlined = true}
   f:panel({left = 0, right = WIDTH, top = f.bottom, height = height}, draw(segments, list, x, count, height), {"NaN notitle"})
   f:key(key_of(x, count))
   local caption = ("Instructions %d to %d of %d: %s, %s"):format(list[1].n, list[#list].n, o.all,

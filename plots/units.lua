@@ -103,23 +103,41 @@ local function add_text(out, text, at, y, size, o)
     at, y, size, o.colour, o.boxed and " boxed" or "")
 end
 
--- Adds the longest of the words that fit between two times.
+-- Adds the longest of the words that fit between two times. Returns its number, or nil if none fits.
 local function add_label(out, x, words, from, to, y, o)
   from, to = math.max(from, x.from), math.min(to, x.to)
   if out.labels >= MOST_LABELS then return end
-  for _, text in ipairs(words) do
+  for n, text in ipairs(words) do
     for _, size in ipairs {SMALL, LEAST} do
       if text ~= "" and fit.width(text, size) + 4 <= (to - from) / x.pixel then
-        return add_text(out, text, (from + to) / 2, y, size, o)
+        add_text(out, text, (from + to) / 2, y, size, o)
+        return n
       end
     end
   end
 end
 
+-- Returns the words for a bar. If bars are coloured by virtual thread, they end with its number: colours are not enough in print,
+-- for some eyes, and on some terminals.
+local function words_of(bar, by)
+  if by ~= "thread" or not bar.thread then return bar.words end
+  local out = {}
+  for n, text in ipairs(bar.words) do out[n] = ("%s %d"):format(text, bar.thread) end
+  out[#out + 1] = ("%d"):format(bar.thread)
+  return out
+end
+
 local function label_bars(out, x, run, alone)
   for _, b in ipairs(alone) do
     local hatched = x.kinds[x.at[kind_of(b, x.by)]].look.fill:find "pattern" ~= nil
-    add_label(out, x, b.words, b.from, b.to, row_at(run, b.unit), {colour = colour.black, boxed = hatched})
+    local n = add_label(out, x, words_of(b, x.by), b.from, b.to, row_at(run, b.unit), {colour = colour.black, boxed = hatched})
+    x.numbered = x.numbered or n ~= nil and x.by == "thread" and b.thread ~= nil
+    if not x.named[b.kind] then
+      x.named[b.kind] = {kind = b.kind, unit = run.units[b.unit], with = 0, without = 0}
+      x.named[#x.named + 1] = x.named[b.kind]
+    end
+    local count, how = x.named[b.kind], n and n <= #b.words and "with" or "without"
+    count[how] = count[how] + 1
   end
   for _, g in ipairs(run.gaps) do
     add_label(out, x, g.words, g.from, g.to, row_at(run, g.unit), {colour = "#666666"})
@@ -275,9 +293,20 @@ local function caption_of(runs)
   return table.concat(out, "\n")
 end
 
-local function small_of(narrow, tokens, hazards, drawn)
-  local out = {"Simulated. A grey row without a bar is a unit that waits; the words say for what."}
-  if drawn then
+-- Returns the instructions most of whose bars are too short for a name.
+local function nameless_of(x)
+  local out = {}
+  for _, count in ipairs(x.named) do
+    if count.without > count.with then out[#out + 1] = ("%s (%s)"):format(count.kind, count.unit) end
+  end
+  return out
+end
+
+local function small_of(x, narrow, tokens, hazards)
+  local out, nameless = {"Simulated. A grey row without a bar is a unit that waits; the words say for what."}, nameless_of(x)
+  if x.numbered then out[#out + 1] = "The number in a bar is that of its virtual thread." end
+  if #nameless > 0 then out[#out + 1] = ("Most bars without a name: %s."):format(table.concat(nameless, ", ")) end
+  if next(x.colours) then
     out[#out + 1] = "An arrow is a token: from the end of the instruction that puts it to the beginning of the one that takes it."
   end
   if narrow then out[#out + 1] = "Where bars are too narrow to distinguish, their height shows how much of the time they fill." end
@@ -299,13 +328,14 @@ end
 --- first and second (bars), text}), happened (number of hazards), cycles, usage ({busy} by unit)}. o: title, from, to, by ("thread"
 --- or "instruction"), tokens (true if they are drawn).
 function units.make(runs, o)
-  local f = figure.new {title = o.title, width = WIDTH}
+  local f = figure.new {title = o.title, width = WIDTH, outlined = true}
   local names, rows = {}, 0
   for _, run in ipairs(runs) do
     rows = rows + #run.units
     table.move(run.units, 1, #run.units, #names + 1, names)
   end
-  local x = {from = o.from, to = o.to, by = o.by, tokens = o.tokens, colours = {}, left = 30 + math.ceil(fit.widest(names, 11))}
+  local x = {from = o.from, to = o.to, by = o.by, tokens = o.tokens, colours = {}, named = {},
+    left = 30 + math.ceil(fit.widest(names, 11))}
   x.pixel, x.height = (x.to - x.from) / (RIGHT - x.left), math.max(LOWEST, math.min(TALLEST, ALL // rows))
   x.kinds, x.at = kinds_of(runs, o.by)
   local narrow, tokens, hazards = false, 0, 0
@@ -314,7 +344,7 @@ function units.make(runs, o)
     narrow, tokens, hazards = narrow or thin, tokens + left, hazards + more
   end
   f:key(key_of(x, runs))
-  local small = small_of(narrow, tokens, hazards, next(x.colours))
+  local small = small_of(x, narrow, tokens, hazards)
   local script, size = f:finish(figure.AXIS, small)
   return plot.new {caption = caption_of(runs) .. "\n" .. small, script = script, size = size,
     columns = {"run", "unit", "instruction", "name", "thread", "from", "to"}, rows = rows_of(runs)}

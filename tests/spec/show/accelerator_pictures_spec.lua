@@ -61,6 +61,25 @@ describe("the units over time", function()
     support.fails("colour: expected 'thread' or 'instruction'", nil, run.plot, run, {colour = "unit"})
   end)
 
+  it("tell virtual threads apart without colours, and name the bars that are too short for names", function()
+    local run = product(16, 2):stream():run()
+    local p = run:plot {to = 150}
+    for _, words in ipairs {"'A 1'", "'B 0'", "'gemm8x8 1'"} do has(p, words) end
+    has(p, "The number in a bar is that of its virtual thread.")
+    lacks(p, "without a name")
+    lacks(run:plot {colour = "instruction"}, "The number in a bar")
+    lacks(product(16, 1):stream():run():plot(), "The number in a bar")
+    p = nw.latency_hiding((product(16, 2)))
+    has(p, "Most bars without a name: gemm8x8 (compute).")
+    local plain = require "nestwright.plots.figure".unshaded(p.script)
+    assert.falsy(plain:find("fillstyle solid 0.", 1, true))
+    assert.truthy(plain:find("fillstyle empty border", 1, true))
+    p = run:plot_memories()
+    has(p, "set label '1' at ")
+    assert.truthy(p.caption:find("The number in an area is that of its virtual thread.", 1, true))
+    has(product(16, 2):stream():plot_threads(), "'1  compute: fill_zero C_acc[64..128]'")
+  end)
+
   it("frame the instructions of hazards that happened", function()
     local stream = product(16, 1):stream()
     local run = stream:run {mode = "decoupled"}
