@@ -93,8 +93,9 @@ end
 local function ridge_words(r)
   local out = {}
   for n, l in ipairs(r.levels) do out[n] = ("%s %.3g"):format(l.name, r.peak.best / l.best) end
-  local of = r.on_gpu and r.machine or written.plural(r.threads or 1, "thread")
-  return ("Ridges of %s%s, in flop/byte: %s."):format(of, r.arithmetic == "f64" and " and f64" or "", table.concat(out, ", "))
+  local of = (r.on_gpu or r.on_chip) and r.machine or written.plural(r.threads or 1, "thread")
+  return ("Ridges of %s%s, in %s/byte: %s."):format(of, r.arithmetic == "f64" and " and f64" or "", r.on_chip and "op" or "flop",
+    table.concat(out, ", "))
 end
 
 -- Returns the words about the dtypes of the peaks' multiply-adds, and a note if there is no peak.
@@ -151,6 +152,7 @@ local HOW = {
   simulated = "Filled dots: simulated bytes of the first run on one thread.",
   compulsory = "Open dots: bytes of inputs and outputs, each counted once.",
   given = "The bytes are as given.",
+  ["of a run"] = "Dots: bytes and times of simulated runs.",
   predicted = "Diamonds: bytes and times that the cost model predicts, not measured.",
 }
 
@@ -167,10 +169,11 @@ end
 
 local function small_print(dots, refused, sets, o)
   local timed, out = {}, {roofs_words(sets)}
-  for _, d in ipairs(dots) do if not d.predicted then timed[#timed + 1] = d end end
+  for _, d in ipairs(dots) do if not d.predicted and d.how ~= "of a run" then timed[#timed + 1] = d end end
   if #timed > 0 then out[2] = "Dots: " .. pictures.small_print(timed, o) end
   out[#out + 1] = bytes_words(dots)
-  out[#out + 1] = "Operations are those of the definition. A share is relative to the lowest roof above the dot. Each roof "
+  out[#out + 1] = (sets[1].on_chip and "Operations are the multiply-adds of the instructions, which count as two. "
+    or "Operations are those of the definition. ") .. "A share is relative to the lowest roof above the dot. Each roof "
     .. "is taken at the dot's traffic to the level of the roof."
   out[#out + 1] = above_words(dots)
   for _, d in ipairs(refused) do
@@ -201,6 +204,7 @@ end
 -- Returns the peak that applies to a dot. It is nil for integers. For f64, it is the peak of f64 if that is known. Otherwise, it is
 -- the peak of f32.
 local function peak_of(r, arithmetic)
+  if r.on_chip then return {best = r.peak.best, spread = 0, dtype = "chip", name = "the peak"} end
   if arithmetic == "integer" then return nil end
   local own = arithmetic == "f64" and r.peak_f64
   local name = arithmetic == "f64" and not own and "the f32 peak" or "the peak"
@@ -218,7 +222,7 @@ local function sets_of(dots, by_threads)
     local set = known[r][d.arithmetic]
     if not set then
       set = {threads = r.threads or 1, machine = r.machine, levels = r.levels, arithmetic = d.arithmetic, recorded = r.recorded,
-        remark = r.remark, rates = r.rates, on_gpu = r.on_gpu,
+        remark = r.remark, rates = r.rates, on_gpu = r.on_gpu, on_chip = r.on_chip,
         peak = peak_of(r, d.arithmetic)}
       known[r][d.arithmetic], sets[#sets + 1] = set, set
     end
@@ -264,7 +268,7 @@ local function names_of(sets)
   local threads, arithmetic = differ(sets, "threads"), differ(sets, "arithmetic")
   for _, r in ipairs(sets) do
     local many = ("%d thread%s"):format(r.threads, r.threads == 1 and "" or "s")
-    local dtype = r.peak and (arithmetic or r.peak.dtype ~= "f32") and r.peak.dtype
+    local dtype = r.peak and (arithmetic or r.peak.dtype ~= "f32") and not r.on_chip and r.peak.dtype
     r.whose = threads and " (" .. many .. ")" or ""
     local parts = {}
     if dtype then parts[1] = dtype end

@@ -66,10 +66,10 @@ end
 function dots.key(list)
   local measured, predicted
   for _, d in ipairs(list) do
-    predicted, measured = predicted or d.predicted, measured or not d.predicted
+    if d.predicted then predicted = true else measured = d.how == "of a run" and "simulated" or "measured" end
   end
   if not predicted or not measured then return nil end
-  return {{text = "measured", pt = 7, colour = colour.blue}, {text = "predicted by the cost model", pt = 12, colour = colour.red}}
+  return {{text = measured, pt = 7, colour = colour.blue}, {text = "predicted by the cost model", pt = 12, colour = colour.red}}
 end
 
 local function is_flat(a, b, frame)

@@ -175,7 +175,7 @@ function roofs.peaks(f, sets, frame, boxes)
   for _, r in ipairs(sets) do if r.peak then sorted[#sorted + 1] = r end end
   table.sort(sorted, function(a, b) return a.top > b.top end)
   for n, r in ipairs(sorted) do
-    local text = "peak " .. written.quantity(r.peak.best, "flop/s") .. r.of
+    local text = "peak " .. written.quantity(r.peak.best, r.on_chip and "op/s" or "flop/s") .. r.of
     local wide = fit.width(text, SIZE)
     local box = {y = roofs.down(frame, r.top) + (n > 1 and 10 or -10), from = WIDTH - RIGHT - 4 - wide, wide = wide}
     while overlaps(box, boxes) and box.from > WIDTH / 2 do box.from = box.from - 20 end

@@ -263,6 +263,18 @@ static bool set_happened(lua_State *L, nw_acc *s, const nw_acc_report *r) {
   return true;
 }
 
+static void set_memories(lua_State *L, const nw_acc *s, const int64_t *read, const int64_t *written) {
+  lua_createtable(L, nw_acc_memories(s), 0);
+  for (int i = 0; i < nw_acc_memories(s); i++) {
+    lua_createtable(L, 0, 3);
+    nwl_set_text(L, "name", nw_acc_memory_at(s, i).name);
+    nwl_set_integer(L, "read", read[i]);
+    nwl_set_integer(L, "written", written[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "memories");
+}
+
 static int f_run(lua_State *L) {
   nw_acc *s = self(L);
   nw_array *args[MAX_ARGS];
@@ -288,15 +300,7 @@ static int f_run(lua_State *L) {
   nwl_set_integer(L, "memory_written", r.dram_written);
   nwl_set_integer(L, "macs", r.macs);
   nwl_set_number(L, "pj", r.pj);
-  lua_createtable(L, nw_acc_memories(s), 0);
-  for (int i = 0; i < nw_acc_memories(s); i++) {
-    lua_createtable(L, 0, 3);
-    nwl_set_text(L, "name", nw_acc_memory_at(s, i).name);
-    nwl_set_integer(L, "read", r.read[i]);
-    nwl_set_integer(L, "written", r.written[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "memories");
+  set_memories(L, s, r.read, r.written);
   nwl_set_flag(L, "stuck", r.stuck);
   push_usage(L, s, &r);
   lua_setfield(L, -2, "units");
@@ -315,20 +319,42 @@ static int f_run(lua_State *L) {
   return good ? 1 : nwl_raise(L);
 }
 
-static int f_model(lua_State *L) {
-  const nw_acc *s = self(L);
-  nw_acc_model m = nw_acc_predict(s);
-  lua_createtable(L, 0, 4);
-  nwl_set_number(L, "cycles", m.cycles);
-  nwl_set_number(L, "port", m.port);
-  lua_createtable(L, m.units, 0);
-  for (int u = 0; u < m.units; u++) {
+// Sets the fields of predicted work in the table on the top of the stack.
+static void set_work(lua_State *L, const nw_acc *s, const nw_acc_work *w, int units) {
+  nwl_set_number(L, "cycles", w->cycles);
+  nwl_set_number(L, "port", w->port);
+  nwl_set_integer(L, "instructions", w->instructions);
+  nwl_set_integer(L, "macs", w->macs);
+  nwl_set_integer(L, "memory_read", w->dram_read);
+  nwl_set_integer(L, "memory_written", w->dram_written);
+  nwl_set_number(L, "pj", w->pj);
+  set_memories(L, s, w->read, w->written);
+  lua_createtable(L, units, 0);
+  for (int u = 0; u < units; u++) {
     lua_createtable(L, 0, 2);
     nwl_set_text(L, "name", nw_acc_unit_at(s, u).name);
-    nwl_set_number(L, "busy", m.busy[u]);
+    nwl_set_number(L, "busy", w->busy[u]);
     lua_rawseti(L, -2, u + 1);
   }
   lua_setfield(L, -2, "units");
+}
+
+static int f_model(lua_State *L) {
+  const nw_acc *s = self(L);
+  nw_acc_model m;
+  nw_acc_predict(s, &m);
+  lua_createtable(L, 0, 12);
+  set_work(L, s, &m.all, m.units);
+  lua_createtable(L, m.nparts, 0);
+  for (int i = 0; i < m.nparts; i++) {
+    lua_createtable(L, 0, 12);
+    set_work(L, s, &m.part[i].work, m.units);
+    nwl_set_text(L, "name", m.part[i].loop);
+    nwl_set_integer(L, "id", m.part[i].id);
+    nwl_set_integer(L, "depth", m.part[i].depth);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "loops");
   if (m.steady.loop) {
     lua_createtable(L, 0, 4);
     nwl_set_text(L, "loop", m.steady.loop);

@@ -29,6 +29,7 @@ typedef struct modelling {
   fifo queue[NW_MACHINE_QUEUES];
   int from[NW_MACHINE_QUEUES]; // the unit that puts tokens into the queue
   double rate, end;
+  int depth; // number of loops around what is executed
   nw_acc_model *out;
 } modelling;
 
@@ -38,6 +39,18 @@ static void put(fifo *q, double at) {
     q->at = nw_xrealloc(q->at, (size_t)q->cap * sizeof *q->at);
   }
   q->at[q->n++] = at;
+}
+
+static void count(modelling *x, const nwd_instr *in, double cycles, int64_t bytes) {
+  nw_acc_work *w = &x->out->all;
+  w->busy[in->unit] += cycles;
+  w->instructions++;
+  if (in->site < 0) return;
+  bool writes = x->s->site[in->site].access[0].memory >= x->s->machine->nbuffers;
+  *(writes ? &w->dram_written : &w->dram_read) += bytes;
+  w->macs += nwd_macs(x->s, in);
+  w->pj += nwd_pj(x->s, in);
+  nwd_traffic(x->s, in, w->read, w->written);
 }
 
 static void execute(modelling *x, const nwd_instr *in) {
@@ -55,10 +68,10 @@ static void execute(modelling *x, const nwd_instr *in) {
     double latency = x->s->site[in->site].row->latency, busy = ceil((double)bytes / x->rate);
     x->now.port += busy;
     end = fmax(at + fmax(cycles, latency + busy), x->now.port);
-    x->out->port += busy;
+    x->out->all.port += busy;
   }
   x->now.free[u] = end;
-  x->out->busy[u] += cycles;
+  count(x, in, cycles, bytes);
   for (int q = 0; q < x->queues; q++)
     if (in->push >> q & 1) put(&x->queue[q], end);
   if (end > x->end) x->end = end;
@@ -102,6 +115,34 @@ static state growth(const modelling *x, const state *before) {
   return d;
 }
 
+// Adds `times` times the difference of two sums of work.
+static void add_work(nw_acc_work *to, const nw_acc_work *after, const nw_acc_work *before, int64_t times) {
+  double n = (double)times;
+  to->cycles += n * (after->cycles - before->cycles);
+  to->port += n * (after->port - before->port);
+  to->pj += n * (after->pj - before->pj);
+  to->instructions += times * (after->instructions - before->instructions);
+  to->macs += times * (after->macs - before->macs);
+  to->dram_read += times * (after->dram_read - before->dram_read);
+  to->dram_written += times * (after->dram_written - before->dram_written);
+  for (int i = 0; i < NW_MACHINE_UNITS; i++) to->busy[i] += n * (after->busy[i] - before->busy[i]);
+  for (int i = 0; i < NW_MACHINE_BUFFERS; i++) {
+    to->read[i] += times * (after->read[i] - before->read[i]);
+    to->written[i] += times * (after->written[i] - before->written[i]);
+  }
+}
+
+// Returns the part of a loop, which is added if it is new; NULL if there are too many loops.
+static nw_acc_part *part_of(modelling *x, const nw_stmt *loop) {
+  nw_acc_model *m = x->out;
+  for (int i = 0; i < m->nparts; i++)
+    if (m->part[i].id == loop->id && m->part[i].depth == x->depth) return &m->part[i];
+  if (m->nparts == NW_ACC_LOOPS) return NULL;
+  nw_acc_part *p = &m->part[m->nparts++];
+  *p = (nw_acc_part){.loop = loop->loop.var->name, .id = loop->id, .depth = x->depth};
+  return p;
+}
+
 static void note_loop(modelling *x, const nw_stmt *loop, int n, double prologue, double interval) {
   nw_acc_steady *best = &x->out->steady;
   double cycles = interval * n;
@@ -114,11 +155,11 @@ static void run_turns(modelling *x, int turn, int n, const nw_stmt *loop) {
   state before, step, last = {{0}, 0};
   double start = x->end;
   int at = turn, stable = 0;
+  nw_acc_model *was = n > 1 ? nw_xcalloc(1, sizeof *was) : NULL; // before the current iteration
   for (int i = 0; i < n; i++) {
     int next = nwd_turn_end(s, at), left = n - i - 1;
     before = x->now;
-    double busy[NW_MACHINE_UNITS], port = x->out->port;
-    memcpy(busy, x->out->busy, sizeof busy);
+    if (was) memcpy(was, x->out, offsetof(nw_acc_model, part) + (size_t)x->out->nparts * sizeof *was->part);
     run_part(x, at + 1, next, s->mark[at].at, s->mark[next].at);
     step = growth(x, &before);
     stable = i && same_step(x, &step, &last) ? stable + 1 : 0;
@@ -130,10 +171,16 @@ static void run_turns(modelling *x, int turn, int n, const nw_stmt *loop) {
     for (int u = 0; u < x->units; u++) interval = fmax(interval, step.free[u]);
     note_loop(x, loop, n, x->end - start, interval);
     skip(x, &step, left);
-    for (int u = 0; u < x->units; u++) x->out->busy[u] += (x->out->busy[u] - busy[u]) * left;
-    x->out->port += (x->out->port - port) * left;
+    nw_acc_model *m = x->out;
+    nw_acc_work done = m->all;
+    add_work(&m->all, &done, &was->all, left);
+    for (int p = 0; p < m->nparts; p++) { // the loops inside
+      done = m->part[p].work;
+      add_work(&m->part[p].work, &done, &was->part[p].work, left);
+    }
     break;
   }
+  free(was);
 }
 
 static void run_part(modelling *x, int mark, int end, int from, int to) {
@@ -142,26 +189,33 @@ static void run_part(modelling *x, int mark, int end, int from, int to) {
   while (mark < end) {
     for (; i < s->mark[mark].at; i++) execute(x, &s->instr[i]);
     int last = nwd_loop_end(s, mark);
+    nw_acc_part *part = part_of(x, s->mark[mark].loop);
+    nw_acc_work was = x->out->all;
+    was.cycles = x->end;
+    x->depth++;
     for (int turn = mark + 1; turn < last;) {
       int after, n = alike(x, turn, &after);
       run_turns(x, turn, n, s->mark[mark].loop);
       turn = after;
     }
+    x->depth--;
+    nw_acc_work now = x->out->all;
+    now.cycles = x->end;
+    if (part) add_work(&part->work, &now, &was, 1);
     i = s->mark[last].at;
     mark = last + 1;
   }
   for (; i < to; i++) execute(x, &s->instr[i]);
 }
 
-nw_acc_model nw_acc_predict(const nw_acc *s) {
-  nw_acc_model out = {.units = s->machine->nunits};
+void nw_acc_predict(const nw_acc *s, nw_acc_model *out) {
   const nw_machine *m = &s->target->machine;
-  modelling x = {.s = s, .units = s->machine->nunits, .queues = s->machine->nqueues, .out = &out};
+  modelling x = {.s = s, .units = s->machine->nunits, .queues = s->machine->nqueues, .out = out};
+  *out = (nw_acc_model){.units = x.units};
   x.rate = m->memory.bandwidth / m->clock;
   for (int q = 0; q < x.queues; q++)
     while (strcmp(s->machine->unit[x.from[q]].name, s->machine->queue_of[q].from)) x.from[q]++;
   run_part(&x, 0, s->nmarks, 0, s->ninstrs);
   for (int q = 0; q < x.queues; q++) free(x.queue[q].at);
-  out.cycles = x.end;
-  return out;
+  out->all.cycles = x.end;
 }

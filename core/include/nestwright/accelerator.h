@@ -171,16 +171,34 @@ typedef struct nw_acc_steady {
   double prologue, interval, cycles; // cycles: interval * iterations
 } nw_acc_steady;
 
-typedef struct nw_acc_model {
+typedef struct nw_acc_work { // of a stream, or of all iterations of a loop
   double cycles;
-  int units;
   double busy[8]; // cycles of each unit if it never waits
   double port; // cycles of the port to the memory outside of the chip
+  int64_t instructions, macs;
+  int64_t dram_read, dram_written;
+  int64_t read[8], written[8]; // as in nw_acc_report
+  double pj;
+} nw_acc_work;
+
+enum { NW_ACC_LOOPS = 64 }; // at most
+
+typedef struct nw_acc_part { // a loop of the lowered program
+  const char *loop;
+  int id, depth; // depth: number of loops around it
+  nw_acc_work work;
+} nw_acc_part;
+
+typedef struct nw_acc_model {
+  nw_acc_work all;
+  int units;
   nw_acc_steady steady; // of the loop that takes longest
+  int nparts; // in the order of the program
+  nw_acc_part part[NW_ACC_LOOPS];
 } nw_acc_model;
 
 // Predicts the cycles of a stream from the steady state of its loops. The effort does not depend on their iterations.
-NW_API nw_acc_model nw_acc_predict(const nw_acc *s);
+NW_API void nw_acc_predict(const nw_acc *s, nw_acc_model *out);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@ local missed = require "nestwright.cost.missed"
 local report = require "nestwright.show.report"
 local rows = require "nestwright.language.rows"
 local target = require "nestwright.language.target"
+local acc = later "nestwright.cost.acc_cost"
 local gpu = later "nestwright.cost.gpu_cost"
 local text = later "nestwright.cost.cost_text"
 
@@ -286,6 +287,7 @@ local function full(s, options)
   caches.check_schedule("cost", s)
   local m = cost.machine(s, o)
   if m.kind == "gpu" then return gpu.report(s, o, m) end
+  if m.kind == "accelerator" then return acc.report(s, o, m) end
   if o.caches ~= nil then errors.fail("invalid", "leave it out", "cost: caches: those of a CPU are always simulated") end
   local c = cost.of("cost", s, o)
   if o.measure then
@@ -331,7 +333,10 @@ function cost.install(nw)
     .. "measured); mca; machine. For a GPU, the options are machine, sizes and caches (true: simulates caches), and the fields "
     .. "are seconds, bottleneck, machine; kernels (seconds, bottleneck, limits with name and seconds, waves, grid, block, "
     .. "launches, resident, limiter, occupancy); loops (name, id, depth, kernel, times, issued, f32, f64, ints and special: "
-    .. "instructions of warps, seconds, bottleneck); and counts, the answer of s:gpu_counts.", full)
+    .. "instructions of warps, seconds, bottleneck); and counts, the answer of s:gpu_counts. For a schedule on an accelerator, "
+    .. "the only option is sizes. The fields are seconds, cycles, machine, joules, energy, terms (the busy cycles of each unit, "
+    .. "and those of the memory outside of the chip), bottleneck and bound (the most of these, and its cycles), and those of "
+    .. "s:stream():model().", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
     .. "threads?: integer, conflicts?: boolean, feed?: 'misses'|'full'}): nw.report",

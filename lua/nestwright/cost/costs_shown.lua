@@ -4,6 +4,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local loop_times = require "nestwright.measure.loop_times"
 local returning = require "nestwright.language.returning"
+local acc = later "nestwright.cost.acc_cost"
 local gpu = later "nestwright.cost.gpu_cost"
 local text = later "nestwright.cost.cost_text"
 local written = require "nestwright.show.written"
@@ -14,12 +15,12 @@ local function whole(n) return written.count(math.floor(n + 0.5)) end
 
 -- Returns the cost record of a version. o.machine is a record.
 local function of_version(what, s, version, o)
-  if o.machine.kind ~= "gpu" then
+  if o.machine.kind == "cpu" then
     return cost.of(what, s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
   end
   return returning.quietly(s, function()
     s:checkout(version)
-    return gpu.of(what, s, {sizes = o.sizes, threads = o.threads}, o.machine)
+    return (o.machine.kind == "gpu" and gpu or acc).of(what, s, {sizes = o.sizes, threads = o.threads}, o.machine)
   end)
 end
 
@@ -126,8 +127,8 @@ end
 function shown.nest(s, options)
   local o = errors.options("show", options, {"cost", "machine", "sizes", "threads", "measured"})
   local m = cost.machine(s, o)
-  if m.kind == "gpu" then
-    local beside, remarks = gpu.beside(s, o, m)
+  if m.kind ~= "cpu" then
+    local beside, remarks = (m.kind == "gpu" and gpu or acc).beside(s, o, m)
     return joined(annotated(s, beside), remarks)
   end
   local c = cost.of("show", s, o)
@@ -167,6 +168,9 @@ function shown.sentence(s, version, o)
   if not c then return "The cost model has no prediction: " .. why .. "." end
   if m.kind == "gpu" then
     return ("The model of GPUs on %s: %s, a prediction; limited by %s."):format(m.name, written.seconds(c.seconds), c.bottleneck)
+  end
+  if m.kind == "accelerator" then
+    return ("The model of streams on %s: %s, a prediction; limited by %s."):format(m.name, written.seconds(c.seconds), c.bottleneck)
   end
   local parts = {("The cost model on %s: %s, %s (%s cycles), a prediction; bottleneck: %s"):format(c.machine.name,
     written.seconds(c.seconds), written.plural(c.threads, "thread"), whole(c.cycles), c.bottleneck)}

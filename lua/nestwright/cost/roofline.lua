@@ -7,6 +7,7 @@ local model = later "nestwright.cost.roofline_model"
 local roofs = require "nestwright.measure.roofs"
 local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
+local streams = later "nestwright.measure.stream_pictures"
 local target = require "nestwright.language.target"
 local times = require "nestwright.measure.times"
 local versions = require "nestwright.measure.versions"
@@ -114,6 +115,7 @@ end
 -- Returns {flops, arithmetic} for the roofline model, and the options of the cost model.
 local function asked_of(s, o)
   local values = sizes_of(s, o)
+  if o.machine and o.machine.kind == "accelerator" then return {}, {machine = o.machine, sizes = values} end
   return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)},
     {machine = o.machine, sizes = values, caches = o.simulate ~= false}
 end
@@ -175,7 +177,9 @@ local function foretold_history(s, o)
   versions.each(s, numbers_of(line), function()
     n = n + 1
     if o.machine.kind ~= "gpu" or has_grid(s) then
-      out[#out + 1] = foretold(versions.label(line[n]), s, o.threads or 1, o)
+      local dot = foretold(versions.label(line[n]), s, o.threads or 1, o)
+      -- While a schedule for an accelerator is not complete, it has no stream.
+      if o.machine.kind ~= "accelerator" or not dot.refused or n == #line then out[#out + 1] = dot end
     end
   end)
   if #out > 0 then return out end
@@ -183,6 +187,7 @@ local function foretold_history(s, o)
 end
 
 local function is_schedule(v) return debug.getmetatable(v) == SCHEDULE end
+local function is_run(v) return type(v) == "table" and streams.is_run(v) end
 
 local function number(what, v)
   if type(v) == "number" and v > 0 and v < math.huge then return v + 0.0 end
@@ -208,10 +213,17 @@ local function from_numbers(label, v)
   return dot_of(label, w, t, threads)
 end
 
--- Reads one entry of a list: a schedule, {schedule, time}, or {flops, bytes, time}.
-local function read(entry)
+-- Reads one entry of a list: a schedule, {schedule, time}, {flops, bytes, time}, or a run of a stream. given: the options.
+local function read(entry, given)
   local label, v = entry.label, entry.value
   if is_schedule(v) then return {label = label, schedule = v} end
+  if is_run(v) then
+    if v.machine.name ~= (given.machine and given.machine.name) then
+      errors.fail("invalid", "draw a roofline for each machine", "roofline: %s: it is a run on %s, and the roofs are those of %s",
+        label, v.machine.name, given.machine and given.machine.name or "this host")
+    end
+    return {label = label, dot = model.acc_dot(label, v, v.machine)}
+  end
   local o = errors.options("roofline: " .. label, times.plain("roofline: " .. label, v),
     {"schedule", "time", "flops", "bytes", "threads", "label"})
   label = errors.label("roofline: label", o.label or label)
@@ -242,7 +254,7 @@ end
 
 local function listed(nw, what, o)
   local list, out = {}, {}
-  for n, entry in ipairs(times.entries("roofline: what", what, {})) do list[n] = read(entry) end
+  for n, entry in ipairs(times.entries("roofline: what", what, {})) do list[n] = read(entry, o) end
   if #list == 0 then errors.fail("invalid", "for example nw.roofline{s1, s2}", "roofline: what: the list is empty") end
   local rounds = o.machine == nil and measure(list, o) or nil
   for n, e in ipairs(list) do
@@ -321,22 +333,31 @@ local function check_options(o, usual)
   return o
 end
 
--- Returns the GPU for which a schedule is made, if it is not here; otherwise nil.
-local function absent_gpu(s)
+-- Returns the GPU for which a schedule is made, if it is not here, or its accelerator; otherwise nil.
+local function absent(s)
   local m = target.machine(core.schedule_target(s))
-  return m.kind == "gpu" and not DRIVERS[m.name] and m or nil
+  return (m.kind == "accelerator" or m.kind == "gpu" and not DRIVERS[m.name]) and m or nil
+end
+
+-- Returns the machine for which nothing is measured here, by the first schedule or run; otherwise nil.
+local function usual_machine(first)
+  if type(first) == "table" and is_schedule(first.schedule) then first = first.schedule end
+  if is_schedule(first) then return absent(first) end
+  return is_run(first) and first.machine or nil
 end
 
 local function roofline(nw, what, options)
+  if is_run(what) then what = {run = what} end
   local one = is_schedule(what)
-  local first = one and what or type(what) == "table" and what[1]
-  local o = check_options(versions.check("roofline", options, OPTIONS), is_schedule(first) and absent_gpu(first) or nil)
+  local first = one and what or type(what) == "table" and (what[1] or select(2, next(what)))
+  local o = check_options(versions.check("roofline", options, OPTIONS), usual_machine(first))
   if not one then times.plain("roofline: what", what) end
   local dots, rounds
   if one and o.machine ~= nil then dots = foretold_history(what, o) else dots, rounds = (one and history or listed)(nw, what, o) end
   local arrows = o.arrows
   if arrows == nil then arrows = one or #what == #dots end
-  local usual = o.machine and "roofline, predicted for " .. o.machine.name or "roofline"
+  local usual = not o.machine and "roofline"
+    or ("roofline%s%s"):format(o.machine.kind == "accelerator" and " of " or ", predicted for ", o.machine.name)
   local title = errors.expect("roofline: title", o.title or usual, "string")
   return require "nestwright.plots.roofline".make(dots, roofs_for(dots, o),
     {arrows = arrows, rounds = rounds, level = o.level, title = title})
@@ -361,6 +382,8 @@ return {
       .. "For a schedule whose target is a GPU that is not here, machine is this GPU; its levels are memory, L1, shared memory "
       .. "and, if its bandwidth is in the record, L2. simulate = false leaves out its caches. Only versions with loops that are "
       .. "bound to blocks and threads have dots. "
+      .. "For a schedule on an accelerator, and for a run of a stream (nw.roofline{before = s:stream():run()}), the operations are "
+      .. "the multiply-adds of its instructions, which count as two, and the roofs are those of the record. "
       .. "limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an "
       .. "answer of nw.roofs to use again.",
       function(what, options) return roofline(nw, what, options) end)

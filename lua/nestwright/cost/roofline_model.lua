@@ -1,4 +1,6 @@
 --- Makes the data of a predicted roofline: the roofs of a machine record, and dots with predicted times.
+local acc_cost = require "nestwright.cost.acc_cost"
+local acc_energy = require "nestwright.cost.acc_energy"
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
 local gpu_cost = require "nestwright.cost.gpu_cost"
@@ -63,19 +65,37 @@ local function gpu_bytes(c, m)
   return out
 end
 
--- ---- CPUs and GPUs
+-- ---- accelerators
 
---- Returns the machine record for `what`, as machine.of does. Raises an error if the machine has no roofs.
-function model.machine(what)
-  local m = machine.of(what)
-  if m.kind ~= "accelerator" then return m end
-  errors.fail("invalid", "nw.machine{} is this host; nw.machines() lists others",
-    "roofline: %s is an accelerator; only CPUs and GPUs have roofs", m.name)
+-- Returns the roofs of the products of an accelerator, and of its memory. The peak is that of the dtypes of its instructions.
+local function acc_roofs(m)
+  local most = acc_energy.peak(m)
+  return {threads = 1, machine = m.name, recorded = true, on_chip = true, peak = {best = 2 * most * m.clock * 1e9, spread = 0},
+    levels = {{name = "memory", best = m.memory.bandwidth * 1e9, spread = 0}},
+    rates = ("%d multiply-adds in a cycle at %.3g GHz, and the bandwidth of its memory"):format(most, m.clock)}
 end
+
+--- Returns the dot of what a stream on an accelerator does: a run, or the model's prediction (predicted = true). Only multiply-adds
+--- are counted. If there are none, the field `refused` of the dot is the reason.
+function model.acc_dot(label, c, m, predicted)
+  if c.macs == 0 then return {label = label, refused = "it has no multiply-adds"} end
+  local bytes = c.memory_read + c.memory_written
+  if bytes == 0 or c.seconds == 0 then return {label = label, refused = "it moves no bytes"} end
+  local t = times.given("roofline: " .. label, {median = c.seconds, threads = 1, machine = m.name})
+  t.unsafe = c.unsafe
+  return {label = label, flops = 2.0 * c.macs, arithmetic = "integer", bytes = {memory = bytes},
+    how = predicted and "predicted" or "of a run", predicted = predicted or nil, time = t, threads = 1}
+end
+
+-- ---- all machines
+
+--- Returns the machine record for `what`, as machine.of does.
+function model.machine(what) return machine.of(what) end
 
 --- Returns the roofs of a machine record, in the form of nw.roofs.
 function model.roofs(m, threads)
   if m.kind == "gpu" then return gpu_roofs(m) end
+  if m.kind == "accelerator" then return acc_roofs(m) end
   local r = rates.fields(m)
   return {threads = threads, machine = r.name, recorded = true, peak = peak(r, 32, threads), peak_f64 = peak(r, 64, threads),
     levels = levels_of(r, threads), rates = "bandwidths of its caches and memory"}
@@ -99,9 +119,24 @@ local function predicted(s, version, threads, o)
   return c.seconds, bytes_of(c), c.machine
 end
 
---- Returns the predicted dot of a version, which is the current one if the machine is a GPU. If there is no prediction, the field
---- `refused` of the dot is the reason. `work` has flops and arithmetic; `o` has machine, sizes and caches (for a GPU).
+local function refused(label, why)
+  if not errors.is_error(why) or why.code == "interrupt" then error(why, 0) end
+  return {label = label, refused = why.message}
+end
+
+local function of_chip(label, s, version, o)
+  local ok, c = pcall(acc_cost.of, "roofline", s, {sizes = o.sizes}, o.machine)
+  if not ok then return refused(label, c) end
+  local d = model.acc_dot(label, c, o.machine, true)
+  if d.time then d.time.version = version end
+  return d
+end
+
+--- Returns the predicted dot of a version, which is the current one if the machine is a GPU or an accelerator. If there is no
+--- prediction, the field `refused` of the dot is the reason. `work` has flops and arithmetic; `o` has machine, sizes and
+--- caches (for a GPU).
 function model.dot(label, s, version, work, threads, o)
+  if o.machine and o.machine.kind == "accelerator" then return of_chip(label, s, version, o) end
   local ok, seconds, bytes, m = pcall(predicted, s, version, threads, o)
   if ok then
     local t = times.given("roofline: " .. label, {median = seconds, threads = threads, machine = m.name})
@@ -109,9 +144,7 @@ function model.dot(label, s, version, work, threads, o)
     return {label = label, flops = work.flops, arithmetic = work.arithmetic, bytes = bytes, how = "predicted",
       predicted = true, time = t, threads = threads}
   end
-  local why = seconds
-  if not errors.is_error(why) or why.code == "interrupt" then error(why, 0) end
-  return {label = label, refused = why.message}
+  return refused(label, seconds)
 end
 
 return model

@@ -1,5 +1,6 @@
 --- Streams of instructions for accelerators: their text, what is wrong with their tokens, and a run in time.
 local core = require "nestwright.core"
+local energy = require "nestwright.cost.acc_energy"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
 local report = require "nestwright.show.report"
@@ -71,41 +72,9 @@ local function waits_of(r, unit)
   return name
 end
 
--- Sets energy: rows {name, bytes, joules} of the memories, and of the instructions, and their sum. A memory whose energy is not
--- known has none, and its name is in `unknown`.
-local function add_energy(r, m)
-  local e = {joules = 0, unknown = {}}
-  local function add(name, read, wrote, read_pj, write_pj)
-    if read + wrote == 0 then return end
-    if read_pj == 0 and write_pj == 0 then
-      e.unknown[#e.unknown + 1] = name
-    else
-      e[#e + 1] = {name = name, bytes = read + wrote, joules = (read * read_pj + wrote * write_pj) * 1e-12}
-    end
-  end
-  for n, b in ipairs(m.accelerator.buffers) do
-    add(b.name, r.memories[n].read, r.memories[n].written, b.read_pj or 0, b.write_pj or b.read_pj or 0)
-  end
-  local read_pj = m.memory.read_pj or 0
-  add("global", r.memory_read, r.memory_written, read_pj, m.memory.write_pj or read_pj)
-  if r.pj > 0 then e[#e + 1] = {name = "instructions", joules = r.pj * 1e-12} end
-  local watts = m.energy and m.energy.static_watts or 0
-  if watts > 0 then e[#e + 1] = {name = "static", joules = watts * r.cycles / (m.clock * 1e9)} end
-  for _, row in ipairs(e) do e.joules = e.joules + row.joules end
-  r.energy = e
-end
-
-local function energy_text(e)
-  if #e == 0 then return nil end
-  local parts = {}
-  for n, row in ipairs(e) do parts[n] = ("%s %.3g"):format(row.name, row.joules * 1e6) end
-  local unknown = e.unknown[1] and "; not known for " .. table.concat(e.unknown, ", ") or ""
-  return ("energy by the table of the machine: %.4g uJ (%s%s)"):format(e.joules * 1e6, table.concat(parts, ", "), unknown)
-end
-
 local function text_of(r)
-  local lines = {("%s cycles, %d instructions, %d multiply-adds (%.1f in a cycle)%s"):format(number(r.cycles), r.instructions,
-    r.macs, r.cycles > 0 and r.macs / r.cycles or 0, times.remarks(r))}
+  local lines = {("%s cycles, %d instructions, %d multiply-adds (%.1f in a cycle, %.1f %% of the most)%s"):format(number(r.cycles),
+    r.instructions, r.macs, r.cycles > 0 and r.macs / r.cycles or 0, 100 * r.utilisation, times.remarks(r))}
   if r.left_out > 0 then
     lines[#lines + 1] = ("%s left out, because a stage ignores a unit"):format(written.plural(r.left_out, "token"))
   end
@@ -115,7 +84,7 @@ local function text_of(r)
       waits_of(r, u))
   end
   lines[#lines + 1] = ("memory outside of the chip: %d bytes read, %d written"):format(r.memory_read, r.memory_written)
-  lines[#lines + 1] = energy_text(r.energy)
+  lines[#lines + 1] = energy.text(r.energy)
   if r.stuck then lines[#lines + 1] = "a unit waits forever" end
   if r.happened and r.happened[1] then
     lines[#lines + 1] = ("%s happened; the first: %s"):format(written.plural(r.times_happened, "hazard"), r.happened[1].text)
@@ -154,7 +123,8 @@ local function run(s, options)
   r.instructions, r.queues, r.outputs = core.stream_length(s), known.queues, made
   r.unsafe, r.left_out = known.unsafe or nil, known.left_out
   r.findings = check(s)
-  add_energy(r, schedules[s].target.machine)
+  r.machine = schedules[s].target.machine
+  energy.complete(r, r.machine)
   if ordered then r.happened, r.times_happened = {}, 0 end
   local spans = r.spans
   if not o.spans then r.spans = nil end
@@ -267,7 +237,9 @@ function stream.install(nw)
     .. "nw.streamrun",
     "Runs the stream in time: cycles, units (name, busy, port, waits by queue), memory_read and memory_written in bytes, macs, "
     .. "memories (read and written, in bytes), energy (rows with name, bytes and joules; joules is their sum), depth of each "
-    .. "queue, and findings as in check. arguments: arrays; the values are then computed, and outputs has the results. mode: "
+    .. "queue, and findings as in check; seconds; utilisation (of the multiply-adds that the machine could do in this time); port "
+    .. "(cycles that the memory outside of the chip needs for all bytes); bottleneck (\"memory\", or the unit that is busy for "
+    .. "most cycles) and bound (these cycles). arguments: arrays; the values are then computed, and outputs has the results. mode: "
     .. "\"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; \"raw\": they "
     .. "ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready (cycles) and "
     .. "waits (a queue) of each instruction. With spans, and always up to 20000 instructions, happened has the hazards that "
@@ -275,8 +247,9 @@ function stream.install(nw)
   define("model", "(self: nw.stream): table",
     "Predicts the cycles without executing all iterations: cycles, units (name, busy: cycles if the unit never waits), port "
     .. "(cycles of the memory outside of the chip), and steady: the loop that takes longest, if its iterations are alike, with its "
-    .. "iterations, the interval between them in cycles, and the prologue before the interval is constant. unsafe is true if steps "
-    .. "of the schedule were not judged.", model)
+    .. "iterations, the interval between them in cycles, and the prologue before the interval is constant. Counts, as those of a "
+    .. "run: instructions, macs, memory_read, memory_written, memories, pj. loops (name, id, depth): the same for all iterations "
+    .. "of a loop of the lowered program. s:cost() prints it. unsafe is true if steps of the schedule were not judged.", model)
   define("drop", "(self: nw.stream, instruction: integer, queue: string, which?: 'put'|'take'): nw.stream",
     "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any "
     .. "more. which: removes only the put or the take.", drop)

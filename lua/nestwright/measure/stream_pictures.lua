@@ -19,6 +19,9 @@ function pictures.keep(run, s, mode, spans)
   return run
 end
 
+--- True if a value is a run of a stream.
+function pictures.is_run(value) return kept[value] ~= nil end
+
 --- Says that the tokens of a stream are changed by hand.
 function pictures.changed(s) edits[s] = (edits[s] or 0) + 1 end
 

@@ -79,12 +79,43 @@ describe("a roofline of a machine record", function()
 
   it("refuses invalid machines and options", function()
     local s = support.gemm(16)
-    fails("is an accelerator; only CPUs and GPUs have roofs", "invalid", nw.roofline, s, {machine = "eyeriss"})
+    fails("eyeriss executes only its own instructions", "invalid", nw.roofline, s, {machine = "eyeriss"})
     fails("there is no machine 'zen6'", "invalid", nw.roofline, s, {machine = "zen6"})
     fails("cannot be combined", "invalid", nw.roofline, s, {machine = "zen5", predicted = true})
     fails("threads must be a number", "range", nw.roofline, s, {machine = "zen5", threads = 0})
     s:parallel "i"
     fails("threads: 5 is more than the 4 cores", "invalid", nw.roofline, s, {machine = machine(), threads = 5, versions = {1}})
+  end)
+end)
+
+describe("the roofline of an accelerator", function()
+  local product = require "chip_gemm"
+
+  it("has its peak, and dots of simulated runs and of predictions", function()
+    local one, two = product(64, 1), product(64, 2)
+    local run = two:stream():run()
+    local p = nw.roofline {{schedule = two, label = "model"}, one:stream():run(), run}
+    assert.equal(3, #p.rows)
+    assert.same({"model", 2.0 * 64 ^ 3, "predicted"}, {p.rows[1][1], p.rows[1][2], p.rows[1][4]})
+    assert.is_true(near(p.rows[1][6], two:cost().seconds))
+    assert.same({run.memory_read + run.memory_written + 0.0, "of a run", run.cycles / 1e8},
+      {p.rows[3][3] + 0.0, p.rows[3][4], p.rows[3][6]})
+    assert.is_true(p.rows[2][9] < p.rows[3][9])
+    for _, words in ipairs {"peak 12.8 Gop/s", "memory 1.6 GB/s", "'simulated'", "roofline of vdla"} do
+      assert.truthy(p.script:find(words, 1, true), words)
+    end
+    assert.truthy(p.caption:find("64 multiply-adds in a cycle at 0.1 GHz", 1, true))
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+
+  it("has a dot for each version that can be executed, and one for a run alone", function()
+    local s = product(64, 2)
+    assert.equal(1, #nw.roofline(s).rows)
+    assert.equal("of a run", nw.roofline(s:stream():run()).rows[1][4])
+    local vta = nw.acc_conv2d(nw.accelerator "vta", {height = 4, channels = 16, filters = 16})
+    fails("it is a run on vta, and the roofs are those of vdla", "invalid", nw.roofline, {s, vta:stream():run()})
+    s:undo(3)
+    fails("there are no dots to draw: .*is computed by no instruction of vdla", nil, nw.roofline, s)
   end)
 end)
 
