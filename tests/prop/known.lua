@@ -138,6 +138,14 @@ function known.of(case, s, placed, option)
       end
       return #list > 0 and r:pick(list) or nil
     end,
+    indexed_twice = function(r) -- a temporary that reads its indices, if a stage that reads it does so too
+      local list = {}
+      for _, pair in ipairs(pairs_of) do
+        local both = alive[pair[1] .. "_index"] and alive[pair[2] .. "_index"]
+        if both and is_temporary(pair[1]) then list[#list + 1] = pair[1] end
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
     in_threads = function(stage) -- the loops of a stage that are bound to threads, and those inside them
       local bound, list = {}, {}
       for name in s:text():gmatch "\n *threadIdx%.%a for (%S+) in " do bound[name] = true end

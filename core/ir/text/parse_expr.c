@@ -184,8 +184,8 @@ static const nw_expr *call(nw_parser *ps, const char *name) {
   if (n != arguments_of(op)) return nw_parse_fail(ps, &at, "%s takes %d arguments, not %d", name, arguments_of(op), n);
   if (op == NW_OP_SELECT) return select_of(ps, &at, args);
   if (op == NW_OP_KNOWN) {
-    if (!same_type(args[0]->type, args[1]->type) || args[0]->data || !args[1]->data)
-      return nw_parse_fail(ps, &at, "known takes an index that reads nothing and a load with the same type");
+    if (!same_type(args[0]->type, args[1]->type) || !args[1]->data || (args[0]->data && NW_MUTATED(known_reads)))
+      return nw_parse_fail(ps, &at, "known takes an index and a load with the same type");
     return nw_make(ps->pool, op, args[0]->type, 2, args);
   }
   if (op == NW_OP_RAMP || op == NW_OP_BROADCAST) return vector_of(ps, &at, op, n, args);

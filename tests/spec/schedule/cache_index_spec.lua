@@ -109,6 +109,34 @@ describe("cache_index", function()
     right(s)
   end)
 
+  -- Fault: the text of an index of an index did not parse back.
+  it("takes an index of an index after a stage was inlined", function()
+    local X = nw.placeholder({8}, "f32", "X")
+    local Y = nw.compute({60}, function(j) return X(j // 8) * 2 end, "Y")
+    local Z = nw.compute({180}, function(j) return Y(j // 3) + 1 end, "Z")
+    local s = nw.schedule(Z)
+    s:cache_index "Y"
+    s:cache_index "Z"
+    s:compute_inline "Y"
+    has(s, "X[Y_index[Z_index[j_1]]]")
+    has(s:text(), "X[known(known(j // 3, Z_index[j]) // 8, Y_index[known(j // 3, Z_index[j])])]")
+    right(s)
+    s:compute_inline "Y_index"
+    has(s, "X[Z_index[j_1] // 8]")
+    right(s)
+  end)
+
+  -- Fault: the text did not parse back.
+  it("takes an index that depends on data after a stage was inlined", function()
+    local X, D = nw.placeholder({8}, "f32", "X"), nw.placeholder({20}, "i64", "D")
+    local Y = nw.compute({60}, function(j) return X(j // 8) * 2 end, "Y")
+    local Z = nw.compute({20}, function(i) return Y(nw.minimum(nw.maximum(D(i), 0), 59)) + 1 end, "Z")
+    local s = nw.schedule(Z)
+    s:cache_index "Y"
+    s:compute_inline "Y"
+    right(s)
+  end)
+
   it("needs a proof to rewrite the numbers", function()
     local s = flat(300, 100)
     local row = s:cache_index "C"
