@@ -6,7 +6,8 @@
 typedef struct nw_table {
   const char *buffer;
   int64_t n;
-  const int64_t *value;
+  int64_t *value;
+  bool changes; // true if elements change; then a walk stores each value when the program does
 } nw_table;
 
 // The names of the variables in scope, with their slots. A *slot* is a position in an array that holds the current

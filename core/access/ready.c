@@ -251,5 +251,6 @@ static nw_nest *make_code(nw_walker *w, const nw_stmt *s, const nw_stmt *loop) {
 
 bool nw_walker_ready(nw_walker *w) {
   w->root = make_code(w, w->exec->p->root, NULL);
+  if (w->root) nw_tables_keep(w);
   return w->root != NULL;
 }

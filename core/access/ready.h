@@ -30,6 +30,13 @@ typedef struct nw_act {
   int to;
 } nw_act;
 
+// What a store to a temporary stores into the table of the temporary (tables.h).
+typedef struct nw_keep {
+  const nw_table *to;
+  int lanes;
+  nw_calc *index, *value, *mask; // `mask` is NULL if all lanes are active
+} nw_keep;
+
 typedef struct nw_nest nw_nest;
 struct nw_nest {
   const nw_stmt *stmt;
@@ -41,6 +48,8 @@ struct nw_nest {
   nw_calc *cond; // GUARD
   int nacts; // STORE
   nw_act *act;
+  nw_keep *keep; // STORE: NULL if it does not change a table
+  bool keeps; // true if it contains stores that change a table
   bool plain; // STORE: true if all acts are TOUCH, and each act makes one access at an affine address
   bool flat; // LOOP: true if the loop contains only plain stores, with at most NW_BATCH / 4 accesses per iteration
   int nrefs; // if flat: the accesses of an iteration, with the step of each address
@@ -57,6 +66,7 @@ struct nw_walker {
   int nslots;
   nw_names names;
   nw_vec tables; // const nw_table *
+  nw_vec filling; // const char *: the temporaries whose tables are being filled
   bool estimates; // true if a choice that depends on data counts the accesses of both sides
   bool estimated; // true if there was such a choice
   nw_places places;
@@ -65,6 +75,7 @@ struct nw_walker {
   int thread, threads; // only accesses of thread number `thread` are listed; if `threads` is 0, all accesses are listed
   // The following fields are used during a walk.
   bool inside; // true inside a parallel loop
+  bool silent; // true in iterations of other threads, which are walked only because they change tables
   nw_ref *batch;
   int n;
   int64_t time; // number of accesses passed to `f` so far

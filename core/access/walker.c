@@ -2,7 +2,7 @@
 // to the next instead of being computed anew.
 #include "access/walker.h"
 #include "base/share.h"
-#include "access/ready.h"
+#include "access/tables.h"
 #include "ir/program/tags.h"
 #include <stdlib.h>
 
@@ -53,6 +53,7 @@ void nw_walker_free(nw_walker *w) {
   nw_vec_free(&w->names.slot);
   nw_vec_free(&w->site);
   nw_vec_free(&w->tables);
+  nw_vec_free(&w->filling);
   free(w->batch);
   free(w);
 }
@@ -109,16 +110,20 @@ static void touch(nw_walker *w, uint32_t site) {
 }
 
 // True if this thread does not run the current code. Only the first thread runs code outside of parallel loops.
-static bool is_idle(const nw_walker *w) { return w->thread && !w->inside; }
+static bool is_idle(const nw_walker *w) { return w->silent || (w->thread && !w->inside); }
 
-static void run_store(nw_walker *w, const nw_nest *c) {
-  if (is_idle(w)) return;
+static void run_acts(nw_walker *w, const nw_nest *c) {
   w->execution++;
   for (int i = 0; i < c->nacts;) {
     const nw_act *a = &c->act[i++];
     if (a->kind == NW_ACT_TOUCH) touch(w, a->site);
     if (a->kind == NW_ACT_JUMP || (a->kind == NW_ACT_UNLESS && !nw_calc_at(a->cond, w->slot, 0))) i = a->to;
   }
+}
+
+static void run_store(nw_walker *w, const nw_nest *c) {
+  if (!is_idle(w)) run_acts(w, c);
+  if (c->keep) nw_table_store(c->keep, w->slot);
 }
 
 // ---- loops
@@ -154,7 +159,7 @@ static void run_flat(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int6
 static void run_rounds(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
   for (int64_t i = from; i < to && !w->stop; i++) {
     w->slot[c->slot] = begin + i;
-    if (w->round) w->round(w->env, c->stmt, i, w->time + w->n);
+    if (w->round && !w->silent) w->round(w->env, c->stmt, i, w->time + w->n);
     tick(w);
     run_kids(w, c);
   }
@@ -164,10 +169,23 @@ static void run_part(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int6
   (c->flat ? run_flat : run_rounds)(w, c, begin, from, to);
 }
 
+// Runs iterations of other threads, if they change tables.
+static void run_others(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
+  if (!c->keeps || NW_MUTATED(tables_of_thread)) return;
+  w->silent = true;
+  run_part(w, c, begin, from, to);
+  w->silent = false;
+}
+
 static void run_share(nw_walker *w, nw_nest *c, int64_t begin, int64_t extent) {
   nw_share share = nw_share_of(extent, nw_chunk_of(c->stmt), w->thread, w->threads);
+  int64_t done = 0;
   w->inside = true;
-  for (int64_t from, to; !w->stop && nw_share_next(&share, &from, &to);) run_part(w, c, begin, from, to);
+  for (int64_t from, to; !w->stop && nw_share_next(&share, &from, &to); done = to) {
+    run_others(w, c, begin, done, from);
+    run_part(w, c, begin, from, to);
+  }
+  run_others(w, c, begin, done, extent);
   w->inside = false;
 }
 
@@ -177,11 +195,11 @@ static void run_loop(nw_walker *w, nw_nest *c) {
     run_share(w, c, begin, extent);
   else
     run_part(w, c, begin, 0, extent);
-  if (w->round) w->round(w->env, c->stmt, -1, w->time + w->n);
+  if (w->round && !w->silent) w->round(w->env, c->stmt, -1, w->time + w->n);
 }
 
 static void run(nw_walker *w, nw_nest *c) {
-  if (w->stop) return;
+  if (w->stop || (w->silent && !c->keeps)) return;
   if (c->stmt->kind == NW_LOOP) return run_loop(w, c);
   if (c->stmt->kind == NW_STORE) return run_store(w, c);
   if (c->stmt->kind == NW_GUARD && !nw_calc_at(c->cond, w->slot, 0)) return;

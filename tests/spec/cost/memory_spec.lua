@@ -48,6 +48,33 @@ describe("nw.accesses", function()
     assert.equal(1, walked:differs(nw.accesses(twice_read(4, 3))) and 1)
   end)
 
+  -- Makes B[i, j] = A[(16*i + j) // 8], with the indices of each row in one temporary.
+  local function indexed()
+    local A = nw.placeholder({16}, "f32", "A")
+    local s = nw.schedule(nw.compute({3, 64}, function(i, j) return A((16 * i + j) // 8) end, "B"))
+    return s, s:cache_index("B", {at = "i"})
+  end
+
+  it("knows addresses that are read from a temporary whose elements change", function()
+    local s, stage = indexed()
+    local data = {nw.random({16}, "f32", {seed = 1})}
+    assert.is_nil(nw.accesses(s):differs(nw.accesses(s, {arguments = data})))
+    s:vectorize((select(2, s:split(s:loops(stage)[2], 16))))
+    s:cache_read(stage, "global", {"B"})
+    assert.is_nil(nw.accesses(s):differs(nw.accesses(s, {arguments = data})))
+  end)
+
+  it("knows addresses that another thread stores", function()
+    local s, stage = indexed()
+    s:parallel(s:loops(stage)[2])
+    s:reverse(s:loops("B")[2])
+    s:parallel(s:loops("B")[2])
+    local a, expected, found = nw.accesses(s, {threads = 2}), {}, {}
+    for i = 0, 2 do for j = 63, 32, -1 do expected[#expected + 1] = (16 * i + j) // 8 end end
+    for n = 1, #a do if a:at(n).tensor == "A" then found[#found + 1] = a:at(n).index end end
+    assert.same(expected, found)
+  end)
+
   it("uses the contents of arrays in indices if arrays are given", function()
     local X, I = nw.placeholder({8}, "f32", "X"), nw.placeholder({8}, "i64", "I")
     local s = nw.schedule(nw.compute({8}, function(i) return X(nw.minimum(nw.maximum(I(i), 0), 7)) end, "Y"))
