@@ -77,6 +77,9 @@ function known.of(case, s, placed, option)
       if pair[1] == from and pair[2] == stage then return true end
     end
   end
+  local function indexed(name) -- true if the stage reads an index
+    return alive[name] and s:text():find("\n +" .. name:gsub("%p", "%%%0") .. "%[[^\n]*known%(")
+  end
   local function is_temporary(name) return alive[name] and s:text():find("\ntemp " .. name .. ":", 1, true) end
   return {
     option = option,
@@ -131,18 +134,17 @@ function known.of(case, s, placed, option)
       return table.unpack(r:pick(pairs_of))
     end,
     loops = function(stage) return names(s:loops(stage)) end,
-    divided = function(r) -- a stage whose indices have a division
+    divided = function(r) -- a stage whose indices have a division that is not yet computed apart
       local list = {}
       for _, stage in ipairs(case.stages) do
-        if stage.quotients and alive[stage.name] then list[#list + 1] = stage.name end
+        if stage.quotients and alive[stage.name] and not indexed(stage.name) then list[#list + 1] = stage.name end
       end
       return #list > 0 and r:pick(list) or nil
     end,
     indexed_twice = function(r) -- a temporary that reads its indices, if a stage that reads it does so too
       local list = {}
       for _, pair in ipairs(pairs_of) do
-        local both = alive[pair[1] .. "_index"] and alive[pair[2] .. "_index"]
-        if both and is_temporary(pair[1]) then list[#list + 1] = pair[1] end
+        if is_temporary(pair[1]) and indexed(pair[1]) and indexed(pair[2]) then list[#list + 1] = pair[1] end
       end
       return #list > 0 and r:pick(list) or nil
     end,

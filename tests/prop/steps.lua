@@ -154,7 +154,7 @@ function steps.draw(r, s, tensors, goal, case, placed)
   if not goal and case.grid and r:chance(0.35) then primitive = "bind" end
   if not goal and primitive == "bind" and not case.grid then primitive = "split" end
   local known = knowledge.of(case, s, placed, goal and goal.option)
-  local indexed = not goal and known.indexed_twice(r)
+  local indexed = (not goal or primitive == "cache_index") and known.indexed_twice(r)
   -- a stage that reads its indices is often inlined, since this makes indices of indices
   if indexed and r:chance(0.5) then return {primitive = "compute_inline", args = {indexed}} end
   local first = PREPARED[primitive] and r:chance(0.9) and PREPARED[primitive](r, known, stages, all, tensors)
