@@ -49,14 +49,15 @@ local function function_at(number)
   end
 end
 
--- True if the function `name` of a file looks for words in the text of a view or a schedule.
+-- True if the function `name` of a file looks for words in the text of a view, a schedule or its notes.
 local function looks_for_words(file, name)
   line_of(file, 1)
   for n, line in ipairs(sources[file]) do
     if line:find("^%s*local function " .. name .. "%(") then
       for k = n, n + 8 do
         local body = line_of(file, k)
-        if body:find "tostring%(" and (body:find ":gsub" or body:find ":find" or body:find ":match") then return true end
+        local text = body:find "tostring%(" or body:find ":notes%("
+        if text and (body:find ":gsub" or body:find ":find" or body:find ":match") then return true end
         if body:find "^end" then break end
       end
     end

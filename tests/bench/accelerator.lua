@@ -24,18 +24,18 @@ end
 -- A part that failed counts as one with nothing done and something wrong.
 local FAILED = 1e9
 
-local cases, wrong, reported = part("_acc_random", 520, SEED)
+local cases, wrong, reported = part("accelerator/random", 520, SEED)
 out:bar("acc.random_cases", cases or 0, ">=", 500)
 out:bar("acc.wrong", wrong or FAILED, "<=", 0)
-local planted, missed, _, alarms = part("_acc_tokens", 300, SEED)
+local planted, missed, _, alarms = part("accelerator/tokens", 300, SEED)
 out:bar("acc.tokens_planted", planted or 0, ">=", 200)
 out:bar("acc.tokens_missed", missed or FAILED, "<=", 0)
 out:bar("acc.false_alarms", (reported or FAILED) + (alarms or FAILED), "<=", 0)
-local formulas, mismatches = require "_acc_cycles"()
+local formulas, mismatches = require "accelerator.cycles"()
 for _, text in ipairs(mismatches) do print("  " .. text) end
 out:bar("acc.closed_form_cases", formulas, ">=", 60)
 out:bar("acc.closed_form_mismatches", #mismatches, "<=", 0)
-local layers = require "_acc_layers"
+local layers = require "accelerator.layers"
 local hidden, right, before, after = layers.run()
 out:bar("acc.hidden_of_bound", hidden, ">=", 0.95)
 out:bar("acc.layers_correct", right, ">=", layers.COUNT)
@@ -47,7 +47,7 @@ local median, tau, schedules = layers.model(300, SEED)
 out:bar("acc.model_schedules", schedules, ">=", 300)
 out:bar("acc.model_error", median, "<=", 0.10)
 out:bar("acc.model_tau", tau, ">=", 0.9)
-local eyeriss = require "_acc_eyeriss"()
+local eyeriss = require "accelerator.eyeriss"()
 print(("the reference counts no first loads and no last stores; with them, the run takes %d cycles"):format(eyeriss.all_cycles))
 print(("with the reads of sums that leave a memory, which the reference does not count, it would be %.2f uJ"):format(
   eyeriss.uj_with_reads))
@@ -57,8 +57,8 @@ out:record("acc.eyeriss_cycles_with_ends", eyeriss.all_cycles)
 out:bar("acc.eyeriss_uj", eyeriss.uj, "<=", 59.29)
 out:bar("acc.eyeriss_uj_off", math.abs(eyeriss.uj - 59.28), "<=", 0.01)
 out:bar("acc.eyeriss_wrong_counts", eyeriss.wrong, "<=", 0)
-out:bar("acc.lines_of_record", require "_acc_record"(), "<=", 60)
-local instructions, timed, products, lecture = require "_acc_speed"()
+out:bar("acc.lines_of_record", require "accelerator.record"(), "<=", 60)
+local instructions, timed, products, lecture = require "accelerator.speed"()
 print(("the speed in time only is that of a stream of %d instructions"):format(instructions))
 out:bar("acc.million_instructions_per_s", timed, ">=", 2)
 out:bar("acc.gmacs_per_s", products, ">=", 1)

@@ -56,7 +56,7 @@ local function random_schedules()
     return skipped("pocl is not installed (pocl-opencl-icd)", "gpu.random_cases", "gpu.wrong")
   end
   local seed, cache = tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003, directory()
-  bars("gpu.random_cases", 500, "gpu.wrong", part("OCL_ICD_VENDORS=pocl.icd POCL_CACHE_DIR=" .. cache, "_gpu_random", CASES, seed))
+  bars("gpu.random_cases", 500, "gpu.wrong", part("OCL_ICD_VENDORS=pocl.icd POCL_CACHE_DIR=" .. cache, "gpu/random", CASES, seed))
   os.execute("rm -rf " .. cache)
 end
 
@@ -66,7 +66,7 @@ local function fused_pairs()
   end
   local seed, cache = tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003, directory()
   local environment = "OCL_ICD_VENDORS=pocl.icd POCL_CACHE_DIR=" .. cache
-  bars("gpu.fused_cases", 100, "gpu.fused_wrong", part(environment, "_gpu_fused", 120, seed))
+  bars("gpu.fused_cases", 100, "gpu.fused_wrong", part(environment, "gpu/fused", 120, seed))
   os.execute("rm -rf " .. cache)
 end
 
@@ -82,7 +82,7 @@ local function oclgrind()
   os.execute("chmod +x " .. script)
   local environment = ("OCL_ICD_VENDORS=%s OCLGRIND_INST_COUNTS=1 OCLGRIND_BUILD_OPTIONS=-cl-opt-disable "
     .. "NESTWRIGHT_OPENCL_WORKER=%s"):format(OCLGRIND, script)
-  local n, wrong, false_races = part(environment, "_gpu_oclgrind", counts)
+  local n, wrong, false_races = part(environment, "gpu/oclgrind", counts)
   bars("gpu.oclgrind_kernels", 25, "gpu.oclgrind_mismatches", n, wrong)
   out:bar("gpu.false_races", false_races or 1e9, "<=", 0)
   os.execute("rm -rf " .. dir)
@@ -94,7 +94,7 @@ local function planted()
     return skipped("Oclgrind is not installed (oclgrind)", "gpu.races_planted", "gpu.races_missed")
   end
   local dir = directory()
-  local log, programs = dir .. "/log", require "_gpu_planted"(dir)
+  local log, programs = dir .. "/log", require "gpu.planted"(dir)
   local environment = ("OCL_ICD_VENDORS=%s OCLGRIND_BUILD_OPTIONS=-cl-opt-disable OCLGRIND_DATA_RACES=1 OCLGRIND_UNIFORM_WRITES=1 "
     .. "OCLGRIND_MAX_ERRORS=10 OCLGRIND_LOG=%s NESTWRIGHT_OPENCL_WORKER=%s/%s"):format(OCLGRIND, log, os.getenv "PWD", WORKER)
   local races, missed, unsound = run(environment, PLANTED, log, table.unpack(programs))
@@ -107,25 +107,25 @@ oclgrind()
 planted()
 random_schedules()
 fused_pairs()
-require "_gpu_simulated"(out)
+require "gpu.simulated"(out)
 if require "ptxas".path() then
-  require "_gpu_ptx"(out)
+  require "gpu.ptx"(out)
 else
   skipped("ptxas is not in PATH nor in /usr/local/cuda*/bin", "gpu.ptx_rejected")
 end
-local tiles, mismatches = require "_gpu_tensor"(tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003)
+local tiles, mismatches = require "gpu.tensor"(tonumber(os.getenv "NW_GPU_SEED") or os.time() % 100003)
 out:bar("gpu.tensor_core_tiles", tiles, ">=", 2200)
 out:bar("gpu.tensor_core_mismatches", mismatches, "<=", 0)
-require "_gpu_partition"(out)
+require "gpu.partition"(out)
 local configurations, wrong = require "occupancy_answers".compare()
 out:bar("gpu.occupancy_cases", configurations, ">=", 2000)
 out:bar("gpu.occupancy_mismatches", #wrong, "<=", 0)
 for _, text in ipairs(wrong) do print("  " .. text) end
-local order, median, worst = require "_gpu_staircase".compare()
+local order, median, worst = require "gpu.staircase".compare()
 out:bar("gpu.staircase_order", order, ">=", 1)
 out:bar("gpu.staircase_error", median, "<=", 0.25)
 out:bar("gpu.staircase_error_worst", worst, "<=", 0.5)
-local share, turns, sectors = require "_gpu_lesson"()
+local share, turns, sectors = require "gpu.lesson"()
 out:bar("gpu.gemm_model_of_peak", share, ">=", 0.75)
 out:bar("gpu.gemm_turns_beyond_least", turns, "<=", 0)
 out:bar("gpu.gemm_sectors_beyond_least", sectors, "<=", 0)

@@ -22,7 +22,7 @@ local PARTS = {
   {name = "legal", script = "tests/legal/run.lua"},
   {name = "sound", script = "tests/sound/run.lua"},
   {name = "judge", script = "tests/bench/_witnesses.lua"},
-  {name = "spec", script = "tests/spec/run.lua -o TAP tests/spec/schedule"},
+  {name = "spec", script = "tests/spec/run.lua -o TAP tests/spec/schedule tests/spec/device"},
   {name = "random_1", script = ("%s --cases %d"):format(random, SCHEDULES // 2)},
   {name = "random_2", script = ("%s --first %d --cases %d"):format(random, SCHEDULES // 2 + 1, SCHEDULES)},
 }

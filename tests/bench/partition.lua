@@ -7,7 +7,7 @@ local nw = require "nestwright"
 local peers = require "peers"
 local bench = require "_bench"
 local partition = require "_partition"
-local edges = require "_partition_edges"
+local edges = require "partition.edges"
 local schedules = require "_schedules"
 local core = require "nestwright.core"
 local strategies = require "nestwright.partition.strategies"
@@ -387,11 +387,11 @@ function parts.guards()
   out:bar("partition.main_guards", sum, "<=", 0)
 end
 
-parts.existing = require "_partition_existing" (out, packed, function()
+parts.existing = require "partition.existing" (out, packed, function()
   return strategies_of(nw.size("M", {min = 0}), {"sizes"}):build(1, {threads = 1})
 end)
-parts.threads = require "_partition_threads" (out, packed)
-parts.pipeline = require "_partition_pipeline" (out)
+parts.threads = require "partition.threads" (out, packed)
+parts.pipeline = require "partition.pipeline" (out)
 
 local ORDER = {"tiles", "dynamic", "cold", "picker", "tvm", "existing", "awkward", "guards",
   "dispatch", "conv1d", "threads", "pipeline"}

@@ -1,4 +1,4 @@
-// Prints the largest errors of the math functions that kernels for a GPU have (tests/spec/schedule/ptx_math_spec.lua).
+// Prints the largest errors of the math functions that kernels for a GPU have (tests/spec/device/ptx_math_spec.lua).
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

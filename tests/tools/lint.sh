@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: lint.sh [BUILD]
-# Checks the formatting of the C sources, runs luacheck, and checks which files a folder may include (layers.py). Prints one line
-# for each check: "ok", "not ok" or "skipped". The exit status is 0 only if no check fails.
+# Checks the formatting of the C sources, runs luacheck, and checks which files a folder may include (layers.py) and how many it
+# may hold (rooms.lua). Prints one line for each check: "ok", "not ok" or "skipped". The exit status is 0 only if no check fails.
 build=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/../.." || exit 2
 status=0
@@ -33,4 +33,8 @@ else
 fi
 python3 tests/tools/layers.py ${build:+"$build"}
 verdict layers $?
+if [ -n "$build" ]; then
+  "$build/bin/nestwright" tests/tools/rooms.lua "$build"
+  verdict rooms $?
+fi
 exit $status

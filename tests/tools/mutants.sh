@@ -43,7 +43,7 @@ passes() { timeout 300 bash -c 'run_suite "$1"' _ "$1" >>"$log" 2>&1 </dev/null;
 suites() {
   local exe
   for exe in "$build"/tests/unit_poly_* "$build"/tests/unit_sched_* "$build"/tests/unit_ir_*; do echo "unit ${exe##*/unit_}"; done
-  printf '%s\n' 'spec schedule/illegal' 'spec schedule/grid' 'unit interp_test_judged' 'spec schedule/schedule' \
+  printf '%s\n' 'spec schedule/illegal' 'spec device/grid' 'unit interp_test_judged' 'spec schedule/schedule' \
     'spec schedule/golden' 'spec schedule/refusals' property
 }
 

@@ -1,6 +1,6 @@
 // Emits math functions for a GPU, because PTX has no instructions for them. Each becomes a function of the module, made of
 // plain operations, so that it gives the same bits on every GPU. The result is at most 1.4 units in the last place from the
-// exact value, and pow of f32 at most 0.6; tests/spec/schedule/ptx_math_spec.lua measures this.
+// exact value, and pow of f32 at most 0.6; tests/spec/device/ptx_math_spec.lua measures this.
 //
 // exp, log and tanh of f32 have the polynomials of Cephes (Moshier), and erf those of Juffa. exp and log of f64 have those of
 // fdlibm (Sun Microsystems), and so has erf of f64; tanh of f64 has that of Cephes. pow of f32 is computed in f64, and pow of

@@ -64,7 +64,7 @@ local function occupancy(what, options)
   local k = is_schedule and kernel_numbers(what, o, m) or given_numbers(what, m)
   local g = m.gpu
   local title = errors.expect("occupancy: title", o.title or ("Blocks at the same time on %s"):format(m.name), "string")
-  return require "nestwright.plots.occupancy".make {machine = m.name, threads = k.threads, registers = k.registers,
+  return require "nestwright.plots.gpu.occupancy".make {machine = m.name, threads = k.threads, registers = k.registers,
     shared = k.shared, counted = k.counted, title_of = k.name, title = title, most_registers = g.registers_thread,
     most_shared = g.shared_block, most_warps = g.warps, unit = g.shared_unit, warps = (k.threads + g.warp - 1) // g.warp,
     of = function(registers, shared) return core.gpu_occupancy(m, k.threads, registers, shared) end}
@@ -104,7 +104,7 @@ local function unequal(c, number, blocks, title)
   local last = 0
   for _, b in ipairs(k.schedule) do last = math.max(last, b.to) end
   local stretch, by = stretch_of(k, last)
-  return require "nestwright.plots.wave_blocks".make {machine = c.machine.name, sms = c.machine.gpu.sms, blocks = k.schedule,
+  return require "nestwright.plots.gpu.wave_blocks".make {machine = c.machine.name, sms = c.machine.gpu.sms, blocks = k.schedule,
     resident = k.resident, kinds = k.kinds, number = number, stretch = stretch, by = by, title = title}
 end
 
@@ -113,7 +113,7 @@ local function waves(s, options)
   caches.check_schedule("waves", s)
   local m = machine_of("waves", s, o)
   local c, number = kernel_of("waves", s, {sizes = o.sizes, caches = o.caches, kernel = o.kernel, schedule = MOST_BLOCKS}, m)
-  local k, plots = c.kernels[number], require "nestwright.plots.waves"
+  local k, plots = c.kernels[number], require "nestwright.plots.gpu.waves"
   local blocks = k.grid[1] * k.grid[2] * k.grid[3]
   if k.launches == 0 or blocks == 0 then
     errors.fail("invalid", "give larger sizes", "waves: at these sizes, kernel %d has no block", number)

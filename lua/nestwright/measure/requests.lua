@@ -185,7 +185,7 @@ local function warps(s, options)
   end
   local bound_of = {} -- for each output: the loops around it
   for _, output in ipairs(s:outputs()) do bound_of[output.name] = bound_loops(s, output.name) end
-  return require "nestwright.plots.warps".make {spans = r.spans, kernel = kernel, number = number, warp = r.warp,
+  return require "nestwright.plots.gpu.warps".make {spans = r.spans, kernel = kernel, number = number, warp = r.warp,
     machine = r.machine, bound = bound_of[s:outputs()[1].name], bound_of = bound_of, parts = whole("warps", o, "parts", 6, 1),
     whole = #r.spans < MOST_SPANS, title = errors.expect("warps: title", o.title or "Blocks and warps", "string")}
 end

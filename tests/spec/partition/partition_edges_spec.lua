@@ -2,7 +2,7 @@
 --- every size, and the main piece must have no conditions.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
-local edges = require "_partition_edges"
+local edges = require "partition.edges"
 
 local function agree(f, plain, ...)
   return nw.allclose(f(...), plain(...), {rtol = 1e-5, atol = 1e-5})

@@ -1,6 +1,6 @@
 --- Runs a spec, or a notebook, and writes the PTX of all schedules that it has made and whose loops are bound to a grid, for each
 --- target.
---- usage: nestwright tests/bench/_gpu_spec_texts.lua DIRECTORY TARGETS spec|notebook FILE     writes DIRECTORY/TARGET-NUMBER.ptx.
+--- usage: nestwright tests/bench/gpu/spec_texts.lua DIRECTORY TARGETS spec|notebook FILE     writes DIRECTORY/TARGET-NUMBER.ptx.
 --- TARGETS are joined by commas.
 local directory, targets, kind, file = table.unpack(arg, 1, 4)
 package.path = "tests/spec/?.lua;" .. package.path

@@ -1,11 +1,11 @@
 --- Runs random schedules for a GPU through OpenCL, in the interpreter and on the simulated GPU, and compares the bits of the
 --- results. The schedules have tiles, blocks, threads, virtual threads, copies in shared and local memory, double buffers,
 --- reductions that the threads of a block share, atomic updates, two kernels in one grid, and sizes that no factor divides.
---- usage: nestwright tests/bench/_gpu_random.lua FILE CASES SEED [SECONDS]     writes to FILE how many cases agree
+--- usage: nestwright tests/bench/gpu/random.lua FILE CASES SEED [SECONDS]     writes to FILE how many cases agree
 --- and how many do not
 package.loaded["nestwright.script"] = nil
-package.path = arg[0]:match "^(.*)/" .. "/?.lua;" .. package.path
-local differ = require "_gpu_differ"
+package.path = "tests/bench/?.lua;" .. package.path
+local differ = require "gpu.differ"
 local nw = require "nestwright"
 local rng = require "nestwright.measure.rng"
 

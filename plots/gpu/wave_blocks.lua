@@ -183,7 +183,7 @@ local function rows_of(bars)
 end
 
 --- Makes the picture. x: machine (its name), sms, resident (blocks of a multiprocessor at the same time), blocks (a list of {sm,
---- place, kind, from, to}), kinds (a list of {blocks, writes}), stretch and by (as in plots/waves.lua), number (of the
+--- place, kind, from, to}), kinds (a list of {blocks, writes}), stretch and by (as in plots/gpu/waves.lua), number (of the
 --- kernel), title.
 function wave_blocks.make(x)
   x.places = 1 -- that are ever used

@@ -1,7 +1,7 @@
 --- Compares the numbers of loads and stores that the simulated GPU counts with those that Oclgrind counts when it executes the
 --- OpenCL C of the same schedules, built without optimisation. Oclgrind is used through its own driver of OpenCL, and prints
 --- its counts, which the worker writes to a file.
---- usage: nestwright tests/bench/_gpu_oclgrind.lua FILE COUNTS     writes the numbers of kernels and of mismatches to FILE. COUNTS
+--- usage: nestwright tests/bench/gpu/oclgrind.lua FILE COUNTS     writes the numbers of kernels and of mismatches to FILE. COUNTS
 --- is the file to which the worker writes.
 package.path = "tests/spec/?.lua;" .. package.path
 package.loaded["nestwright.script"] = nil

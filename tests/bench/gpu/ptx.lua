@@ -15,8 +15,8 @@ local COURSE = {
 local OTHERS = {"add", "gemm", "reduction", "symbolic", "vthread", "vectors", "register_tile", "histogram", "async", "large_shared"}
 
 -- The specs that make schedules for GPUs, and the notebooks.
-local SPECS = {"schedule/async_spec", "schedule/cross_spec", "schedule/grid_spec", "schedule/grid_text_spec",
-  "schedule/ptx_math_spec", "schedule/ptx_ops_spec", "schedule/ptx_spec", "schedule/share_spec", "schedule/warp_spec",
+local SPECS = {"device/async_spec", "schedule/cross_spec", "device/grid_spec", "device/grid_text_spec",
+  "device/ptx_math_spec", "device/ptx_ops_spec", "device/ptx_spec", "schedule/share_spec", "device/warp_spec",
   "measure/gpu_target_spec", "show/warps_spec"}
 local NOTEBOOKS = {"gpu_gemm", "gpu_conv1d", "gpu_depthwise", "gpu_reduction", "gpu_transpose", "gpu_fused_loop",
   "gpu_dynamic_batch"}
@@ -37,7 +37,7 @@ local function texts_of(dir, kind, path)
     known[row[1]] = true
   end
   os.execute("mkdir -p " .. dir)
-  support.run(("env NW_BUILD=$PWD/build/release timeout 300 %s tests/bench/_gpu_spec_texts.lua %s %s %s %s"):format(ME, dir,
+  support.run(("env NW_BUILD=$PWD/build/release timeout 300 %s tests/bench/gpu/spec_texts.lua %s %s %s %s"):format(ME, dir,
     table.concat(targets, ","), kind, path))
   local paths = {}
   for name in support.run("ls " .. dir):gmatch "[^\n]+%.ptx" do paths[#paths + 1] = dir .. "/" .. name end

@@ -1,10 +1,10 @@
 --- Fuses random pairs of kernels into one grid, by blocks or by threads, runs them through OpenCL and on the simulated GPU, and
 --- compares the bits of the results with those of the interpreter. Then prints the predicted times of two kernels in turn and in
 --- one grid.
---- usage: nestwright tests/bench/_gpu_fused.lua FILE CASES SEED     writes to FILE how many cases agree and how many do not
+--- usage: nestwright tests/bench/gpu/fused.lua FILE CASES SEED     writes to FILE how many cases agree and how many do not
 package.loaded["nestwright.script"] = nil
-package.path = arg[0]:match "^(.*)/" .. "/?.lua;" .. package.path
-local differ = require "_gpu_differ"
+package.path = "tests/bench/?.lua;" .. package.path
+local differ = require "gpu.differ"
 local nw = require "nestwright"
 local rng = require "nestwright.measure.rng"
 
