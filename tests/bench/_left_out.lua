@@ -22,7 +22,7 @@ left_out.lines = {
   {'assert%.equal%([^,]*"', "compares a text"}, {'assert%.same%([^,]*"', "compares texts"}, {"expect", "waits for words"},
   {":why[ %(]", "names a line by a part of its text"}, {"%[%[$", "compares a text of several lines"},
   {"html%(", "compares a text"}, {":export%(path", "recognises a header by its text"},
-  {"assert%.equal%(%d+, n, out%)", "counts sentences that were replaced in a text"},
+  {"assert%.equal%(before, events%(", "looks for words in a view"}, {"assert%.equal%(%d+, n, out%)", "counts sentences that were replaced in a text"},
   {"calls >= #cases", "counts calls in a view"},
 }
 
@@ -39,7 +39,8 @@ end
 -- Functions of support.lua that check a text, with the reason.
 local SUPPORT = "tests/spec/support.lua"
 local of_text = {fails = "expects the sentence of an error", fails_saying = "expects the sentence of an error",
-  refuses = "expects the sentence of a refusal", golden = "compares a text with a file"}
+  refuses = "expects the sentence of a refusal", simulates = "recognises a schedule without kernels by its error",
+  golden = "compares a text with a file"}
 
 -- Returns the function of support.lua that contains a line.
 local function function_at(number)
@@ -70,7 +71,7 @@ function left_out.is(file, message)
   local at, number = message:match "^(tests/[^:]+):(%d+): "
   if not at then return false end
   if at == SUPPORT then return of_text[function_at(tonumber(number))] ~= nil, of_text[function_at(tonumber(number))] end
-  if at == "tests/prop/known.lua" then return true, "random steps are drawn from the text form" end
+  if at:find "^tests/prop/" then return true, "random steps are drawn from the text form" end
   if at ~= file then return false end
   local line = line_of(file, tonumber(number))
   for _, row in ipairs(left_out.lines) do

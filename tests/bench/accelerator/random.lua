@@ -1,7 +1,7 @@
 --- Runs random schedules for accelerators, and compares the values of the simulated streams with those of the definition and of the
 --- interpreter of the lowered program. Also examines the tokens of each stream, and the times of each run.
---- usage: nestwright tests/bench/accelerator/random.lua FILE CASES SEED [SECONDS]     writes to FILE how many cases agree, how many do
---- not, and how many of the streams are reported although they are right
+--- usage: nestwright tests/bench/accelerator/random.lua FILE CASES SEED [SECONDS]     writes to FILE how many cases agree, how many
+--- do not, and how many of the streams are reported although they are right
 package.path = "tests/bench/?.lua;" .. package.path
 package.loaded["nestwright.script"] = nil
 local nw = require "nestwright"

@@ -1,7 +1,7 @@
 --- Changes the tokens of small streams: tokens are dropped, swapped, doubled and retargeted. An exhaustive search over all orders
 --- of the units (search.lua) proves which of the changed streams are wrong, and s:stream():check() must report these.
---- usage: nestwright tests/bench/accelerator/tokens.lua FILE MUTANTS SEED [SECONDS]     writes to FILE how many mutants are wrong, how
---- many of them are not reported, how many unchanged streams are right, and how many of these are reported
+--- usage: nestwright tests/bench/accelerator/tokens.lua FILE MUTANTS SEED [SECONDS]     writes to FILE how many mutants are wrong,
+--- how many of them are not reported, how many unchanged streams are right, and how many of these are reported
 package.path = "tests/bench/?.lua;" .. package.path
 package.loaded["nestwright.script"] = nil
 local draw = require "accelerator.draw"
