@@ -22,7 +22,8 @@ left_out.lines = {
   {'assert%.equal%([^,]*"', "compares a text"}, {'assert%.same%([^,]*"', "compares texts"}, {"expect", "waits for words"},
   {":why[ %(]", "names a line by a part of its text"}, {"%[%[$", "compares a text of several lines"},
   {"html%(", "compares a text"}, {":export%(path", "recognises a header by its text"},
-  {"assert%.equal%(before, events%(", "looks for words in a view"}, {"assert%.equal%(%d+, n, out%)", "counts sentences that were replaced in a text"},
+  {"assert%.equal%(before, events%(", "looks for words in a view"},
+  {"assert%.equal%(%d+, n, out%)", "counts sentences that were replaced in a text"},
   {"calls >= #cases", "counts calls in a view"},
 }
 

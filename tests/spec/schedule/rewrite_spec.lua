@@ -103,7 +103,7 @@ describe("a rewrite that is tested, but not proved", function()
 
   it("is marked in every view", function()
     local s = tested()
-    local n = tonumber(s:text():match "\nunproved 1 on (%d+)\n")
+    local n = tonumber(assert(s:text():match "\nunproved 1 on (%d+)\n"))
     assert.truthy(n >= 500 and n <= 1000)
     local mark = ("tested on %d values, not proved"):format(n)
     assert.truthy(s:show():find("# 1 step was " .. mark, 1, true))
