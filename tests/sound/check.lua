@@ -135,7 +135,7 @@ function check.on_grid(s, outputs)
   for _, lowered in ipairs {false, true} do
     compare(lowered and "lowered" or "scheduled", nw.interpret(s, data, {lowered = lowered}), want)
   end
-  if not s:reparses() then error "the text of the program does not parse to the same program" end
+  if not os.getenv "NW_SCRAMBLE" and not s:reparses() then error "the text of the program does not parse to the same program" end
 end
 
 return check

@@ -11,6 +11,7 @@ enum {
 
 typedef struct rates { // of a kernel
   double work, chain, hz; // cycles of a block's work, and of a warp that never waits for another
+  double jobs; // of a block; see jobs_of
   nw_block_kind *kind; // if the kernel has several kinds of blocks
   nw_grid_blocks grid; // of them; no turns: all blocks are assumed to be equal
 } rates;
@@ -91,13 +92,19 @@ static void add_work(nw_gpu_cost *k, const nw_gpu_report *r, const nw_machine *m
   }
 }
 
+// Returns how many jobs of a block wait independently of each other. The warps of a block wait for each other at barriers,
+// so then the job is the block. Otherwise they are warps, but not those that have nothing to do.
+static double jobs_of(bool barriers, const nw_gpu_kernel *row, double active) {
+  return barriers || !row->blocks ? 1 : fmax((double)row->warps / (double)row->blocks * active, 1);
+}
+
 // Sets *out to the work of a kind of blocks.
 static void set_kind(nw_block_kind *out, const nw_gpu_block_kind *k, const nw_gpu_kernel *row, const nw_machine *m) {
   double cycles[NW_GPU_LIMIT_COUNT] = {0};
   add_arithmetic(m, &k->part, cycles);
   for (int i = 0; i < k->naccesses; i++) add_access(&m->gpu, &k->access[i], cycles);
   *out = (nw_block_kind){.chain = k->part.chain, .blocks = (double)k->blocks};
-  out->jobs = k->barriers || !row->blocks ? 1 : (int)(row->warps / row->blocks);
+  out->jobs = (int)round(jobs_of(k->barriers, row, k->part.active));
   for (int i = 0; i < NW_GPU_UNITS; i++) out->work[i] = cycles[i] / (double)k->blocks;
 }
 
@@ -168,11 +175,9 @@ static double shared_time(double n, double work, double wait) {
   return through > 0 ? n / through : 0;
 }
 
-// Returns the cycles in which a multiprocessor executes n blocks at a time. The warps of a block wait for each other at
-// barriers, so then the jobs are blocks; otherwise they are warps.
-static double blocks_time(const nw_gpu_kernel *row, double n, double work, double chain) {
-  double warps = row->barriers ? 1 : (double)row->warps / (double)row->blocks;
-  return shared_time(n * warps, work / warps, chain);
+// Returns the cycles in which a multiprocessor executes n blocks at a time.
+static double blocks_time(const rates *own, double n) {
+  return shared_time(round(n * own->jobs), own->work / own->jobs, own->chain);
 }
 
 // The clock falls from the usual one to the guaranteed one as the f32 units or the tensor cores become busy.
@@ -183,11 +188,11 @@ static double clock_of(const nw_machine *m, double busy) {
 
 // Returns the times of a launch whose blocks take equally long. Blocks are started as long as there is room for them, so each
 // multiprocessor has `resident` of them at a time. busy: as long as it would take if the grid were spread evenly.
-static nw_grid_times equal_blocks(const nw_gpu_kernel *row, double blocks, double sms, double work, double chain) {
+static nw_grid_times equal_blocks(const rates *own, const nw_gpu_kernel *row, double blocks, double sms) {
   double resident = fmax((double)row->resident, 1), rounds = floor(blocks / (resident * sms));
   double left = ceil((blocks - rounds * resident * sms) / sms), used = fmin(resident, ceil(blocks / sms));
-  return (nw_grid_times){.all = rounds * blocks_time(row, resident, work, chain) + blocks_time(row, left, work, chain),
-                         .busy = blocks / sms * blocks_time(row, used, work, chain) / used};
+  return (nw_grid_times){.all = rounds * blocks_time(own, resident) + blocks_time(own, left),
+                         .busy = blocks / sms * blocks_time(own, used) / used};
 }
 
 // Sets the times of a kernel.
@@ -199,11 +204,12 @@ static void time_kernel(nw_gpu_time *t, rates *own, const nw_gpu_kernel *row, co
   t->limit[NW_GPU_LIMIT_LAUNCH] = launches * g->launch * 1e-6;
   if (!(blocks > 0)) return;
   double work = cycles[tightest(cycles, FIRST_OF_GPU)] / (double)row->blocks;
-  nw_grid_times one = equal_blocks(row, blocks, sms, work, part->chain);
+  own->work = work, own->chain = part->chain, own->jobs = jobs_of(row->barriers, row, part->active);
+  nw_grid_times one = equal_blocks(own, row, blocks, sms);
   nw_grid_times all = {.all = launches * one.all, .busy = launches * one.busy};
   if (own->grid.nturns) all = nw_grid_replay(&own->grid, 0, NULL, NULL);
   double hz = clock_of(m, fmax(cycles[NW_GPU_LIMIT_F32], cycles[NW_GPU_LIMIT_TENSOR]) / sms / all.all);
-  own->work = work, own->chain = part->chain, own->hz = hz;
+  own->hz = hz;
   for (int i = 0; i < FIRST_OF_GPU; i++) t->limit[i] = cycles[i] / sms / hz;
   t->waves = blocks / (fmax((double)row->resident, 1) * sms);
   t->limit[NW_GPU_LIMIT_WAIT] = fmax(all.busy - (double)row->blocks / sms * work, 0) / hz;
@@ -272,7 +278,7 @@ nw_gpu_part_time nw_gpu_cost_part(const nw_gpu_cost *k, int i) { return k->part[
 
 double nw_gpu_cost_blocks(const nw_gpu_cost *k, int i, int64_t n) {
   const rates *own = &k->rates[i];
-  return own->hz > 0 ? blocks_time(nw_gpu_kernel_at(k->report, i), (double)n, own->work, own->chain) / own->hz : 0;
+  return own->hz > 0 ? blocks_time(own, (double)n) / own->hz : 0;
 }
 
 int64_t nw_gpu_cost_schedule(const nw_gpu_cost *k, int i, int64_t most, nw_gpu_block_time *out) {

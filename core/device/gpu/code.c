@@ -239,20 +239,25 @@ static int add_expr(coding *c, const nw_stmt *of, const nw_expr *e, double times
 // ---- statements
 
 // The time of a warp that runs alone, in cycles. Loads between two barriers overlap, and the operations that use them
-// follow.
+// follow. If warps of a block differ, this is the time of the slowest warp; the mean of all warps is `share` of it.
 typedef struct chain {
-  double load, rest;
+  double load, rest, share;
 } chain;
+
+static double sum_of(chain c) { return c.load + c.rest; }
 
 static chain visit(coding *c, const nwg_stmt *s, double times);
 
 static chain visit_kids(coding *c, const nwg_stmt *s, double times) {
-  chain all = {0, 0};
+  chain all = {0, 0, 1};
   for (int i = 0; i < s->nkids; i++) {
     chain one = visit(c, s->kid[i], times);
-    if (nwg_has_barrier(s->kid[i])) all = (chain){0, all.load + all.rest};
+    double before = sum_of(all);
+    if (nwg_has_barrier(s->kid[i])) all = (chain){0, before, all.share};
     all.load = fmax(all.load, one.load);
     all.rest += one.rest;
+    double after = sum_of(all);
+    if (after > 0) all.share = (before * all.share + (after - before) * one.share) / after;
   }
   return all;
 }
@@ -265,7 +270,7 @@ static chain visit_store(coding *c, const nwg_stmt *s) {
   int depth = add_expr(c, t, t->store.value, times);
   if (t->store.mask) add_expr(c, t, t->store.mask, times);
   add_access(c, s->site, t->store.index);
-  return (chain){c->load, depth * OPERATION};
+  return (chain){c->load, depth * OPERATION, 1};
 }
 
 static chain visit_instruction(coding *c, const nwg_stmt *s) {
@@ -275,12 +280,12 @@ static chain visit_instruction(coding *c, const nwg_stmt *s) {
   c->load = 0;
   for (int i = 0; i < c->k->nsites; i++)
     if (c->k->site[i].stmt == s->stmt) add_access(c, i, c->k->site[i].index);
-  if (!in->depth) return (chain){c->load, OPERATION};
+  if (!in->depth) return (chain){c->load, OPERATION, 1};
   *(in->tf32 ? &p->tensor_tf32 : &p->tensor) += times * macs;
   if (in->tf32)
     add(c, c->part, NW_CLASS_CAST, times * (s->intrinsic->arg[0].fragment.n + s->intrinsic->arg[1].fragment.n), false);
   issue(c, c->part, times);
-  return (chain){0, PRODUCT};
+  return (chain){0, PRODUCT, 1};
 }
 
 // True if each iteration of a loop needs the result of the iteration before: some store inside it is to the same element.
@@ -324,10 +329,17 @@ static chain visit_loop(coding *c, const nwg_stmt *s, double times) {
   else
     body.rest += group - 1;
   if (unrolled) return body;
-  return (chain){0, (body.load + body.rest) * each / group};
+  return (chain){0, sum_of(body) * each / group, body.share};
 }
 
-// Of the warps that reach a guard, only some wait for what is inside.
+static bool varies_in_loops(const coding *c, const nw_expr *e) {
+  for (int i = 0; i < c->nframes; i++)
+    if (nw_uses_var(e, c->frame[i].s->stmt->loop.var->name)) return true;
+  return false;
+}
+
+// If the condition depends on the thread and the block only, some warps of a block execute all of what is inside, and the
+// others nothing. Otherwise each warp is assumed to execute it in the same share of the iterations.
 static chain visit_guard(coding *c, const nwg_stmt *s, double times) {
   c->seen.n = 0;
   if (innermost(c, s->stmt->guard.cond) >= 0) add_expr(c, s->stmt, s->stmt->guard.cond, times);
@@ -336,7 +348,8 @@ static chain visit_guard(coding *c, const nwg_stmt *s, double times) {
   double runs = runs_of(c, s), share = times > 0 ? fmin(runs / times, 1) : 0;
   chain inside = visit_kids(c, s, runs);
   if (c->loaded.n > loaded) c->loaded.n = c->from.n = loaded;
-  return (chain){share * inside.load, share * inside.rest};
+  if (!varies_in_loops(c, s->stmt->guard.cond)) return (chain){inside.load, inside.rest, share * inside.share};
+  return (chain){share * inside.load, share * inside.rest, inside.share};
 }
 
 static chain visit(coding *c, const nwg_stmt *s, double times) {
@@ -348,7 +361,7 @@ static chain visit(coding *c, const nwg_stmt *s, double times) {
   case NW_BARRIER:
     forget(c, -1);
     issue(c, c->part, times);
-    return (chain){0, s->stmt->barrier.warp ? OPERATION : BARRIER};
+    return (chain){0, s->stmt->barrier.warp ? OPERATION : BARRIER, 1};
   default: return visit_kids(c, s, times);
   }
 }
@@ -375,7 +388,8 @@ void nwg_estimate_code(nwg_code_room *out, const nwg_entry *e, int kernel) {
   c.root = from, c.depth = 1;
   chain all = visit(&c, k->root, (double)e->row.warps);
   add_up(out, from);
-  out->part[from].chain = all.load + all.rest;
+  out->part[from].chain = sum_of(all);
+  out->part[from].active = all.share;
   nw_vec_free(&c.seen);
   nw_vec_free(&c.loaded);
   nw_vec_free(&c.from);

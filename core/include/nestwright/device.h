@@ -93,7 +93,10 @@ typedef struct nw_gpu_part {
   double times; // number of iterations that warps execute
   double issued, f32, f64, ints, special; // instructions of warps: all, and those of each kind of arithmetic unit
   double tensor, tensor_tf32; // multiply-adds of tensor cores, with factors of 16 bits and with those of tf32
-  double chain; // for a kernel: cycles that a warp needs if it never waits for another warp
+  // For a kernel: cycles that the slowest warp of a block needs if it never waits for another warp, and the mean of all warps
+  // as a share of it. If some warps of a block execute everything and the others nothing, the latter is the share of the
+  // former.
+  double chain, active;
 } nw_gpu_part;
 
 // Blocks of a kernel whose warps execute each loop, guard, load and store equally often.

@@ -143,7 +143,7 @@ local function drawing(what, kind, title)
     local o = errors.options(what, options, with_place {table.unpack(PICTURE)})
     caches.check_schedule(what, s)
     local columns = columns_of(what, s, name, o)
-    return require("nestwright.plots." .. kind).make(columns, errors.expect(what .. ": title", o.title or title, "string"))
+    return require("nestwright.plots.gpu." .. kind).make(columns, errors.expect(what .. ": title", o.title or title, "string"))
   end
 end
 

@@ -79,6 +79,23 @@ describe("the cost model of GPUs", function()
     assert.is_true(limit(many, "latency") < 0.05 * limit(many, "f32 units"))
   end)
 
+  it("does not predict a shorter time for a block whose other warps have nothing to do", function()
+    local M, A, k = nw.size "M", nil, nw.reduce_axis(1000, "k")
+    A = nw.placeholder({M, 1000}, "f32", "A")
+    local C = nw.compute({M, 32}, function(i, j) return nw.sum(A(i, k) * j, k) end, "C")
+    local function seconds(rows, m)
+      local s = nw.schedule(C, {target = "a100"})
+      nw.quietly(function() s:split("i", rows) end)
+      s:bind("i_o", "blockIdx.x")
+      s:bind("i_i", "threadIdx.y")
+      s:bind("j", "threadIdx.x")
+      return s:cost {sizes = {M = m}}.seconds
+    end
+    for _, m in ipairs {1, 3} do
+      for _, rows in ipairs {4, 16, 32} do assert.near(seconds(m, m), seconds(rows, m), 0.01 * seconds(m, m)) end
+    end
+  end)
+
   it("shows idle multiprocessors if the last wave has one block", function()
     local m = nw.machine "a100"
     local full = m.gpu.sms * chain(500, 1024, 1):cost().kernels[1].resident

@@ -24,8 +24,7 @@ describe("prefetch of a region", function()
     local s, B = stencil()
     s:prefetch("A", "y", {region = {"z + 1", "y + 8"}})
     local text = lowered(s)
-    local first = text:match "prefetch A%[(.-)%]"
-    assert.truthy(first, text)
+    assert.truthy(text:match "prefetch A%[(.-)%]", text)
     assert.truthy(prefetches(s) <= 6, text) -- one row of 66 elements
     local whole = stencil()
     whole:prefetch("A", "y", 7)

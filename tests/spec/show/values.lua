@@ -1,7 +1,7 @@
 --- Makes one value of each kind that users get, and lists the writers that show values. values_spec.lua and the bench of truth use
 --- this file.
+local nw = require "nestwright" -- first: the modules below need what it prepares
 local mime = require "nestwright.show.mime"
-local nw = require "nestwright"
 local prompt = require "nestwright.show.prompt"
 
 local values = {}
