@@ -15,8 +15,8 @@ local COURSE = {
 local OTHERS = {"add", "gemm", "reduction", "symbolic", "vthread", "vectors", "register_tile", "histogram", "async", "large_shared"}
 
 -- The specs that make schedules for GPUs, and the notebooks.
-local SPECS = {"device/async_spec", "schedule/cross_spec", "device/grid_spec", "device/grid_text_spec",
-  "device/ptx_math_spec", "device/ptx_ops_spec", "device/ptx_spec", "schedule/share_spec", "device/warp_spec",
+local SPECS = {"device/async_spec", "device/cross_spec", "device/grid_spec", "device/grid_text_spec",
+  "device/ptx_math_spec", "device/ptx_ops_spec", "device/ptx_spec", "device/share_spec", "device/warp_spec",
   "measure/gpu_target_spec", "show/warps_spec"}
 local NOTEBOOKS = {"gpu_gemm", "gpu_conv1d", "gpu_depthwise", "gpu_reduction", "gpu_transpose", "gpu_fused_loop",
   "gpu_dynamic_batch"}
