@@ -5,6 +5,6 @@ local bench = require "_bench"
 
 local out = bench.open(arg[1] or "build/bench/house.json")
 for part in (os.getenv "NW_HOUSE_PARTS" or "rooms chains tries shared scrambled minutes"):gmatch "%a+" do
-  require("_house_" .. part)(out)
+  require("house." .. part)(out)
 end
 out:close()
