@@ -1,5 +1,6 @@
 --- Draws accelerators and schedules for them at random: products of matrices with a tail of element-by-element operations. The
---- sizes, the order of the loops, the places of the copies, virtual threads and double buffers are random.
+--- sizes, the order of the loops, the places of the copies, virtual threads and double buffers are random. A size that is not a
+--- whole number of tiles is padded, by the definition or by a step, and loops are cut where a block of tiles does not divide them.
 local nw = require "nestwright"
 
 local draw = {}
@@ -116,14 +117,31 @@ local function operand(letters, sizes, tile, name)
   return given, given ~= T
 end
 
+-- Makes the product of operands whose sizes are not whole numbers of tiles. A step of the schedule pads it.
+local function unpadded(c, a, b)
+  local function operand_of(letters, name)
+    return nw.placeholder({c.sizes[letters:sub(1, 1)], c.sizes[letters:sub(2, 2)]}, "i8", name)
+  end
+  c.A, c.B, c.k = operand_of(a, "A"), operand_of(b, "B"), nw.reduce_axis(c.sizes.k, "k")
+  c.C = nw.compute({c.sizes.m, c.sizes.n}, function(i, j)
+    local by = {m = i, n = j, k = c.k}
+    local function at(T, letters) return nw.cast(T(by[letters:sub(1, 1)], by[letters:sub(2, 2)]), "i32") end
+    return nw.sum(at(c.A, a) * at(c.B, b), c.k)
+  end, "C")
+  c.result, c.copied, c.padded, c.stages = c.C, true, true, {}
+  return c
+end
+
 -- Returns what is computed: the product C, the result, and the tail of operations on its elements (one for each stage).
--- most: tiles in each direction, if they are to be few.
-local function computation(r, row, most)
+-- most: tiles in each direction, if they are to be few. steps: true if a step of the schedule may pad the product.
+local function computation(r, row, most, steps)
   local a, b = row.form:match "^(%a+),(%a+)"
   local c = {
     sizes = {m = size(r, row.m, most or 6), n = size(r, row.n, most or 5), k = size(r, row.k, most or 4)}, letters = {a, b},
     tile = {m = row.m, n = row.n, k = row.k},
   }
+  local odd = c.sizes.m % c.tile.m > 0 or c.sizes.n % c.tile.n > 0
+  if steps and odd and r:chance(0.5) then return unpadded(c, a, b) end
   c.A, c.pads_a = operand(a, c.sizes, c.tile, "A")
   c.B, c.pads_b = operand(b, c.sizes, c.tile, "B")
   c.k = nw.reduce_axis(whole(c.sizes.k, row.k), "k")
@@ -142,6 +160,7 @@ end
 
 -- Adds a tail of operations on elements. The last stage is the result.
 local function tail(r, c, out)
+  if c.padded then return c end
   local T, stages = c.C, {}
   local shape = {c.sizes.m, c.sizes.n}
   local whole_shape = T:shape()
@@ -196,7 +215,7 @@ end
 -- Splits the rows and the columns of the result into blocks of tiles. Returns the loops around a block.
 local function blocks(r, s, c)
   local i, j = own(s, c.result, 2)
-  local shape = c.C:shape()
+  local shape = {whole(c.sizes.m, c.tile.m), whole(c.sizes.n, c.tile.n)}
   local io, ii = s:split(i, c.tile.m * divisor(r, shape[1] // c.tile.m, 3))
   local jo, ji = s:split(j, c.tile.n * divisor(r, shape[2] // c.tile.n, 3))
   if r:chance(0.5) then
@@ -246,10 +265,32 @@ local function bring(r, s, T, pads, scope, chip, places, used)
   end
 end
 
+-- Cuts loops around tiles or blocks where a random number of iterations does not divide them.
+local function cuts(r, s, loops, used)
+  for _, loop in ipairs(loops) do
+    if r:chance(0.3) then
+      local done, _, _, rest = try(s, "split", loop, r:int(2, 4), {tail = "cut"})
+      if done and rest then used["cut loops"] = true end
+    end
+  end
+end
+
+-- Pads a product whose sizes are not whole numbers of tiles. Returns the padded product and its operands.
+local function pad(s, c, used)
+  s:pad_einsum(c.C, {c.tile.m, c.tile.n, c.tile.k})
+  local names, out = {}, {}
+  for _, stage in ipairs(s:stages()) do names[stage.name] = stage end
+  used["padding by a step"] = true
+  for n, name in ipairs {"C", "A", "B"} do out[n] = names[name .. "_pad"] or c[name] end
+  return out[1], out[2], out[3], names.A_pad ~= nil, names.B_pad ~= nil
+end
+
 --- Returns a random schedule of a computation for a machine, and what it uses.
 function draw.schedule(r, m, c)
   local chip, used = m.chip, {}
   local s = nw.schedule(c.result, {target = chip})
+  local C, A, B, pads_a, pads_b = c.C, c.A, c.B, c.pads_a, c.pads_b
+  if c.padded then C, A, B, pads_a, pads_b = pad(s, c, used) end
   local at = threads(r, s, blocks(r, s, c), used)
   local last = c.result
   if not c.copied then last = s:cache_write(c.result, m.out, {at = at}) end
@@ -265,11 +306,12 @@ function draw.schedule(r, m, c)
       list[#list + 1] = last
     end
   end
-  if c.C ~= c.result then
-    s:set_scope(c.C, "acc")
-    s:compute_at(c.C, at)
+  local inside = C ~= c.result
+  if inside then
+    s:set_scope(C, "acc")
+    s:compute_at(C, at)
   end
-  local CL = c.C ~= c.result and c.C or last
+  local CL = inside and C or last
   local i, j, k = own(s, CL, 3)
   local io, ii = s:split(i, c.tile.m)
   local jo, ji = s:split(j, c.tile.n)
@@ -286,13 +328,14 @@ function draw.schedule(r, m, c)
   used.tails = #list > 0 or nil
   local places = {outer[1], outer[2], outer[3], at, false}
   if c.bias then whole_nest(s, s:cache_read(c.bias, "acc", {at = at}), 1, chip[m.copy]) end
-  local buffer_a = bring(r, s, c.A, c.pads_a, "inp", chip[m.copy], places, used)
-  local buffer_b = bring(r, s, c.B, c.pads_b, "wgt", chip[m.copy], places, used)
+  local buffer_a = bring(r, s, A, pads_a, "inp", chip[m.copy], places, used)
+  local buffer_b = bring(r, s, B, pads_b, "wgt", chip[m.copy], places, used)
   for _, T in ipairs(list) do whole_nest(s, T, 2, chip.alu) end
   whole_nest(s, c.result, 2, chip[m.copy])
   s:tensorize(ii, chip[m.gemm])
   buffer_a()
   buffer_b()
+  cuts(r, s, {outer[3], outer[2], outer[1], at}, used)
   return s, used
 end
 

@@ -65,7 +65,7 @@ local used, kinds, refusals = {}, {}, {}
 local function tried(seed)
   local r = rng.new(seed)
   local m = draw.machine(r)
-  local c = draw.tail(r, draw.computation(r, m.row), m.out)
+  local c = draw.tail(r, draw.computation(r, m.row, nil, m.out == "acc"), m.out)
   local made, s, uses = pcall(draw.schedule, r, m, c)
   if not made then return "refused", tostring(s) end
   local data = {}
