@@ -237,6 +237,15 @@ static bool add_access(unify *u, const char *mine, int n, const nw_expr *const *
 
 static bool same_expr(unify *u, const nw_expr *mine, const nw_expr *theirs);
 
+static bool other_dtype(unify *u, const nw_expr *mine, const nw_expr *theirs) {
+  char *a = nw_expr_show(mine), *b = seen(u, theirs);
+  differs(u, u->out->block, text("%s of %s", a, nw_dtype_name(mine->type.dtype)),
+          text("%s of %s", b, nw_dtype_name(theirs->type.dtype)));
+  free(a);
+  free(b);
+  return false;
+}
+
 // Compares the operands of two ops. The operands of a commutative op may be swapped, since the rounding is the same. A
 // bit of u->flips says whether the operands of this op are swapped.
 static bool same_args(unify *u, const nw_expr *mine, const nw_expr *theirs) {
@@ -252,6 +261,7 @@ static bool same_expr(unify *u, const nw_expr *mine, const nw_expr *theirs) {
   if (same && mine->op == NW_OP_LOAD) same = add_access(u, mine->name, mine->n, mine->arg, theirs->name, theirs->arg);
   if (same && nw_op_has((nw_op)mine->op, 'L')) same = nw_import(u->p->pool, mine) == theirs;
   if (same && mine->op != NW_OP_LOAD) return mine->n == theirs->n && same_args(u, mine, theirs);
+  if (!same && mine->op == theirs->op && mine->type.dtype != theirs->type.dtype) return other_dtype(u, mine, theirs);
   return same || differs_here(u, mine, theirs);
 }
 
