@@ -49,10 +49,10 @@ typedef struct nwd_site {
   int nconds; // conditions inside the nest
   nwi_node *cond[NWD_LOOPS];
   nwi_node *pads; // a padded copy: elements for which this is false get the constant; otherwise NULL
-  bool outside; // it accesses memory outside of the chip
   bool boxed; // the extents are constant, and there is no condition: all executions access boxes of the same size
   uint16_t ignores; // bit q: its instructions do not take the tokens of queue q
   int ops; // arithmetic operations for each element of an ALU's result
+  int kinds; // the kind that was added last; -1 if there is none
   const nw_expr *value; // of the element; its loads are the accesses
   struct nwd_kernel *kernel; // computes it (values.c)
 } nwd_site;
@@ -62,10 +62,28 @@ typedef struct nwd_site {
 // which the instruction really accesses elements, and in which a padded copy reads.
 typedef struct nwd_instr {
   int site, at;
+  int kind; // number of what is known about all instructions like this one; -1: nothing
   uint8_t unit;
   uint16_t pop, push; // bit q: takes a token from queue q before it begins; puts one into it when it has ended
   int16_t thread; // the virtual thread that it belongs to, from 0; -1 if there are none
 } nwd_instr;
+
+typedef struct nwd_work { // of an instruction
+  int64_t elements; // of its result
+  int64_t dram_bytes; // that it moves to or from the memory outside of the chip
+  int64_t macs;
+  int64_t read[NW_MACHINE_BUFFERS], written[NW_MACHINE_BUFFERS]; // bytes of each memory on the chip
+  double cycles, pj;
+} nwd_work;
+
+// Instructions of the same site with the same numbers of iterations have the same work, and only the places of their elements
+// differ. So their work is computed once.
+typedef struct nwd_kind {
+  int site, before; // before: the kind of this site that was added before; -1 if there is none
+  int64_t written[NWD_LOOPS], read[NWD_LOOPS]; // iterations
+  nwd_work work;
+  struct nwd_plan *plan; // how its values are computed (values.c); NULL before the first run
+} nwd_kind;
 
 typedef struct nwd_mark { // where loops of the program begin and end in the stream
   int at; // number of the instruction after the mark
@@ -91,6 +109,8 @@ struct nw_acc {
   int64_t top[NW_MACHINE_BUFFERS], most[NW_MACHINE_BUFFERS]; // bytes in use, now and at most
   int nsites, capsites;
   nwd_site *site;
+  int nkinds, capkinds;
+  nwd_kind *kind;
   int ninstrs, capinstrs;
   nwd_instr *instr;
   int nnumbers, capnumbers;
@@ -122,13 +142,14 @@ int nwd_site_make(nw_acc *s, const nw_stmt *call, int nloops, const nw_stmt *con
 bool nwd_site_emit(nw_acc *s, int site);
 // Returns the boxes that an instruction accesses, at most NWD_ACCESSES.
 int nwd_boxes(const nw_acc *s, const nwd_instr *i, nwd_box *out);
+// ---- work.c
+void nwd_find_kind(nw_acc *s, nwd_instr *in); // sets the kind of an instruction, whose numbers are known
+// Returns the work of an instruction: cycles are those that its unit needs for it, if it never waits, and pj is its energy without
+// that of memories. The result is in *room, or belongs to the stream.
+const nwd_work *nwd_work_of(const nw_acc *s, const nwd_instr *i, nwd_work *room);
 int64_t nwd_elements(const nw_acc *s, const nwd_instr *i); // of its result
-double nwd_cycles(const nw_acc *s, const nwd_instr *i); // that its unit needs for it, if it never waits
-int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *i); // that it moves to or from the memory outside of the chip
-int64_t nwd_macs(const nw_acc *s, const nwd_instr *i); // multiply-adds
-// Adds the bytes that an instruction reads from and writes to each memory on the chip.
-void nwd_traffic(const nw_acc *s, const nwd_instr *i, int64_t *read, int64_t *written);
-double nwd_pj(const nw_acc *s, const nwd_instr *i); // energy of the instruction, without that of memories
+double nwd_cycles(const nw_acc *s, const nwd_instr *i);
+int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *i);
 // ---- text.c: marks of loops
 int nwd_loop_end(const nw_acc *s, int mark); // the mark at which the loop ends that begins at `mark`
 int nwd_turn_end(const nw_acc *s, int mark); // the mark at which the iteration ends that begins at `mark`
@@ -145,10 +166,26 @@ bool nwd_kernel_make(nw_acc *s, nwd_site *t); // prepares to compute the values 
 // Computes the elements from `from` to `to` of an instruction, in the order of its nest.
 void nwd_execute(nw_acc *s, const nwd_instr *i, int64_t from, int64_t to);
 // ---- macs.c
-// Adds the products of bytes a and b to sums c of 32 bits, in a nest of n loops: `times` iterations each, and for each operand the
-// bytes from one iteration to the next. Returns false, and does nothing, if no loop suits the vectors of a processor.
-bool nwd_macs_i8(int n, const int64_t *times, char *c, const char *a, const char *b, const int64_t *step_c,
-                 const int64_t *step_a, const int64_t *step_b);
+typedef struct nwd_macs_loop {
+  int64_t n, c, a, b; // iterations, and bytes from one to the next
+} nwd_macs_loop;
+
+// How the products of bytes a and b are added to sums c of 32 bits: loops around a part that vectors compute.
+typedef struct nwd_macs nwd_macs;
+typedef void (*nwd_macs_fn)(const nwd_macs *p, char *c, const char *a, const char *b);
+struct nwd_macs {
+  nwd_macs_fn body;
+  int64_t length; // of the innermost loop
+  nwd_macs_loop sum, rows; // loops inside the body
+  bool exchanged; // a and b are exchanged
+  int loops;
+  nwd_macs_loop list[NWD_LOOPS + 1]; // the loops around the body
+};
+// Plans a nest of n loops: `times` iterations each, and for each operand the bytes from one iteration to the next. Returns false
+// if no loop suits the vectors of a processor.
+bool nwd_macs_plan(nwd_macs *p, int n, const int64_t *times, const int64_t *step_c, const int64_t *step_a,
+                   const int64_t *step_b);
+void nwd_macs_run(const nwd_macs *p, char *c, const char *a, const char *b);
 // ---- site.c
 typedef struct nwd_part { // of the iterations of a nest: for each loop, the first one and their number
   int64_t lo[NWD_LOOPS], n[NWD_LOOPS];

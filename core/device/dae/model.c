@@ -48,9 +48,14 @@ static void count(modelling *x, const nwd_instr *in, double cycles, int64_t byte
   if (in->site < 0) return;
   bool writes = x->s->site[in->site].access[0].memory >= x->s->machine->nbuffers;
   *(writes ? &w->dram_written : &w->dram_read) += bytes;
-  w->macs += nwd_macs(x->s, in);
-  w->pj += nwd_pj(x->s, in);
-  nwd_traffic(x->s, in, w->read, w->written);
+  nwd_work room;
+  const nwd_work *own = nwd_work_of(x->s, in, &room);
+  w->macs += own->macs;
+  w->pj += own->pj;
+  for (int i = 0; i < x->s->machine->nbuffers; i++) {
+    w->read[i] += own->read[i];
+    w->written[i] += own->written[i];
+  }
 }
 
 static void execute(modelling *x, const nwd_instr *in) {

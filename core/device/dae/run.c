@@ -164,17 +164,22 @@ static void begin(running *x, int u, double at, int waits) {
     return;
   }
   const nwd_site *t = &x->s->site[in->site];
-  int64_t bytes = t->outside ? nwd_dram_bytes(x->s, in) : 0;
+  nwd_work room;
+  const nwd_work *w = nwd_work_of(x->s, in, &room);
+  int64_t bytes = w->dram_bytes;
   bool writes = t->access[0].memory >= x->s->machine->nbuffers;
   *(writes ? &x->out->dram_written : &x->out->dram_read) += bytes;
-  x->out->macs += nwd_macs(x->s, in);
-  nwd_traffic(x->s, in, x->out->read, x->out->written);
-  x->out->pj += nwd_pj(x->s, in);
+  x->out->macs += w->macs;
+  x->out->pj += w->pj;
+  for (int m = 0; m < x->s->machine->nbuffers; m++) {
+    x->out->read[m] += w->read[m];
+    x->out->written[m] += w->written[m];
+  }
   v->asks = bytes && x->rate > 0;
   if (v->asks)
     v->asking = NW_MUTATED(dae_port) ? at : at + t->row->latency;
   else
-    end(x, u, at + nwd_cycles(x->s, in));
+    end(x, u, at + w->cycles);
 }
 
 // The copy that the unit began gets the port: it transfers its bytes after those that asked before. Bytes of several copies may

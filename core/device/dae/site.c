@@ -139,7 +139,7 @@ int nwd_site_make(nw_acc *s, const nw_stmt *call, int nloops, const nw_stmt *con
     s->site = nw_xrealloc(s->site, (size_t)s->capsites * sizeof *s->site);
   }
   nwd_site *t = &s->site[s->nsites];
-  *t = (nwd_site){.call = call, .in = nw_intrinsic_find(s->ctx, call->call.intrinsic), .around = nloops};
+  *t = (nwd_site){.call = call, .in = nw_intrinsic_find(s->ctx, call->call.intrinsic), .around = nloops, .kinds = -1};
   if (!t->in || !t->in->chip) {
     nw_fail(s->ctx, NW_EINVAL, NULL, "%s is not an instruction of %s", call->call.intrinsic, s->target->machine.name);
     return -1;
@@ -153,7 +153,6 @@ int nwd_site_make(nw_acc *s, const nw_stmt *call, int nloops, const nw_stmt *con
   if (!good || !choose_row(s, t)) return -1;
   t->boxed = is_boxed(t);
   t->ignores = nwd_ignored(s, call, t->unit);
-  for (int i = 0; i < t->naccesses; i++) t->outside |= t->access[i].memory >= s->machine->nbuffers;
   return nwd_kernel_make(s, t) ? s->nsites++ : -1;
 }
 
@@ -181,8 +180,11 @@ static void add_instr(nw_acc *s, int site) {
     s->capinstrs = s->capinstrs ? 2 * s->capinstrs : 256;
     s->instr = nw_xrealloc(s->instr, (size_t)s->capinstrs * sizeof *s->instr);
   }
-  s->instr[s->ninstrs++] = (nwd_instr){
-      .site = site, .at = s->nnumbers, .unit = (uint8_t)s->site[site].unit, .thread = thread_of(s, s->site[site].call)};
+  s->instr[s->ninstrs++] = (nwd_instr){.site = site,
+                                       .kind = -1,
+                                       .at = s->nnumbers,
+                                       .unit = (uint8_t)s->site[site].unit,
+                                       .thread = thread_of(s, s->site[site].call)};
 }
 
 static void add_bases(nw_acc *s, const nwd_site *t) {
@@ -263,6 +265,7 @@ static void add_split(nw_acc *s, int site, const int64_t *n, part write, part re
   add_instr(s, site);
   add_bases(s, t);
   add_parts(s, t, n, &write, &read);
+  nwd_find_kind(s, &s->instr[s->ninstrs - 1]);
 }
 
 static bool emit_parts(nw_acc *s, int site) {
@@ -303,6 +306,7 @@ bool nwd_site_emit(nw_acc *s, int site) {
   }
   add_instr(s, site);
   add_bases(s, t);
+  nwd_find_kind(s, &s->instr[s->ninstrs - 1]);
   return !s->run.failed;
 }
 
@@ -360,94 +364,4 @@ int nwd_boxes(const nw_acc *s, const nwd_instr *in, nwd_box *out) {
     }
   }
   return boxes;
-}
-
-int64_t nwd_elements(const nw_acc *s, const nwd_instr *in) {
-  const nwd_site *t = &s->site[in->site];
-  part p;
-  nwd_part_of(s, in, 0, &p);
-  return count(&p, t->nloops);
-}
-
-int64_t nwd_macs(const nw_acc *s, const nwd_instr *in) {
-  return s->site[in->site].row->kind == NW_CHIP_TENSOR ? nwd_elements(s, in) : 0;
-}
-
-// Returns the number of elements that an instruction moves by access i. A multicast reads each of them once.
-static int64_t moved(const nw_acc *s, const nwd_instr *in, int i) {
-  const nwd_site *t = &s->site[in->site];
-  bool once = t->row->multicast && i > 0;
-  part p;
-  nwd_part_of(s, in, i, &p);
-  int64_t n = 1;
-  for (int k = 0; k < t->nloops; k++) n *= once && !t->access[i].stride[k] && p.n[k] ? 1 : p.n[k];
-  return n;
-}
-
-int64_t nwd_dram_bytes(const nw_acc *s, const nwd_instr *in) {
-  const nwd_site *t = &s->site[in->site];
-  int64_t bytes = 0;
-  for (int i = 0; i < t->naccesses; i++) {
-    const nwd_access *a = &t->access[i];
-    if (a->memory >= s->machine->nbuffers) bytes += moved(s, in, i) * nw_dtype_bytes(a->dtype);
-  }
-  return bytes;
-}
-
-// Returns the number of elements that an instruction accesses by access i. A tile accesses each of its elements once.
-static int64_t accessed(const nw_acc *s, const nwd_instr *in, int i) {
-  const nwd_site *t = &s->site[in->site];
-  if (t->row->kind != NW_CHIP_TENSOR) return moved(s, in, i);
-  part p;
-  nwd_part_of(s, in, i, &p);
-  int64_t n = 1;
-  for (int k = 0; k < t->nloops; k++)
-    if (k < t->around || t->access[i].stride[k]) n *= p.n[k];
-  return n;
-}
-
-void nwd_traffic(const nw_acc *s, const nwd_instr *in, int64_t *read, int64_t *written) {
-  const nwd_site *t = &s->site[in->site];
-  for (int i = 0; i < t->naccesses; i++) {
-    const nwd_access *a = &t->access[i];
-    if (a->memory >= s->machine->nbuffers || nw_has_word(t->row->uncounted, s->memory[a->memory].scope)) continue;
-    int64_t bytes = accessed(s, in, i) * nw_dtype_bytes(a->dtype);
-    if (a->read) read[a->memory] += bytes;
-    if (a->write) written[a->memory] += bytes;
-  }
-}
-
-static int64_t tiles_of(const nwd_site *t) {
-  int64_t tiles = 1;
-  for (int k = 0; k < t->around; k++) tiles *= t->size[k];
-  return tiles;
-}
-
-double nwd_pj(const nw_acc *s, const nwd_instr *in) {
-  const nwd_site *t = &s->site[in->site];
-  int64_t n = nwd_elements(s, in);
-  switch (t->row->kind) {
-  case NW_CHIP_TENSOR: return t->row->pj * (double)tiles_of(t);
-  case NW_CHIP_ALU: return t->row->pj * (double)n * (t->ops > 0 ? t->ops : 1);
-  default: return t->row->pj * (double)(n * nw_dtype_bytes(t->access[0].dtype));
-  }
-}
-
-static double up(double v) {
-  double whole = (double)(int64_t)v;
-  return whole < v ? whole + 1 : whole;
-}
-
-double nwd_cycles(const nw_acc *s, const nwd_instr *in) {
-  const nwd_site *t = &s->site[in->site];
-  const nw_machine_instruction *row = t->row;
-  int64_t n = nwd_elements(s, in);
-  switch (row->kind) {
-  case NW_CHIP_TENSOR: return up(row->latency + row->interval * (double)tiles_of(t));
-  case NW_CHIP_ALU:
-    return up(row->latency + row->interval * (double)((n + row->lanes - 1) / row->lanes) * (t->ops > 0 ? t->ops : 1));
-  default:
-    if (row->multicast) n = moved(s, in, 1);
-    return up(row->latency + up((double)(n * nw_dtype_bytes(t->access[0].dtype)) / row->bytes_per_cycle));
-  }
 }

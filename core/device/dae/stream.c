@@ -53,10 +53,12 @@ nw_acc_instr nw_acc_instr_at(const nw_acc *s, int i) {
   out.name = t->in->chip;
   out.id = t->call->id;
   out.step = t->call->step;
-  out.elements = nwd_elements(s, in);
-  out.dram_bytes = nwd_dram_bytes(s, in);
-  out.macs = nwd_macs(s, in);
-  out.cycles = nwd_cycles(s, in);
+  nwd_work room;
+  const nwd_work *w = nwd_work_of(s, in, &room);
+  out.elements = w->elements;
+  out.dram_bytes = w->dram_bytes;
+  out.macs = w->macs;
+  out.cycles = w->cycles;
   return out;
 }
 

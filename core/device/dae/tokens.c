@@ -106,7 +106,7 @@ static int bring(placing *p, int from, int unit) {
     }
     int at = p->last[by];
     if (at < 0 || clock_of(p, at)[p->s->instr[from].unit] <= from) {
-      at = append(p, (nwd_instr){.site = -1, .unit = (uint8_t)by, .thread = -1});
+      at = append(p, (nwd_instr){.site = -1, .kind = -1, .unit = (uint8_t)by, .thread = -1});
       connect(p, from, at);
     }
     from = at;

@@ -226,18 +226,89 @@ static void copy_padded(nw_acc *s, const nwd_instr *in, const nest *x, int64_t f
   }
 }
 
-// Computes all elements of an instruction in any order, if this is possible. Otherwise returns false.
-static bool execute_macs(const nwd_site *t, const nest *x) {
+// ---- plans
+
+enum { COPY_DIMS = 3 };
+
+// How all elements of an instruction are computed at once. Instructions of one kind have the same plan.
+struct nwd_plan {
+  enum { BY_ROWS, COPY, PRODUCTS } how; // BY_ROWS: as a part of the elements is computed
+  nwd_macs macs;
+  int64_t row; // COPY: bytes
+  int64_t times[COPY_DIMS], to[COPY_DIMS], from[COPY_DIMS]; // loops around a row, the innermost first
+};
+
+// Plans a copy: rows of bytes that are consecutive in both memories. Returns false if there are too many loops around them.
+static bool plan_copy(const nwd_site *t, const nest *x, struct nwd_plan *p) {
+  int n = 0;
+  p->row = nw_dtype_bytes(t->access[0].dtype);
+  for (int d = 0; d < COPY_DIMS; d++) p->times[d] = 1;
+  for (int k = x->loops - 1; k >= 0; k--) {
+    if (x->n[k] == 1) continue;
+    if (!n && x->step[0][k] == p->row && x->step[1][k] == p->row) {
+      p->row *= x->n[k];
+      continue;
+    }
+    if (n == COPY_DIMS) return false;
+    p->times[n] = x->n[k], p->to[n] = x->step[0][k], p->from[n++] = x->step[1][k];
+  }
+  return true;
+}
+
+static void make_plan(nw_acc *s, nwd_kind *k, const nwd_instr *in) {
+  const nwd_site *t = &s->site[k->site];
+  nest x = nest_of(s, in);
+  struct nwd_plan *p = k->plan = NW_NEW(s->arena, struct nwd_plan);
   int a = t->kernel->a, b = t->kernel->b;
-  return t->kernel->way == MACS_I8 &&
-         nwd_macs_i8(x->loops, x->n, x->at[0], x->at[a], x->at[b], x->step[0], x->step[a], x->step[b]);
+  *p = (struct nwd_plan){.how = BY_ROWS};
+  if (t->kernel->way == MACS_I8 && nwd_macs_plan(&p->macs, x.loops, x.n, x.step[0], x.step[a], x.step[b]))
+    p->how = PRODUCTS;
+  if (t->kernel->way == MOVE && !t->pads && plan_copy(t, &x, p)) p->how = COPY;
+}
+
+static void copy_rows(const struct nwd_plan *p, char *to, const char *from) {
+  for (int64_t i = 0; i < p->times[0]; i++, to += p->to[0], from += p->from[0]) {
+    if (p->row == 8) // a row of a small tile
+      memcpy(to, from, 8);
+    else
+      memmove(to, from, (size_t)p->row);
+  }
+}
+
+static void run_copy(const struct nwd_plan *p, char *to, const char *from) {
+  for (int64_t i = 0; i < p->times[2]; i++)
+    for (int64_t k = 0; k < p->times[1]; k++)
+      copy_rows(p, to + i * p->to[2] + k * p->to[1], from + i * p->from[2] + k * p->from[1]);
+}
+
+// Returns the first element that an instruction accesses by access i.
+static char *first_of(const nw_acc *s, const nwd_site *t, const nwd_instr *in, int i) {
+  const nwd_access *a = &t->access[i];
+  int64_t at = s->number[in->at + i], bytes = nw_dtype_bytes(a->dtype);
+  const int64_t *lo = s->number + in->at + t->naccesses + t->nloops;
+  for (int k = 0; k < t->nloops && !t->boxed; k++) at += lo[2 * k] * a->stride[k] * bytes;
+  return s->memory[a->memory].data + at;
+}
+
+// Computes all elements of an instruction in any order, if this is possible. Otherwise returns false.
+static bool execute_all(nw_acc *s, const nwd_instr *in) {
+  if (in->kind < 0) return false;
+  nwd_kind *k = &s->kind[in->kind];
+  const nwd_site *t = &s->site[in->site];
+  if (!k->plan) make_plan(s, k, in);
+  const struct nwd_plan *p = k->plan;
+  if (p->how == COPY)
+    run_copy(p, first_of(s, t, in, 0), first_of(s, t, in, 1));
+  else if (p->how == PRODUCTS)
+    nwd_macs_run(&p->macs, first_of(s, t, in, 0), first_of(s, t, in, t->kernel->a), first_of(s, t, in, t->kernel->b));
+  return p->how != BY_ROWS;
 }
 
 void nwd_execute(nw_acc *s, const nwd_instr *in, int64_t from, int64_t to) {
   if (in->site < 0 || from >= to) return;
   const nwd_site *t = &s->site[in->site];
+  if (from == 0 && to == nwd_elements(s, in) && execute_all(s, in)) return;
   nest x = nest_of(s, in);
-  if (from == 0 && to == nwd_elements(s, in) && execute_macs(t, &x)) return;
   if (t->pads)
     copy_padded(s, in, &x, from, to);
   else

@@ -277,6 +277,7 @@ void nw_acc_free(nw_acc *s) {
   for (int i = 0; i < s->nmemories; i++)
     if (s->memory[i].own) nw_let_go(s->memory[i].data);
   free(s->site);
+  free(s->kind);
   free(s->instr);
   free(s->number);
   free(s->mark);
