@@ -64,6 +64,29 @@ describe("a schedule for an accelerator", function()
   end)
 end)
 
+describe("a product of tiles of any size", function()
+  -- Rows that are no whole number of vectors, an odd number of terms, and more and fewer rows than are computed at once.
+  it("computes what the definition says", function()
+    for _, size in ipairs {{5, 12, 3}, {1, 8, 1}, {4, 17, 2}, {9, 7, 5}} do
+      local m, n, k = table.unpack(size)
+      local chip = nw.accelerator {extends = "vdla", name = "tiles", accelerator = {instructions = {
+        {name = "load", kind = "copy", unit = "load", from = "global", to = "inp wgt"},
+        {name = "store", kind = "copy", unit = "store", from = "acc", to = "global"},
+        {name = "zero", kind = "fill", unit = "compute", to = "acc"},
+        {name = "mm", kind = "tensor", unit = "compute", from = "inp wgt", to = "acc", form = "mk,kn->mn", m = m, n = n, k = k}}}}
+      local A, B = nw.placeholder({m, k}, "i8", "A"), nw.placeholder({k, n}, "i8", "B")
+      local kk = nw.reduce_axis(k, "k")
+      local C = nw.compute({m, n}, function(i, j) return nw.sum(nw.cast(A(i, kk), "i32") * nw.cast(B(kk, j), "i32"), kk) end, "C")
+      local s = nw.schedule(C, {target = chip})
+      local CL = s:cache_write(C, "acc")
+      local copies = {{s:cache_read(A, "inp"), chip.load}, {s:cache_read(B, "wgt"), chip.load}, {C, chip.store},
+        {s:decompose_reduction(CL, s:loops(CL)[1]), chip.zero}, {CL, chip.mm}}
+      for _, c in ipairs(copies) do s:tensorize(s:loops(c[1])[1], c[2]) end
+      assert.is_true(computes(s, C, s:stream()), table.concat(size, " "))
+    end
+  end)
+end)
+
 describe("an instruction whose description does not fit its operands", function()
   it("names the dtype that differs", function()
     local A, B = nw.placeholder({8, 8}, "i16", "A"), nw.placeholder({8, 8}, "i8", "B")

@@ -327,6 +327,25 @@ describe("a record of an accelerator", function()
     support.fails("there is no queue of tokens from store to compute", "invalid", function() return tasks(chip, 4, 1):stream() end)
   end)
 
+  it("may leave out accesses to its buffers only, and reads once what it copies to several places", function()
+    refused("instructions%[1%].uncounted: there is no buffer 'lnp'", function(a) a.instructions[1].uncounted = "lnp" end)
+    local W = nw.placeholder({8}, "i32", "W")
+    local V = nw.compute({4, 8}, function(_, i) return W(i) end, "V")
+    local B = nw.compute({4, 8}, function(j, i) return V(j, i) end, "B")
+    local function run(multicast, uncounted)
+      local chip = changed(function(a) a.instructions[3].multicast, a.instructions[2].uncounted = multicast, uncounted end)
+      local s = nw.schedule(B, {target = chip})
+      s:set_scope(V, "acc")
+      for _, stage in ipairs {V, B} do s:tensorize(s:loops(stage)[1], chip.dma_copy2d) end
+      local given = nw.random({8}, "i32", {seed = 1})
+      local r = s:stream():run {arguments = {given}}
+      assert.is_true(nw.allclose(nw.evaluate(B, {given})[1], r.outputs[1]))
+      return {r.memory_read, r.memories[3].written, r.memories[3].read, r.units[2].busy}
+    end
+    assert.same({128, 128, 128, 8.0 + 8}, run(false, ""))
+    assert.same({32, 128, 0, 8.0 + 2}, run(true, "acc"))
+  end)
+
   it("has forms of products that fit their operands", function()
     local function form(text)
       return function()
