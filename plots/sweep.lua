@@ -7,7 +7,8 @@ local written = require "nestwright.show.written"
 
 local sweep = {}
 
-local function fail(hint, message, ...) errors.fail("invalid", hint, "plot: " .. message, ...) end
+-- The errors begin with the name of the method that was called.
+local function fail(hint, message, ...) errors.fail("invalid", hint, message, ...) end
 
 -- ---- parameters
 
@@ -362,6 +363,10 @@ local function heat(s, o, list)
   return {style = "heat", x = x, y = y, values = values_of(list, x), rows = values_of(list, y), column = title_of(column, kind),
     kind = kind, measured = kind.measured, list = list}
 end
+
+--- What front.lua uses to read a sweep, too.
+sweep.parts = {chosen = chosen, values_of = values_of, varying = varying, check_param = check_param, check_column = check_column,
+  kind_of = kind_of, finite = finite}
 
 --- Makes the picture. s: a sweep; o: the parsed options of sweep:plot. s.small: the small print, if the sweep was not measured;
 --- s.titles: titles of columns in the picture.

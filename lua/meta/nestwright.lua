@@ -811,6 +811,11 @@ function comparison:plot(options) end
 ---@class nw.sweep
 local sweep = {}
 
+---Draws two columns of numbers against each other, and the Pareto front: the points for which no other point is better in one of them and not worse in the other. Both columns should be small, such as cycles and joules. The name of a time stands for its median. The points of the front are numbered and listed with their parameters. by: a parameter whose values have marks of their own. where: values of parameters, {layer = "C2"}. Rows: the parameters, both columns, and front: the number of the point on the front.
+---@param options {x: string, y: string, by?: string, where?: table, title?: nw.label}
+---@return nw.plot
+function sweep:front(options) end
+
 ---Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by default the first. y: the column to draw, or several; by default the median of times. The name of a time stands for its median. by: one curve for each value of another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values that are not distinguishable from it, are marked for each curve or, with several columns, at each x. Columns of numbers, which may be predictions, are not compared with measured times. best: 'min' (the default for measured times), 'max' or false. Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic axes; by default they are used for powers of two and for values of very different size. unit: the unit of the column; 's' for seconds.
 ---@param options? {x?: string, y?: string|string[], by?: string, value?: string, style?: 'lines'|'bars'|'heat', where?: table, log?: 'x'|'y'|'xy'|'', unit?: nw.label, best?: 'min'|'max'|boolean, title?: nw.label}
 ---@return nw.plot

@@ -257,6 +257,17 @@ rows.define(sweep_methods, "sweep", "timing", "plot", "(self: nw.sweep, options?
       {"x", "y", "by", "value", "style", "where", "log", "unit", "best", "title"}))
   end)
 
+rows.define(sweep_methods, "sweep", "timing", "front",
+  "(self: nw.sweep, options: {x: string, y: string, by?: string, where?: table, title?: nw.label}): nw.plot",
+  "Draws two columns of numbers against each other, and the Pareto front: the points for which no other point is better in one of "
+  .. "them and not worse in the other. Both columns should be small, such as cycles and joules. The name of a time stands for its "
+  .. "median. The points of the front are numbered and listed with their parameters. by: a parameter whose values have marks of "
+  .. "their own. where: values of parameters, {layer = \"C2\"}. Rows: the parameters, both columns, and front: the number of the "
+  .. "point on the front.",
+  function(list, options)
+    return require "nestwright.plots.front".make(list, errors.options("front", options, {"x", "y", "by", "where", "title"}))
+  end)
+
 return function(nw)
   rows.define(nw, "nw", "timing", "sweep",
     "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}): nw.sweep",

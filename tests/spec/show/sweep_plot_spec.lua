@@ -265,9 +265,51 @@ describe("sweep:plot", function()
     end
     local hostile = nw.sweep {params = {["`x';'"] = names, ["$y"] = names}, run = function() return {["@v'"] = math.random()} end}
     support.picture(hostile:plot {style = "heat", unit = "'`u`"})
+    support.picture(hostile:front {x = "@v'", y = "@v'", title = "`touch " .. path .. "`"})
     support.picture(hostile:plot {title = "`t'", unit = "'`touch " .. path .. "` %g %s"})
     assert.is_nil(io.open(path))
     local one = nw.sweep {params = {a = {1}}, run = function() return around(1) end}
     support.picture(one:plot())
+  end)
+end)
+
+describe("the front of a sweep", function()
+  local COST = {[1] = {8, 1}, [2] = {4, 2}, [4] = {3, 5}, [8] = {3, 5}, [16] = {9, 9}} -- by tile: cycles and joules
+  local function trade(more)
+    return nw.sweep {params = {tile = {1, 2, 4, 8, 16, 32}, scale = {1, 2}}, run = function(p)
+      if p.tile == 32 then refuse() end
+      return {cycles = COST[p.tile][1] * p.scale, joules = COST[p.tile][2] * p.scale ^ (more or 1)}
+    end}
+  end
+
+  it("has the points for which no other is better in both columns", function()
+    local p = trade():front {x = "cycles", y = "joules"}
+    assert.same({"scale", "tile", "cycles", "joules", "front"}, p.columns)
+    assert.equal(10, #p.rows)
+    local on = {}
+    for _, row in ipairs(p.rows) do if row[5] then on[row[5]] = {row[2], row[1]} end end
+    assert.same({{4, 1}, {2, 1}, {1, 1}}, on) -- the tile 8 is equal to the tile 4, which is first
+    assert.truthy(p.caption:find("10 points, 3 on the Pareto front, 2 more points without both numbers", 1, true), p.caption)
+    assert.truthy(p.caption:find("1: scale 1, tile 4: cycles 3, joules 5\n2: scale 1, tile 2: ", 1, true), p.caption)
+  end)
+
+  it("may mark the values of a parameter, and leave out others", function()
+    local p = trade(0):front {x = "cycles", y = "joules", by = "scale", where = {tile = 1}}
+    assert.truthy(p.script:find("'scale = 2'", 1, true))
+    assert.equal(2, #p.rows)
+    assert.truthy(p.caption:find("1: scale 1: cycles 8, joules 1", 1, true), p.caption)
+    local timed = two():front {x = "median", y = "median"}
+    assert.truthy(timed.caption:find("Times are medians", 1, true), timed.caption)
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+
+  it("needs columns of numbers", function()
+    local s = trade()
+    fails("front: the sweep has no column 'cycle'", "invalid", s.front, s, {x = "cycle", y = "joules"})
+    fails("front: by: the sweep has no parameter 'cycles'", "invalid", s.front, s, {x = "cycles", y = "joules", by = "cycles"})
+    fails("front: options.y: expected a string, got nil", nil, s.front, s, {x = "cycles"})
+    fails("front: where: no point has these values", "invalid", s.front, s, {x = "cycles", y = "joules", where = {tile = 3}})
+    local refused = nw.sweep {params = {a = {1}}, run = refuse}
+    fails("front: ", "invalid", refused.front, refused, {x = "v", y = "v"})
   end)
 end)
