@@ -15,11 +15,10 @@ end
 
 local function about(title, p) return ("<title>%s</title>\n<desc>%s</desc>"):format(title, escaped(p.caption)) end
 
--- Returns the title of a picture. It is the first text of a figure, or the first line of the caption if the picture is not a
--- figure.
-local function title_of(text, p)
-  local title = p.script:find "^# panels" and text:match "<text>([^<]*)</text>"
-  return title or escaped(p.caption:match "^[^\n]*")
+-- Returns the title of a picture. It is that of the figure, or the first line of the caption if the picture is not a figure.
+local function title_of(p)
+  local title = p.script:match "^# panels.-\nset label '([^\n]-)' at screen 0%.5, screen [%d.]+ center noenhanced"
+  return escaped(title and title:gsub("'%.\"\\047\"%.'", "'") or p.caption:match "^[^\n]*")
 end
 
 -- Replaces gnuplot's own title and description, which do not describe the picture.
@@ -27,13 +26,63 @@ local function described(text, p)
   local from, to = text:find "<title>.-</title>%s*<desc>.-</desc>"
   if not from then return text end
   local head = text:sub(1, from - 1):gsub("<svg%s", "<svg role=\"img\"\n ", 1)
-  return head .. about(title_of(text, p), p) .. text:sub(to + 1)
+  return head .. about(title_of(p), p) .. text:sub(to + 1)
+end
+
+-- ---- smaller texts
+
+-- Joins neighbouring groups with the same attributes. gnuplot begins a group for each label and each tick.
+local function joined(text)
+  local out, open, at = {}, {}, 1
+  for from, close, attributes, after in text:gmatch "()<(/?)g%f[%s>]([^>]*)>()" do
+    if from >= at then
+      if close == "" then
+        open[#open + 1] = attributes
+      else
+        local ended = table.remove(open)
+        local same, next_at = text:match("^%s*<g([^>]*)>()", after)
+        if same and same == ended and not same:find " id=" then
+          out[#out + 1] = text:sub(at, from - 1)
+          at, open[#open + 1] = next_at, ended
+        end
+      end
+    end
+  end
+  out[#out + 1] = text:sub(at)
+  return table.concat(out)
+end
+
+-- Leaves out the definitions of marks that are not used.
+local function without_marks(head, body)
+  local count
+  repeat
+    count = 0
+    head = head:gsub("%s*<%a+[^>]*%sid='(gpPt%d+)'[^>]*/>", function(id)
+      local use = "#" .. id .. "'"
+      if head:find(use, 1, true) or body:find(use, 1, true) then return nil end
+      count = count + 1
+      return ""
+    end)
+  until count == 0
+  return head
+end
+
+-- Returns a picture as a shorter text that looks the same: a notebook keeps each picture in base 64.
+local function shorter(text)
+  local from = text:find("</defs>", 1, true) or 1
+  local head, body = text:sub(1, from - 1), text:sub(from)
+  head, body = without_marks(head, body), body:gsub("<g [^>]*>%s*<text></text>%s*</g>", ""):gsub("<g [^>]*>%s*</g>", "")
+  body = joined(body):gsub("<[^>]*>", function(tag)
+    tag = tag:gsub("%s+", " "):gsub("rgb%( ?(%d+), ?(%d+), ?(%d+)%)", "rgb(%1,%2,%3)")
+    return (tag:gsub("(%d)%.00%f[^%d]", "%1"):gsub("(%.%d)0%f[^%d]", "%1"))
+  end)
+  return head .. body:gsub(">%s+<", ">\n<")
 end
 
 --- Returns the picture as gnuplot draws it, and gnuplot's remarks.
 function svg.of(p)
   local text, remarks = gnuplot.picture(p.script, "svg", p.size)
-  return described(text, p), remarks
+  return shorter(described(text, p)), remarks
 end
 
 local ALPHABET = {}
@@ -77,7 +126,7 @@ end
 --- instead.
 function svg.small(p)
   local text, remarks = svg.of(p)
-  local title = title_of(text, p)
+  local title = title_of(p)
   text = renamed(text)
   for _, scale in ipairs(SCALES) do
     if #text <= svg.MOST then break end
