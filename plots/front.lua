@@ -18,6 +18,8 @@ local MARKS = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10, 2, 3} -- gnuplot's shapes, fill
 
 -- ---- points
 
+local SAME = 1e-9 -- numbers that differ less than this, relatively, differ by rounding only
+
 -- Returns the points of the front, sorted by x. Of points that are equal in both columns, the first one counts.
 local function front_of(points)
   local sorted, out = {table.unpack(points)}, {}
@@ -27,7 +29,8 @@ local function front_of(points)
     return a.n < b.n
   end)
   for _, p in ipairs(sorted) do
-    if #out == 0 or p.y < out[#out].y then
+    local last = out[#out]
+    if not last or p.y < last.y - SAME * math.abs(last.y) then
       out[#out + 1] = p
       p.front = #out
     end

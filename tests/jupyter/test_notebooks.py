@@ -19,6 +19,11 @@ SMALL = {
     "gpu_fused_loop.ipynb": [("N = 300 * 1024", "N = 100 * 1024"), ("{1, 2, 3, 4, 5, 6, 7, 8}", "{1, 2}")],
     "gpu_dynamic_batch.ipynb": [("or 1024", "or 64"), ("{1, 16, 33, 64, 100, 127, 200, 257, 511, 512}", "{1, 257}"),
                                 ("{1, 33, 128, 511}", "{1, 33}")], "gpu_depthwise.ipynb": [("or 256,", "or 4,")],
+    "acc_explore.ipynb": [
+        ('all = {"C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "C11", "C12"}', 'all = {"C9", "C11"}'),
+        ('{"C2", "C3", "C5", "C6", "C8", "C9", "C11", "C12"}}', '{"C9", "C11"}}'),
+        ("{1/32, 1/16, 1/8, 1/4, 1/2, 1, 2}", "{1/4, 1}"), ("c = {1, 2, 4, 8}", "c = {1}"),
+        ("array = {8, 16, 32}, memories = {1/8, 1}, port = {4, 8, 16}", "array = {16, 32}, memories = {1}, port = {4, 8}")],
 }
 LESSONS = ["gpu_conv1d.ipynb", "gpu_depthwise.ipynb", "gpu_dynamic_batch.ipynb", "gpu_fused_loop.ipynb",
            "gpu_reduction.ipynb", "gpu_transpose.ipynb"]  # with predicted times
@@ -278,6 +283,23 @@ class Stored(unittest.TestCase):
         (_, cycles, energy), (_, more, less) = found
         self.assertLess(int(cycles), int(more))
         self.assertLess(float(less), float(energy))
+
+    def test_exploring_accelerators_finds_tiles_and_machines_on_the_front(self):
+        printed = self.printed("acc_explore.ipynb")
+        bound = dict(re.findall(r"^(C\d+) +\d+  (products|ALU|memory) +[\d.]+$", printed, re.M))
+        self.assertEqual(len(bound), 11)
+        self.assertEqual((bound["C3"], bound["C9"]), ("ALU", "products"))
+        (_, cycles, energy), (_, more, less) = re.findall(r"^best in (\w+): .*?(\d+) cycles +([\d.]+) uJ", printed, re.M)
+        self.assertLess(int(cycles), int(more))
+        self.assertLess(float(less), float(energy))
+        captions = [text(o["data"]["text/plain"]) for _, o in outputs(read(os.path.join(TUTORIALS, "acc_explore.ipynb"))) if "data" in o]
+        fronts = [c for c in captions if "on the Pareto front" in c]
+        self.assertEqual(len(fronts), 2)
+        for c in fronts:
+            points = [tuple(map(float, p)) for p in re.findall(r"^\d+: .*: cycles ([\d.e+]+), microjoules ([\d.]+)$", c, re.M)]
+            self.assertGreaterEqual(len(points), 3)
+            self.assertEqual(points, sorted(points))
+            self.assertEqual([p[1] for p in points], sorted((p[1] for p in points), reverse=True))
 
     def test_outputs_contain_no_scripts(self):
         for _, notebook in self.each():
