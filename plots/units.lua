@@ -293,10 +293,10 @@ local function caption_of(runs)
   return table.concat(out, "\n")
 end
 
--- Returns the instructions most of whose bars are too short for a name.
+-- Returns the instructions most of whose bars are too short for a name, if colours do not tell them apart.
 local function nameless_of(x)
   local out = {}
-  for _, count in ipairs(x.named) do
+  for _, count in ipairs(x.by == "thread" and x.named or {}) do
     if count.without > count.with then out[#out + 1] = ("%s (%s)"):format(count.kind, count.unit) end
   end
   return out

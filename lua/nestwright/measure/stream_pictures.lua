@@ -5,6 +5,7 @@ local facts = require "nestwright.measure.stream_facts"
 local json = require "nestwright.show.json"
 local rows = require "nestwright.language.rows"
 local times = require "nestwright.measure.times"
+local written = require "nestwright.show.written"
 
 local pictures = {}
 
@@ -44,6 +45,14 @@ end
 
 local NAMES = {full = "all tokens", monolithic = "monolithic: one instruction at a time", decoupled = "decoupled, without tokens",
   raw = "RAW tokens only"}
+
+-- Returns the usual title of a run.
+local function name_of(x)
+  if x.mode ~= "full" then return NAMES[x.mode] end
+  local left_out = core.stream_facts(x.stream).left_out
+  if left_out > 0 then return ("without %s that a stage ignores"):format(written.plural(left_out, "token")) end
+  return edits[x.stream] and "tokens changed by hand" or NAMES.full
+end
 
 local function colour_of(what, o, runs)
   local by = o.colour
@@ -85,7 +94,7 @@ local OPTIONS = {"from", "to", "colour", "tokens", "title"}
 local SHAPE = "options?: {from?: number, to?: number, colour?: 'thread'|'instruction', tokens?: boolean, title?: nw.label}"
 
 local function plot(run, options)
-  return draw("plot", {{title = NAMES[kept_of("plot", run).mode], run = run}}, errors.options("plot", options, OPTIONS))
+  return draw("plot", {{title = name_of(kept_of("plot", run)), run = run}}, errors.options("plot", options, OPTIONS))
 end
 
 local MOST_RUNS = 8
@@ -100,7 +109,7 @@ local function unit_runs(list, options)
       errors.fail("invalid", 'nw.unit_runs{{"before", one:run()}, {"after", two:run()}}',
         "unit_runs: %d: expected a run of a stream, got %s", n, core.type_name(run))
     end
-    out[n] = {title = title or NAMES[kept[run].mode], run = run}
+    out[n] = {title = title or name_of(kept[run]), run = run}
   end
   if #out == 0 or #out > MOST_RUNS then
     errors.fail("range", 'nw.unit_runs{{"before", one:run()}, {"after", two:run()}}',

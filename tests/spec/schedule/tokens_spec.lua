@@ -67,6 +67,7 @@ describe("a stage that ignores a unit", function()
     assert.is_true(stream:model().unsafe)
     for _, p in ipairs {run:plot(), nw.unit_runs {{"mine", run}}, nw.latency_hiding((without_war(2)))} do says(p, "(unsafe)") end
     for _, p in ipairs {run:plot(), run:plot_queues(), run:plot_memories(), stream:plot_threads()} do says(p.script, "(unsafe)") end
+    says(run:plot(), ("without %d tokens that a stage ignores (unsafe)"):format(stream:facts().left_out))
     assert.is_true(s:reparses())
     local safe = chip_gemm(N, 2):stream()
     assert.is_nil(safe:run().unsafe)

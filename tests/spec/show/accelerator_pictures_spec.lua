@@ -107,6 +107,8 @@ describe("the units over time", function()
     for _, f in ipairs(run.happened) do firsts[f.first] = true end
     assert.is_true(firsts[at])
     has(run:plot(), "'RAW'")
+    has(run:plot(), "'tokens changed by hand: ")
+    has(product(16, 1):stream():run():plot(), "'all tokens: ")
     local other = product(16, 1):stream()
     other:drop(at, "load->compute", "put")
     has(other:run():plot(), "'waits forever for load'")
