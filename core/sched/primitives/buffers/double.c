@@ -63,6 +63,17 @@ static bool find_rows(ahead *x, const nw_stmt *alloc) {
 
 // ---- conditions
 
+// Returns the index on the path at which the nest of the block begins. If instructions compute it, their calls are a part of it.
+static int nest_top(const nw_path *own) {
+  nw_path part = *own;
+  int top = nw_path_exclusive(&part);
+  while (top > 0 && own->at[top - 1]->kind == NW_CALL && !NW_MUTATED(double_without_call)) {
+    part.n = top;
+    top = nw_path_exclusive(&part);
+  }
+  return top;
+}
+
 static bool ahead_ok(nw_step *st, int64_t by) {
   if (by >= 1 && by <= MOST_AHEAD) return true;
   const char *hint = nw_arena_printf(st->scratch, "give 1 to %d iterations", MOST_AHEAD);
@@ -81,7 +92,7 @@ static bool can_double(ahead *x) {
     return nw_step_refuse(st, "the stage is not in a loop: use compute_at to move it into one", NULL,
                           "%s is computed as a whole", name);
   x->at = nw_path_index(&x->own, x->loop);
-  x->top = nw_path_exclusive(&x->own);
+  x->top = nest_top(&x->own);
   int alloc = nw_path_storage(&x->own, buffer);
   if (alloc < x->at)
     return nw_step_refuse(st, "all iterations share the same storage", x->loop, "%s is stored outside %s", name,
@@ -97,7 +108,10 @@ static nw_stmt *early_round(const ahead *x, int64_t r) {
   nw_program *p = x->st->p;
   nw_stmt *top = x->own.at[x->top];
   const nw_expr *round = nw_add(p->pool, x->loop->loop.begin, nw_index(p->pool, r));
-  const char *name = nw_arena_printf(x->st->scratch, r ? "%s.pre%lld" : "%s.pre", nw_tree_what(top), (long long)r + 1);
+  const nw_stmt *named = top;
+  while (named->kind == NW_CALL) named = named->kid[0];
+  const char *name =
+      nw_arena_printf(x->st->scratch, r ? "%s.pre%lld" : "%s.pre", nw_tree_what(named), (long long)r + 1);
   nw_stmt *nest = nw_copy_stmt_as(p, top, name), *block = nw_blocks_below(x->st->scratch, nest).at[0];
   nw_stmt_subst(p, nest, x->loop->loop.var->name, round);
   nw_guard_domain(x->st, block);
