@@ -155,6 +155,14 @@ int nwd_loop_end(const nw_acc *s, int mark); // the mark at which the loop ends 
 int nwd_turn_end(const nw_acc *s, int mark); // the mark at which the iteration ends that begins at `mark`
 // Iterations with the same hash have the same instructions and tokens.
 uint64_t nwd_turn_hash(const nw_acc *s, int from, int to);
+// ---- stream.c
+// Iterations of a loop that are shown once: their number, and the number of instructions of each.
+typedef struct nwd_fold {
+  int64_t times, length;
+} nwd_fold;
+// Returns the text of an instruction in the first iterations of some folds, the outermost one first. An operand on the chip that
+// uses a few places in turns, such as a double buffer, is shown with all of them. Heap.
+char *nwd_folded_text(const nw_acc *s, int i, int nfolds, const nwd_fold *fold);
 // ---- tokens.c
 bool nwd_tokens(nw_acc *s); // inserts the tokens that the accesses need
 // Returns the queues to a unit whose tokens the stages of a call ignore (s:annotate). Bit q: queue q.

@@ -117,13 +117,13 @@ static bool read_store(nw_acc *s, nwd_site *t, nest *in) {
   const nw_expr *value = nw_import(s->pool, in->store->store.value);
   in->index = nw_import(s->pool, in->store->store.index);
   if (!add_access(s, t, in, in->store->store.buffer, in->index, true)) return false;
-  if (t->in->kind == NW_CHIP_COPY && value->op == NW_OP_SELECT) {
-    t->pads = nwi_make(&s->scope, value->arg[0]);
-    if (!t->pads) return false;
-  }
+  const nw_expr *copied = value, *holds = NULL;
+  for (; t->in->kind == NW_CHIP_COPY && copied->op == NW_OP_SELECT; copied = copied->arg[1])
+    holds = nw_and(s->pool, holds, copied->arg[0]);
+  if (holds && !(t->pads = nwi_make(&s->scope, holds))) return false;
   t->value = value;
   t->ops = operations(value);
-  return add_loads(s, t, in, t->pads ? value->arg[1] : value);
+  return add_loads(s, t, in, copied);
 }
 
 // True if all executions access boxes of the same size.

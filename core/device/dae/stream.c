@@ -64,37 +64,88 @@ nw_acc_instr nw_acc_instr_at(const nw_acc *s, int i) {
 
 // ---- texts
 
-// Adds a part of an array, such as "A_inp[0..64]" or "A[128 + 8 x 8]": the first element, and rows of consecutive elements.
-static void add_box(nw_str *t, const nw_acc *s, const nwd_access *a, const nwd_box *b) {
+enum { TURNS = 4, LOOKED = 64 }; // places that an operand uses in turns; iterations that are looked at
+
+// The first bytes that an operand accesses in the iterations of a loop, if it uses a few places in turns.
+typedef struct places {
+  int n;
+  int64_t at[TURNS];
+} places;
+
+// True if n numbers repeat the first p of them, which are different.
+static bool repeats(int64_t n, const int64_t *at, int p) {
+  for (int i = 0; i < p; i++)
+    for (int k = 0; k < i; k++)
+      if (at[i] == at[k]) return false;
+  for (int64_t k = p; k < n; k++)
+    if (at[k] != at[k - p]) return false;
+  return true;
+}
+
+// Returns the places of box b of instruction i in the iterations of a fold; one place if there are no turns.
+static places places_in(const nw_acc *s, int i, int b, const nwd_fold *f) {
+  nwd_box box[NWD_ACCESSES];
+  int64_t at[LOOKED], most = f->times < LOOKED ? f->times : LOOKED;
+  for (int64_t k = 0; k < most; k++) {
+    if (b >= nwd_boxes(s, &s->instr[i + k * f->length], box)) return (places){.n = 1};
+    at[k] = box[b].at;
+  }
+  for (int p = 2; p <= TURNS && p <= most; p++) {
+    places out = {.n = p};
+    memcpy(out.at, at, (size_t)p * sizeof *at);
+    if (repeats(most, at, p)) return out;
+  }
+  return (places){.n = 1};
+}
+
+// Finds the places of a box on the chip, in the innermost fold in which they change.
+static places places_of(const nw_acc *s, int i, int b, const nwd_box *box, int nfolds, const nwd_fold *fold) {
+  places p = {.n = 1, .at = {box->at}};
+  for (int f = nfolds - 1; f >= 0 && p.n == 1 && box->memory < s->machine->nbuffers; f--)
+    p = places_in(s, i, b, &fold[f]);
+  if (p.n == 1) p.at[0] = box->at;
+  return p;
+}
+
+// Adds a part of an array, such as "A_inp[0..64]" or "A[128, 8 x 8]": the first element, and rows of consecutive elements. An
+// array that is used in turns has several places: "A_inp[0..64 | 64..128]".
+static void add_box(nw_str *t, const nw_acc *s, const nwd_access *a, const nwd_box *b, const places *p) {
   int bytes = nw_dtype_bytes(a->dtype);
   int64_t rows = 1;
   for (int k = 0; k < b->n; k++) rows *= b->size[k];
-  nw_str_fmt(t, "%s[%lld", s->exec->shown->buffer[a->buffer]->name, (long long)(b->at / bytes));
-  if (rows > 1)
-    nw_str_fmt(t, ", %lld x %lld", (long long)rows, (long long)(b->row / bytes));
-  else if (b->row > bytes)
-    nw_str_fmt(t, "..%lld", (long long)((b->at + b->row) / bytes));
+  nw_str_fmt(t, "%s[", s->exec->shown->buffer[a->buffer]->name);
+  for (int k = 0; k < p->n; k++) {
+    nw_str_fmt(t, k ? " | %lld" : "%lld", (long long)(p->at[k] / bytes));
+    if (rows == 1 && b->row > bytes) nw_str_fmt(t, "..%lld", (long long)((p->at[k] + b->row) / bytes));
+  }
+  if (rows > 1) nw_str_fmt(t, ", %lld x %lld", (long long)rows, (long long)(b->row / bytes));
   nw_str_add(t, "]");
 }
 
-static void add_operands(nw_str *t, const nw_acc *s, const nwd_instr *in) {
+static void add_operands(nw_str *t, const nw_acc *s, int at, int nfolds, const nwd_fold *fold) {
+  const nwd_instr *in = &s->instr[at];
   const nwd_site *site = &s->site[in->site];
   nwd_box box[NWD_ACCESSES];
   int n = nwd_boxes(s, in, box);
   for (int b = 0; b < n; b++) {
     int i = box[b].access;
+    places p = places_of(s, at, b, &box[b], nfolds, fold);
     nw_str_add(t, i == 0 ? " " : i == 1 ? site->access[0].read ? " += " : " = " : ", ");
-    add_box(t, s, &site->access[i], &box[b]);
+    add_box(t, s, &site->access[i], &box[b], &p);
   }
 }
 
-char *nw_acc_instr_text(const nw_acc *s, int i) {
+char *nwd_folded_text(const nw_acc *s, int i, int nfolds, const nwd_fold *fold) {
   nw_str t = {0};
   const nwd_instr *in = &s->instr[i];
-  if (i < 0 || i >= s->ninstrs) return nw_xstrdup("");
   nw_str_add(&t, in->site < 0 ? "wait" : s->site[in->site].in->chip);
-  if (in->site >= 0) add_operands(&t, s, in);
+  if (in->site >= 0) add_operands(&t, s, i, nfolds, fold);
   return nw_str_take(&t);
+}
+
+char *nw_acc_instr_text(const nw_acc *s, int i) {
+  if (i < 0 || i >= s->ninstrs) return nw_xstrdup("");
+  return nwd_folded_text(s, i, 0, NULL);
 }
 
 // ---- changes by hand

@@ -1,12 +1,16 @@
 // Writes a stream as text. Consecutive iterations of a loop are shown once if they have the same instructions with the same
-// tokens. The operands are those of the first of these iterations.
+// tokens. The operands are those of the first of these iterations; an array that is used in turns has all its places.
 #include "device/dae/dae.h"
 #include <stdlib.h>
+
+enum { FOLDS = 64 }; // loops around an instruction
 
 typedef struct writing {
   const nw_acc *s;
   nw_str out;
   int64_t lines, most;
+  int nfolds; // the loops around the line, of which some iterations are shown once
+  nwd_fold fold[FOLDS];
 } writing;
 
 int nwd_loop_end(const nw_acc *s, int mark) {
@@ -62,7 +66,7 @@ static void add_ignored(writing *w, const nwd_instr *in) {
 static void write_instr(writing *w, int i, int depth) {
   if (!room(w)) return;
   const nwd_instr *in = &w->s->instr[i];
-  char *text = nw_acc_instr_text(w->s, i);
+  char *text = nwd_folded_text(w->s, i, w->nfolds, w->fold);
   begin_line(w, depth);
   nw_str_fmt(&w->out, "%-8s%s", w->s->machine->unit[in->unit].name, text);
   add_tokens(w, in->pop, false);
@@ -78,12 +82,13 @@ static void write_part(writing *w, int mark, int end, int from, int to, int dept
 static void write_loop(writing *w, int mark, int end, int depth) {
   const nw_acc *s = w->s;
   for (int turn = mark + 1; turn < end && s->mark[turn].kind == NWD_TURN && room(w);) {
-    int next = nwd_turn_end(s, turn), last = turn, after = next;
+    int next = nwd_turn_end(s, turn), last = turn, after = next, folds = w->nfolds;
+    int64_t times = 1;
     uint64_t h = nwd_turn_hash(s, turn, next);
     while (s->mark[after].kind == NWD_TURN) {
       int then = nwd_turn_end(s, after);
       if (nwd_turn_hash(s, after, then) != h) break;
-      last = after, after = then;
+      last = after, after = then, times++;
     }
     begin_line(w, depth);
     const char *name = s->mark[mark].loop->loop.var->name;
@@ -93,7 +98,9 @@ static void write_loop(writing *w, int mark, int end, int depth) {
       nw_str_fmt(&w->out, "for %s in %lld..%lld:\n", name, (long long)s->mark[turn].value,
                  (long long)s->mark[last].value + 1);
     w->lines++;
+    if (folds < FOLDS) w->fold[w->nfolds++] = (nwd_fold){times, s->mark[next].at - s->mark[turn].at};
     write_part(w, turn + 1, next, s->mark[turn].at, s->mark[next].at, depth + 1);
+    w->nfolds = folds;
     turn = after;
   }
 }

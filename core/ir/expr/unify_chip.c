@@ -22,9 +22,10 @@ static const nw_stmt *descend(const nw_stmt *s, nw_match *m) {
   return differs(m, s, "perfectly nested loops", "another statement inside the nest"), NULL;
 }
 
-// Returns the load that a copy copies, or NULL. A padded copy takes a constant where a condition is false.
+// Returns the load that a copy copies, or NULL. A padded copy takes a constant where one of its conditions is false.
 static const nw_expr *copied(const nw_expr *e) {
-  if (e->op == NW_OP_SELECT && nw_is_constant(e->arg[2])) e = e->arg[1];
+  const nw_expr *pad = e->op == NW_OP_SELECT && nw_is_constant(e->arg[2]) ? e->arg[2] : NULL;
+  while (pad && e->op == NW_OP_SELECT && e->arg[2] == pad) e = e->arg[1];
   return e->op == NW_OP_LOAD ? e : NULL;
 }
 

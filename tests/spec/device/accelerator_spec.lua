@@ -147,6 +147,22 @@ describe("the tokens of a stream", function()
   end)
 end)
 
+describe("double_buffer after tensorize", function()
+  it("gives the nests before the loop their instruction, also if there are several of them", function()
+    local s, C = product(64, 1)
+    s:double_buffer("A_inp", 2)
+    s:double_buffer "B_wgt"
+    local stream = s:stream()
+    assert.same({}, stream:check())
+    assert.is_true(computes(s, C, stream))
+    assert.is_true(s:reparses())
+    support.replays(s, function() return nw.schedule(C, {target = vdla}) end)
+    -- arrays that are used in turns are shown with all their places
+    local text = stream:text()
+    assert.truthy(text:find("gemm8x8 C_acc[0..64] += A_inp[64..128 | 128..192 | 0..64], B_wgt[64..128 | 0..64]", 1, true), text)
+  end)
+end)
+
 describe("VTA", function()
   it("executes loops of products, and adds with its ALU", function()
     local A, B = nw.placeholder({4, 2, 1, 16}, "i8", "A"), nw.placeholder({3, 2, 16, 16}, "i8", "B")
