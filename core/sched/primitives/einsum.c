@@ -103,6 +103,18 @@ static bool indexed_by_axes(einsum *x, int n, const nw_expr *const *index, const
   return true;
 }
 
+// An index of an input is an axis, or an expression of axes that keep their extents, such as y + dy in a convolution.
+static bool padded_by_axes(einsum *x, const nw_expr *load) {
+  for (int d = 0; d < load->n; d++)
+    for (int v = 0; v < x->block->block.nvars && axis_of(x, load->arg[d]) < 0; v++) {
+      const char *axis = x->block->block.var[v].var->name;
+      if (grows(x, v) && nw_uses_var(load->arg[d], axis))
+        return nw_step_refuse(x->st, "such an index must keep its range: give 1 for the axis", NULL,
+                              "it uses %s at an index that depends on %s, but is not an axis", load->name, axis);
+    }
+  return true;
+}
+
 static bool see_load(void *env, const nw_expr *e) {
   einsum *x = env;
   bool known = e->op != NW_OP_LOAD;
@@ -118,7 +130,7 @@ static bool find_loads(einsum *x) {
   nw_visit(t->value, see_load, x);
   if (!indexed_by_axes(x, t->n, t->index, t->buffer)) return false;
   for (int i = 0; i < x->nloads; i++)
-    if (!indexed_by_axes(x, x->load[i]->n, x->load[i]->arg, x->load[i]->name)) return false;
+    if (!padded_by_axes(x, x->load[i])) return false;
   return true;
 }
 
@@ -177,24 +189,35 @@ static bool choose_pads(einsum *x) {
 
 // ---- the copies
 
+// Returns the extent of a dimension of a copy: that of its axis, or that of the tensor if the index is not an axis.
+static const nw_expr *extent_of(einsum *x, const nw_buffer *of, int d, const nw_expr *index,
+                                const nw_expr *const *extent) {
+  int v = axis_of(x, index);
+  return v >= 0 ? extent[v] : of->shape[d];
+}
+
 static nw_buffer *new_buffer(einsum *x, const char *of, int n, const nw_expr *const *index) {
   nw_program *p = x->st->p;
+  const nw_buffer *from = nw_find_buffer(p, of);
   const nw_expr **shape = NW_NEW_N(x->st->scratch, const nw_expr *, n + 1);
-  for (int d = 0; d < n; d++) shape[d] = x->now[axis_of(x, index[d])];
+  for (int d = 0; d < n; d++) shape[d] = extent_of(x, from, d, index[d], x->now);
   const char *name = nw_arena_printf(x->st->scratch, "%s_pad", of);
   name = nw_unique_block_name(p, nw_unique_buffer_name(p, name));
-  return nw_add_buffer(p, name, nw_find_buffer(p, of)->dtype, NW_GLOBAL, NW_TEMP, n, shape);
+  return nw_add_buffer(p, name, from->dtype, NW_GLOBAL, NW_TEMP, n, shape);
 }
 
 // Makes variables for the dimensions of a tensor, with the names of the axes that index it.
-static nw_block_var *axes_for(einsum *x, int n, const nw_expr *const *index, const nw_expr *const *extent) {
+static nw_block_var *axes_for(einsum *x, const nw_buffer *of, int n, const nw_expr *const *index,
+                              const nw_expr *const *extent) {
   nw_pool *pool = x->st->p->pool;
   nw_block_var *var = NW_NEW_N(x->st->scratch, nw_block_var, n + 1);
   for (int d = 0; d < n; d++) {
-    const nw_expr *name = index[d];
+    bool is_axis = axis_of(x, index[d]) >= 0;
+    const nw_expr *name = is_axis ? index[d] : nw_var(pool, nw_arena_printf(x->st->scratch, "d%d", d));
     for (int e = 0; e < d; e++)
-      if (var[e].var == name) name = nw_var(pool, nw_arena_printf(x->st->scratch, "%s%d", index[d]->name, d));
-    var[d] = (nw_block_var){name, NW_SPATIAL, nw_index(pool, 0), extent[axis_of(x, index[d])], nw_index(pool, 0)};
+      if (var[e].var == name) name = nw_var(pool, nw_arena_printf(x->st->scratch, "%s%d", name->name, d));
+    var[d] =
+        (nw_block_var){name, NW_SPATIAL, nw_index(pool, 0), extent_of(x, of, d, index[d], extent), nw_index(pool, 0)};
   }
   return var;
 }
@@ -202,7 +225,7 @@ static nw_block_var *axes_for(einsum *x, int n, const nw_expr *const *index, con
 static nw_stmt *copy_block(einsum *x, const char *name, const char *to, const nw_buffer *from, int n,
                            const nw_expr *const *index, const nw_expr *const *extent) {
   nw_step *st = x->st;
-  nw_block_var *var = axes_for(x, n, index, extent);
+  nw_block_var *var = axes_for(x, from, n, index, extent);
   const nw_expr **at = NW_NEW_N(st->scratch, const nw_expr *, n + 1);
   for (int d = 0; d < n; d++) at[d] = var[d].var;
   nw_stmt *b = nw_copy_block(st, name, to, from, n, var, n, at);
