@@ -349,7 +349,14 @@ static const nw_primitive rows[] = {
      {STAGE("stage", "the stage to move, or a unit (s:blockize)"),
       LOOP("loop", "a loop that encloses all readers of the stage"),
       INDEX("its position among the statements of the loop: 1 is the first, -1 as late as possible (before its first "
-            "reader; the default), -2 as early as possible (after the last statement that it reads)")},
+            "reader; the default), -2 as early as possible (after the last statement that it reads)"),
+      {.name = "others",
+       .kind = NW_ARG_LIST,
+       .item = NW_ARG_LOOP,
+       .optional = true,
+       .option = true,
+       .doc = "the loops in which it is computed for readers that were cut off from the loop; by default the outermost "
+              "ones"}},
      nw_apply_compute_at,
      nw_suggest_compute_at,
      "cannot compute $0 at $1"},
@@ -688,9 +695,10 @@ static const nw_primitive rows[] = {
      "the computation; the stage of the copy keeps the name.",
      "s:pad_einsum(C, {16, 16, 8})",
      "stage",
-     {STAGE("stage",
-            "a reduction at the root whose axes are each bound to one whole loop, and whose inputs are indexed "
-            "by its axes"),
+     {STAGE(
+          "stage",
+          "a reduction at the root whose axes are each bound to one whole loop; each index of an input is an axis, or "
+          "depends only on axes that keep their extents"),
       NUMBERS("multiples", "a number for each axis of the stage, in order, the axes of the reduction last; 1 keeps the "
                            "extent")},
      nw_apply_pad_einsum,

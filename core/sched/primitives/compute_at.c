@@ -31,8 +31,23 @@ static const nw_stmt *reader_outside(nw_step *st, const nw_stmt *block, const nw
   return NULL;
 }
 
-// Computes the stage again for each reader outside of the loop, in the outermost loop around the reader that is not
-// around the loop too.
+enum { AT_STAGE, AT_LOOP, AT_INDEX, AT_OTHERS };
+
+// Returns the loop in which the stage is computed again for a reader outside of the loop: one that the step names, or the
+// outermost loop around the reader that is not around the loop too. Returns NULL if there is none.
+static nw_stmt *loop_for(nw_step *st, const nw_path *at, const nw_path *reader) {
+  const nw_arg *others = &st->resolved[AT_OTHERS];
+  nw_stmt *to = NULL, *given;
+  for (int k = reader->n - 1; k > 0; k--)
+    if (reader->at[k]->kind == NW_LOOP && nw_path_index(at, reader->at[k]) < 0) to = reader->at[k];
+  for (int i = 0; to && nw_step_given(st, AT_OTHERS) && i < others->n; i++)
+    if ((given = nw_step_loop_arg(st, &others->item[i], "others", NULL)) && nw_path_index(reader, given) > 0 &&
+        nw_path_index(at, given) < 0)
+      to = given;
+  return to;
+}
+
+// Computes the stage again for each reader outside of the loop.
 static bool place_for_pieces(nw_step *st, const nw_stmt *block, const nw_stmt *loop) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   nw_path at, path;
@@ -41,15 +56,26 @@ static bool place_for_pieces(nw_step *st, const nw_stmt *block, const nw_stmt *l
     nw_find(st->p, loop->id, &at);
     nw_find(st->p, b.at[i]->id, &path);
     if (nw_is_allocated(&path, st->p, output_of(block))) continue; // an earlier iteration placed it
-    nw_stmt *to = NULL;
-    for (int k = path.n - 1; k > 0; k--)
-      if (path.at[k]->kind == NW_LOOP && nw_path_index(&at, path.at[k]) < 0) to = path.at[k];
+    nw_stmt *to = loop_for(st, &at, &path);
     if (!to)
       return nw_step_refuse(st, "a piece of its reader is in no other loop", loop,
                             "not all of its readers are inside that loop");
     nw_lifted more = nw_lift_copy(st, block, block->block.name);
     if (!nw_place(st, &more, to)) return false;
     nw_step_note(st, "%s is also computed in %s, for %s", block->block.name, to->loop.var->name, b.at[i]->block.name);
+  }
+  return true;
+}
+
+// A loop that the step names for other readers must be around one of them.
+static bool others_read(nw_step *st, const nw_stmt *block, const nw_stmt *loop) {
+  const nw_arg *others = &st->resolved[AT_OTHERS];
+  for (int i = 0; nw_step_given(st, AT_OTHERS) && i < others->n; i++) {
+    const nw_stmt *other = nw_step_loop_arg(st, &others->item[i], "others", NULL);
+    if (!other) return false;
+    if (!nw_reads_any(other, block) || nw_tree_has(other, loop) || nw_tree_has(loop, other))
+      return nw_step_refuse(st, "others are loops of readers that were cut off from the loop", other,
+                            "%s contains no other reader of it", other->loop.var->name);
   }
   return true;
 }
@@ -212,7 +238,7 @@ bool nw_apply_compute_at(void *step) {
   nw_stmt *loop = block ? nw_step_loop(st, 1, &at) : NULL;
   if (!loop || !nw_can_move_whole(st, block)) return false;
   if (is_named_piece(st, block)) return move_piece(st, block, &own, &at, loop);
-  if (!loop_can_hold(st, &own, &at)) return false;
+  if (!loop_can_hold(st, &own, &at) || !others_read(st, block, loop)) return false;
   nw_lifted stage = {0};
   nw_feeders with = nw_lift_feeders(st, &own);
   nw_find(st->p, block->id, &own);

@@ -18,6 +18,38 @@ local function order(s)
   return table.concat(out, " ")
 end
 
+describe("compute_at into the loops of a stage that was cut", function()
+  local function cut()
+    local A = nw.placeholder({12, 8}, "i32", "A")
+    local P = nw.compute({12, 8}, function(i, j) return A(i, j) + 1 end, "P")
+    local R = nw.compute({12, 8}, function(i, j) return P(i, j) * 2 end, "R")
+    local s = nw.schedule(R)
+    local head, rest = s:cut(s:loops(R)[1], 8)
+    return s, P, R, head, rest, s:loops("R.head")[2], s:loops("R.rest")[2]
+  end
+
+  it("computes it again in the outermost loop of each other piece, or in the loops that are named", function()
+    local s, P, R, _, rest, inner, other = cut()
+    s:compute_at(P, inner)
+    assert.equal(rest.name, s:loops("P_2")[1].name)
+    assert.equal(3, #s:loops "P_2")
+    computes(s, {R})
+    s:undo()
+    s:compute_at(P, inner, {others = {other}})
+    assert.same({rest.name, other.name}, {s:loops("P_2")[1].name, s:loops("P_2")[2].name})
+    assert.equal(4, #s:loops "P_2")
+    computes(s, {R})
+    assert.is_true(s:reparses())
+    support.replays(s, function() return nw.schedule(R) end)
+  end)
+
+  it("refuses a loop that contains no other reader", function()
+    local s, P, _, head, _, inner = cut()
+    local why = head.name:gsub("%.", "%%.") .. " contains no other reader of it"
+    refuses(s, why, "refused", s.compute_at, s, P, inner, {others = {head}})
+  end)
+end)
+
 describe("compute_at takes a position", function()
   it("among the statements of the loop", function()
     local s, P, Q, R = diamond()
