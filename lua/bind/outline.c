@@ -158,6 +158,52 @@ static int f_outline(lua_State *L) {
   return 1;
 }
 
+static void push_access(lua_State *L, const nw_stage_facts *f, const nw_access_facts *a) {
+  lua_createtable(L, 0, 3);
+  nwl_set_text(L, "tensor", a->tensor);
+  nwl_set_text(L, "dtype", nw_dtype_name(a->dtype));
+  lua_createtable(L, a->ndim, 0);
+  for (int d = 0; d < a->ndim; d++) {
+    lua_createtable(L, f->naxes, 0);
+    for (int v = 0; v < f->naxes && a->affine[d]; v++) {
+      lua_pushinteger(L, a->coef[d * f->naxes + v]);
+      lua_rawseti(L, -2, v + 1);
+    }
+    lua_rawseti(L, -2, d + 1);
+  }
+  lua_setfield(L, -2, "index");
+}
+
+// stage_facts(s, stage)
+static int f_stage_facts(lua_State *L) {
+  nw_stage_facts f;
+  if (!nw_program_stage(nw_sched_program(schedule_arg(L)), nwl_string(L, 2, "stage"), &f)) return 0;
+  lua_createtable(L, 0, 5);
+  lua_createtable(L, f.naxes, 0);
+  for (int v = 0; v < f.naxes; v++) {
+    lua_createtable(L, 0, 3);
+    nwl_set_text(L, "name", f.axis[v].name);
+    if (f.axis[v].extent >= 0) nwl_set_integer(L, "extent", f.axis[v].extent);
+    nwl_set_flag(L, "reduced", f.axis[v].reduced);
+    lua_rawseti(L, -2, v + 1);
+  }
+  lua_setfield(L, -2, "axes");
+  lua_createtable(L, f.naccesses - 1, 0);
+  for (int i = 0; i < f.naccesses; i++) {
+    push_access(L, &f, &f.access[i]);
+    if (i)
+      lua_rawseti(L, -2, i);
+    else
+      lua_setfield(L, -3, "result");
+  }
+  lua_setfield(L, -2, "reads");
+  nwl_set_flag(L, "reduction", f.reduction);
+  nwl_set_flag(L, "product", f.product);
+  nwl_set_flag(L, "copy", f.copy);
+  nw_stage_facts_free(&f);
+  return 1;
+}
+
 static int f_tested(lua_State *L) {
   int n = nw_program_tested(nw_sched_program(schedule_arg(L)));
   if (n) lua_pushinteger(L, n);
@@ -265,6 +311,12 @@ const nwl_row nwl_outline_rows[] = {
      "has extent "
      "if the extent is constant and the loop begins at 0. The row of a stage also has stream, and axis: its last axis "
      "that is not a reduction axis."},
+    {"stage_facts", f_stage_facts, "(s: nw.schedule, stage: string): table?",
+     "Returns what the block of a stage computes: axes (name, extent if it is constant, reduced), result and reads "
+     "(tensor, dtype, index), reduction, product (a sum of products of two elements) and copy. The index has for each "
+     "dimension a list of the coefficients of the axes, which is empty if the index is not affine. Returns nil if "
+     "there "
+     "is no such stage."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
      "Returns, for each line of the lowered program, the id of its statement; 0 if the line has no statement."},
     {"lowered_folded", f_folded, "(s: nw.schedule, pass?: string): string, integer[]",

@@ -70,6 +70,30 @@ typedef struct nw_outline_row {
 NW_API int nw_program_outline(const nw_program *p, nw_outline_row **out);
 NW_API void nw_outline_free(int n, nw_outline_row *row);
 
+// What the block of a stage computes, as data: its axes, and the accesses to its result (number 0) and to the tensors that it
+// reads, in the order of the expression.
+typedef struct nw_axis_facts {
+  const char *name;
+  int64_t extent; // -1 if it is not a constant
+  bool reduced;
+} nw_axis_facts;
+typedef struct nw_access_facts {
+  const char *tensor;
+  nw_dtype dtype;
+  int ndim;
+  bool *affine; // for each dimension: the index is a sum of axes with constant coefficients
+  int64_t *coef; // coef[d*naxes + v]: the coefficient of axis v in the index of dimension d
+} nw_access_facts;
+typedef struct nw_stage_facts {
+  int naxes, naccesses;
+  nw_axis_facts *axis;
+  nw_access_facts *access;
+  bool reduction, product, copy; // product: a sum of products of two elements; copy: of an element, or of a constant
+} nw_stage_facts;
+// Returns false if there is no such stage. The names belong to the program.
+NW_API bool nw_program_stage(const nw_program *p, const char *stage, nw_stage_facts *out);
+NW_API void nw_stage_facts_free(nw_stage_facts *f);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,9 @@
 --- Defines s:partition_auto, nw.microkernels and the functions of nw.partition, which are for loops whose extent is not a multiple
 --- of the size of a tile.
+local accelerated = later "nestwright.accelerate.partition"
 local caches = require "nestwright.cost.caches"
 local choice = require "nestwright.partition.partition_choice"
+local accelerator = require "nestwright.language.accelerator"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local lowered = require "nestwright.cost.lowered"
@@ -13,6 +15,7 @@ require "nestwright.partition.pieces"
 local returning = require "nestwright.language.returning"
 local rows = require "nestwright.language.rows"
 local strategies = later "nestwright.partition.strategies"
+local target = require "nestwright.language.target"
 local together = require "nestwright.partition.together"
 
 local function measure(options)
@@ -55,12 +58,24 @@ local function names_text()
   return table.concat(lines, "; ")
 end
 
+-- True if the options are for an accelerator: its target is given, or the schedule is for one.
+local function for_accelerator(s, o)
+  if type(o) ~= "table" then return false end
+  local own = target.machine(core.schedule_target(s))
+  if o.target == nil then return own.kind == "accelerator" end
+  local machine = accelerator.is(o.target) and o.target.machine or target.machine(target.of(o.target, "partition_auto: target"))
+  if machine.name == own.name then return own.kind == "accelerator" end
+  errors.fail("invalid", ("s:retarget(%q), or nw.schedule(C, {target = ...})"):format(machine.name),
+    "partition_auto: target: the schedule is for %s, not for %s", own.name, machine.name)
+end
+
 return {install = function(nw)
   rows.define(rows.methods "schedule", "schedule", "partitioning", "partition_auto",
-    "(self: nw.schedule, options: {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], "
-    .. "cost?: 'kernels'|'model'|'measured'|'learned', model?: nw.learner|{predict: function, [string]: any}, "
+    "(self: nw.schedule, options: {loop?: nw.loop|string, kernels: table[]|boolean, around?: function, "
+    .. "strategies?: string|string[], cost?: 'kernels'|'model'|'measured'|'learned', "
+    .. "model?: nw.learner|{predict: function, [string]: any}, "
     .. "objective?: 'cycles'|'energy'|'edp'|'size', code_limit?: integer, sizes?: table, measure?: boolean, "
-    .. "machine?: any, threads?: integer, across?: 'fused'|'apart'}): nw.ranking",
+    .. "machine?: any, threads?: integer, across?: 'fused'|'apart', target?: any, tries?: integer}): nw.ranking",
     "Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = "
     .. "function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and "
     .. "piece.inner are its loops, piece:loop \"k\" is its copy of the loop k, piece:loops() are all loops around it. name: "
@@ -82,7 +97,18 @@ return {install = function(nw)
     .. "mean of predicted), seconds (the mean of measured), joules, energies (by shape), fits, figure, unsafe (some steps were "
     .. "not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: "
     .. "take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of "
-    .. "it.", partition_auto)
+    .. "it. On an accelerator, {target = vta, kernels = true}: all loops are divided into blocks of whole tiles that fit into the "
+    .. "memories, and their nests become instructions. Incomplete tiles are padded with zeros (\"pad\"), or cut off, for smaller "
+    .. "tiles or the ALU (\"cut\"). Rows then have cycles (simulated), block, threads, and pieces (ranges, runs, kind, "
+    .. "block, why: what is not a whole tile, and why). tries: schedules of each strategy that are made; 6 by default.",
+    function(s, options)
+      if for_accelerator(s, options) then return accelerated.of(nw, s, options) end
+      if type(options) == "table" and options.kernels == true then
+        errors.fail("invalid", "kernels = {{rows = 8, schedule = function(s, piece) ... end}}",
+          "partition_auto: kernels: expected a list of kernels; true is for accelerators, whose instructions are the kernels")
+      end
+      return partition_auto(s, options)
+    end)
 
   nw.partition = {}
   rows.define(nw.partition, "partition", "partitioning", "conditions", "(s: nw.schedule, loop?: nw.loop|string): integer",

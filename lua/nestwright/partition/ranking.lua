@@ -85,8 +85,13 @@ define("build", "(self: nw.ranking, which?: integer|string, options?: {threads?:
   .. "or its strategy. Options as in s:build. The schedule does not change.", function(list, which, options)
     local o = {}
     for key, value in pairs(errors.options("build", options, {"threads", "opt", "cache"})) do o[key] = value end
+    local s = choices[list].schedule
+    if choices[list].work then -- for an accelerator: the simulator runs one version
+      local row = usable(list, which or 1)
+      return returning.always(s, function() return s:checkout(row.versions[1]):build(o) end)
+    end
     o.threads, o.versions = o.threads or choices[list].threads, usable(list, which or 1).versions
-    return choices[list].schedule:build(o)
+    return s:build(o)
   end)
 
 define("dispatch", "(self: nw.ranking): nw.report",
@@ -95,6 +100,9 @@ define("dispatch", "(self: nw.ranking): nw.report",
   .. "ranges: an entry for each leaf, with row (of this table), facts (its conditions, as text) and below (the upper bound of the "
   .. "size, if only one size varies); tree: the root, which is a node {size, below, yes, no} or a leaf {way}. The schedule does "
   .. "not change.", function(list)
+    if choices[list].work then
+      errors.fail("invalid", "list:take(1)", "dispatch: the sizes of a schedule for an accelerator do not vary")
+    end
     local d = returning.quietly(choices[list].schedule, dispatching, choices[list], list)
     core.tell_progress()
     return d
@@ -117,14 +125,20 @@ local FIELDS = {
   {"unsafe", "boolean?", "True if some steps of the strategy were not judged."},
   {"tested", "integer?",
   "If a rewrite of the strategy was tested, but not proved: the number of values on which it was tested."},
+  {"cycles", "number?", "For an accelerator, the simulated cycles."},
+  {"threads", "integer?", "For an accelerator, the number of virtual threads."},
+  {"block", "integer[]?", "For an accelerator, the iterations of a block along each axis."},
+  {"pieces", "table[]?",
+  "For an accelerator, the pieces: ranges (text), runs (the name of an instruction), tensor (true if it computes whole tiles), "
+    .. "kind ('main' or 'rest'), block (text), and why (text): what is not a whole tile."},
   {"intrinsics", "boolean?",
   "True if some tiles of the strategy are intrinsics; the cost model prices them as the loops that they replace."},
 }
 for _, field in ipairs(FIELDS) do rows.field("ranked", "partitioning", table.unpack(field)) end
 
---- Makes the table from sorted rows and the options of the call.
-return function(list, c)
-  local made = class.new(list, text_of(list))
+--- Makes the table from sorted rows and the options of the call. text: its text, if it is not the usual one.
+return function(list, c, text)
+  local made = class.new(list, text or text_of(list))
   choices[made] = c
   return made
 end
