@@ -65,9 +65,6 @@ return function(o)
   s:tensorize(nest(t.O, 2), chip.copy)
   s:storage_align(t.G, 0, 8, 0) -- the two copies of a tile share no word
   -- What the units need next is copied while they work.
-  for _, copy in ipairs(copies) do
-    s:double_buffer(copy[1])
-    s:tensorize(nest(copy[1].name .. ".pre", copy[2]), chip.copy)
-  end
+  for _, copy in ipairs(copies) do s:double_buffer(copy[1]) end
   return s, t.O
 end

@@ -256,12 +256,7 @@ local function bring(r, s, T, pads, scope, chip, places, used)
   whole_nest(s, stage, 2, chip)
   return function()
     local ahead = r:int(1, 2)
-    if at and r:chance(0.3) and try(s, "double_buffer", stage, ahead) then
-      used["double buffers"] = true
-      local name = s[stage].name
-      whole_nest(s, name .. ".pre", 2, chip)
-      if ahead == 2 then whole_nest(s, name .. ".pre2", 2, chip) end
-    end
+    if at and r:chance(0.3) and try(s, "double_buffer", stage, ahead) then used["double buffers"] = true end
   end
 end
 
