@@ -264,6 +264,9 @@ typedef struct nw_together {
   // true if other loops are between the parts, or if the parts run in another order. Then the merged loop is equivalent
   // only if it carries no dependence.
   bool apart;
+  // the number of loops between the parts, if the parts run in order; these loops are the outermost ones inside the
+  // merged loop. Then dependences between equal iterations of these loops do not matter.
+  int between;
 } nw_together;
 // A number 0..whole that is written in digits (whole/expand.c)
 enum { NW_MOST_SYSTEMS = 8, NW_MOST_DIGITS = 8 };

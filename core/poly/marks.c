@@ -238,10 +238,21 @@ static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, const nw_stm
   return answer;
 }
 
+// Removes the pairs in equal iterations of the loops between the parts of t: if the parts run in order, such pairs keep
+// their order.
+static isl_map *unless_ordered(const nw_together *t, const nw_use *a, const nw_use *b, int level, isl_map *bad) {
+  int from = level + 1, to = from + t->between;
+  if (!t->between || to > a->site->nloops || to > b->site->nloops) return bad;
+  isl_map *same = isl_map_copy(bad);
+  for (int d = a->site->dim[from]; d < a->site->dim[to] && !NW_MUTATED(whole_between); d++)
+    same = isl_map_equate(same, isl_dim_in, d, isl_dim_out, d);
+  return isl_map_subtract(bad, same);
+}
+
 static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, nw_use *b, int level) {
   if (!nw_may_meet(a, b) || a->depth > level || !NW_RULE(m->p->ctx, whole_order)) return NW_HOLDS;
   if (nw_is_reduction(a, b) && ((a->update && b->update) || init_before(m, a->update ? b : a, level))) return NW_HOLDS;
-  isl_map *bad = carried(m, a, b, level);
+  isl_map *bad = unless_ordered(t, a, b, level, carried(m, a, b, level));
   nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   isl_map_free(bad);
   if (answer != NW_FAILS) return answer;
@@ -353,7 +364,8 @@ static nw_answer check_loops(const nw_model *m, const nw_program *before, const 
 // ---- merged loops (whole.c)
 
 // Checks a merged loop whose iterations are not executed in the order of their numbers. No two iterations may access a
-// common element, except for updates of one reduction, which may run in any order after their init.
+// common element, except for updates of one reduction, which may run in any order after their init, and for executions
+// that keep their order.
 static nw_answer check_apart(const nw_model *m, const nw_together *t) {
   nw_answer answer = NW_HOLDS;
   nw_sites below = nw_sites_below(m, t->loop);

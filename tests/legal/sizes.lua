@@ -95,6 +95,16 @@ return function(case, t)
       s:decompose_reduction("C", "i")
       s:tile("i", "j", "l", p, q, r)
     end},
+    -- Fault: this order was left undecided.
+    {"a loop fused with a reduction by 4, around another loop", product, function(s)
+      local o, f = s:split(s:fuse("j", "l"), 4)
+      s:reorder(o, "i", f)
+    end},
+    {"a loop fused with a reduction by 5, around another loop, in parallel", product, function(s)
+      local o, f = s:split(s:fuse("j", "l"), 5)
+      s:reorder(o, "i", f)
+      s:parallel "i"
+    end},
     {"a fused loop by a size", matrix, function(s) s:split(s:fuse("i", "j"), p) end},
   }
   -- Steps for a loop that is fused from the inner part of a split and another loop.

@@ -43,7 +43,7 @@ static bool find_loops(nw_merging *x, nw_stmt *outer) {
     x->part[x->nchain] = nw_uses_var(rest, name);
     x->chain[x->nchain++] = s;
     x->digits_only |= x->part[x->nchain - 1] && nw_digits_only(s);
-    if (!x->part[x->nchain - 1]) x->apart = true;
+    if (!x->part[x->nchain - 1]) x->between++;
     rest = nw_subst(x->p->pool, rest, name, nw_index(x->p->pool, 0));
     only left = {x, true};
     nw_visit(rest, see_only, &left);
@@ -183,9 +183,8 @@ bool nw_counts(nw_merging *x) {
   if (ok) {
     isl_map *number = nw_space_map(&v, points(x, &v), 1, &x->e);
     ok = takes_all(x, number, &v) || NW_MUTATED(whole_part);
-    bool ordered = ok && !x->apart && yes(x, in_order(number));
-    if (ok && !ordered) ok = yes(x, isl_map_is_injective(number)) || NW_MUTATED(whole_twice);
-    x->apart = !ordered;
+    x->turned = !(ok && yes(x, in_order(number)));
+    if (ok && x->turned) ok = yes(x, isl_map_is_injective(number)) || NW_MUTATED(whole_twice);
     isl_map_free(number);
   }
   nw_space_free(&v);
@@ -224,9 +223,9 @@ bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found) {
   int n = x->cond.n + x->nchain;
   for (int i = 0; i <= n && !x->lost; i++) {
     const nw_expr *end = i < n ? end_at(x, i) : nw_weights_end(x);
-    bool apart = x->apart;
+    bool turned = x->turned;
     if (end && nw_uses_only_sizes(x->p, end) && take_end(x, found, end) && nw_counts(x)) return true;
-    x->apart = apart;
+    x->turned = turned;
   }
   return false;
 }

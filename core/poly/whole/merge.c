@@ -115,8 +115,9 @@ static bool make_loop(nw_merging *x) {
 
 // ---- inits that are still a part of their blocks
 
-// These inits must run at the same places in the user's program and in the merged program. If the merged loop changes
-// the order of a reduction, its init must be lifted: then it runs before all loops of the reduction in both programs.
+// These inits must run at the same places in the user's program and in the merged program. If the parts do not run in
+// the order of their numbers, the init of a reduction over them must be lifted: then it runs before all loops of the
+// reduction in both programs.
 
 // True if the conditions that the merged program omits hold where the init runs. They follow from number < end. An init
 // runs at the number 0 of the loops of its reduction, or if the reduction is empty.
@@ -141,7 +142,7 @@ static bool own_inits(const nw_merging *x, const nw_program *p, const nw_program
     bool lifts = nw_init_lifts(whole, s);
     ok = nw_init_lifts(p, was) == lifts && starts_below_end(x, s) &&
          nw_where_for_init(p, was, where) == nw_where_of_init(whole, s);
-    for (int i = 0; x->apart && !lifts && i < s->block.nvars; i++)
+    for (int i = 0; x->turned && !lifts && i < s->block.nvars; i++)
       ok = ok && (s->block.var[i].kind != NW_REDUCE || !nw_uses_var(s->block.var[i].bind, x->loop->loop.var->name));
   }
   for (int i = 0; i < s->nkids && ok; i++) ok = own_inits(x, p, whole, s->kid[i], r);
@@ -195,7 +196,7 @@ nw_program *nw_merged(const nw_program *p, int outer, nw_family *f, nw_together 
     nw_program_release(x.p);
     x.p = NULL;
   }
-  if (x.p) *out = (nw_together){.id = x.loop->id, .apart = x.apart};
+  if (x.p) *out = (nw_together){.id = x.loop->id, .apart = x.between || x.turned, .between = x.turned ? 0 : x.between};
   for (int i = 0; x.p && i < x.nchain; i++)
     if (x.part[i]) out->part_id[out->n++] = x.chain[i]->id;
   *lost |= x.lost;

@@ -234,7 +234,7 @@ bool nw_weights_count(nw_merging *x) {
     bounded |= limits_all(x, &num, x->cond.at[i]);
   }
   if (!fills(x, &num) && !(bounded && (reaches_end(x, &num) || NW_MUTATED(whole_rounds)))) return false;
-  for (int i = 1; i < num.n; i++) x->apart |= num.digit[i].at > num.digit[i - 1].at && !NW_MUTATED(whole_sorted);
+  for (int i = 1; i < num.n; i++) x->turned |= num.digit[i].at > num.digit[i - 1].at && !NW_MUTATED(whole_sorted);
   return true;
 }
 

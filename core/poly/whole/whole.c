@@ -86,7 +86,7 @@ static void shift_all(making *x) {
 
 // If parts of t were made by earlier merges, replaces them by the parts of these merges.
 static void flatten(nw_whole *w, nw_together *t) {
-  nw_together flat = {.id = t->id, .apart = t->apart};
+  nw_together flat = {.id = t->id, .apart = t->apart, .between = t->between};
   for (int k = 0; k < t->n; k++) {
     nw_together *made = NULL;
     for (int i = 0; i < w->n; i++)
@@ -97,6 +97,7 @@ static void flatten(nw_whole *w, nw_together *t) {
     }
     for (int i = 0; i < made->n; i++) flat.part_id[flat.n++] = made->part_id[i];
     flat.apart |= made->apart;
+    if (made->apart) flat.between = 0;
     *made = (nw_together){.id = 0};
   }
   *t = flat;

@@ -100,14 +100,16 @@ typedef struct nw_merging {
   int ndims;
   const nw_expr *dim[NW_MOST_DIGITS];
   nw_vec cond; // conditions that use only the parts
-  bool apart, lost;
+  int between; // number of loops in `chain` that are no parts
+  bool turned; // true if the parts do not run in the order of the numbers
+  bool lost;
   nw_stmt *loop;
 } nw_merging;
 bool nw_uses_part(const nw_merging *x, const nw_expr *e);
 bool nw_find_parts(nw_merging *x, nw_stmt *outer); // finds the parts and their conditions
 bool nw_counts(nw_merging *x); // true if x->e takes each value 0, 1, ... x->end - 1 once
 bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found);
-// True if the number x->e is a weighted sum that takes each value 0, 1, ... x->end - 1 once. Sets x->apart if the
+// True if the number x->e is a weighted sum that takes each value 0, 1, ... x->end - 1 once. Sets x->turned if the
 // values are not in order.
 bool nw_weights_count(nw_merging *x);
 const nw_expr *nw_weights_end(const nw_merging *x); // a candidate for x->end, or NULL

@@ -195,6 +195,29 @@ static void fused_in_pieces(void **state) {
           "run in another order");
 }
 
+// Another loop is between the pieces of a fused loop. The instances in one of its iterations keep their order, so they may
+// depend on each other.
+static void fused_around_another_loop(void **state) {
+#define PLACES "program m\nsize N >= 1\nsize M >= 1\ninput A: f32[N, M]\noutput B: f32[8, N, M]\n"
+#define NEXT_OF(c) "B[c, i, j] = select(0 < j, B[" c ", i, max(j - 1, 0)], A[i, j])\n"
+#define NAIVE(c)                                                                                                       \
+  PLACES "for c in 0..8:\n  for i in 0..N:\n    for j in 0..M:\n      block B of B (c = c in 0..8, i = i in 0..N, "    \
+         "ordered j = j in 0..M):\n        " NEXT_OF(c)
+#define AROUND(a, b, d, c)                                                                                             \
+  PLACES a b d "      block B of B (c = c in 0..8, i = (4*f_o + f_i) // M in 0..N, ordered j = (4*f_o + f_i) % M in "  \
+               "0..M) where 4*f_o + f_i < N*M:\n        " NEXT_OF(c)
+#define OUTER "for f_o in 0..(N*M + 3) // 4:\n"
+  accepts(*state, NAIVE("c"), AROUND(OUTER, "  for c in 0..8:\n", "    for f_i in 0..4:\n", "c"), 'o');
+  refuses(*state, NAIVE("c"),
+          AROUND("for f_i in 0..4:\n", "  for c in 0..8:\n", "    for f_o in 0..(N*M + 3) // 4:\n", "c"),
+          NW_REFUSE_UNDECIDED, "run in another order");
+  static const char naive[] = PLACES OUTER
+      "  for f_i in 0..4:\n    for c in 0..8:\n      block B of B (c = c in 0..8, i = (4*f_o + f_i) // M in "
+      "0..N, ordered j = (4*f_o + f_i) % M in 0..M) where 4*f_o + f_i < N*M:\n        " NEXT_OF("7 - c");
+  refuses(*state, naive, AROUND(OUTER, "  for c in 0..8:\n", "    for f_i in 0..4:\n", "7 - c"), NW_REFUSE_UNDECIDED,
+          "run in another order");
+}
+
 // The first dimension has one value, so f is j itself.
 static void fused_with_one(void **state) {
 #define ROW "program r\nsize M >= 1\ninput A: f32[1, M]\noutput B: f32[1, M]\n"
@@ -325,6 +348,7 @@ int main(void) {
       T(a_fact_makes_tiles_whole),
       T(fused),
       T(fused_in_pieces),
+      T(fused_around_another_loop),
       T(fused_with_one),
       T(many_parts),
       T(fused_and_split),
