@@ -39,6 +39,7 @@ typedef struct nw_core_access { // a load or store: first the fields of nw_lower
   nw_form at; // if affine: the index, in elements
   int lanes, elem;
   bool write, masked, scattered;
+  bool gathered; // true if the code accesses lanes one by one: they are not adjacent, or backwards under a mask
   struct nw_core_node *body; // the innermost loop or guard around it
   int64_t span; // number of adjacent bytes that similar accesses (line_walk.c) of its body touch
   struct nw_core_access *lead; // the first of the similar accesses of its body, including those that are not adjacent

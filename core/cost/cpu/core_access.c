@@ -29,6 +29,11 @@ static void list_bodies(nw_vec *out, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) list_bodies(out, at->kid[i]);
 }
 
+// A vector that is reversed in a register has no mask in the code that is made (codegen/llvm).
+static bool is_backwards_in_part(const nw_lowered_access *a) {
+  return a->lanes > 1 && a->step == -1 && a->masked && !NW_MUTATED(backwards_whole);
+}
+
 // The list `body` has the order of the lowered program. So the body numbers in nw_lowered_access are indices of this
 // list.
 void nw_core_collect(nw_core *k) {
@@ -48,6 +53,7 @@ void nw_core_collect(nw_core *k) {
                           .write = of->write,
                           .masked = of->masked,
                           .scattered = of->scattered,
+                          .gathered = of->scattered || is_backwards_in_part(of),
                           .body = body.at[of->body]};
     nw_vec_push(&k->access, a);
   }
@@ -98,7 +104,7 @@ static int64_t piece_of(const nw_core *k, const nw_core_access *a, int64_t left)
 
 double nw_core_crossings(const nw_core *k, const nw_core_access *a) {
   double all = 0;
-  int64_t left = a->lanes > 1 && !a->scattered ? (int64_t)a->lanes * a->elem : 0;
+  int64_t left = a->lanes > 1 && !a->gathered ? (int64_t)a->lanes * a->elem : 0;
   for (int64_t offset = 0, piece; left > 0; offset += piece, left -= piece) {
     piece = piece_of(k, a, left);
     all += crossing(k, a, piece, offset);
@@ -110,7 +116,7 @@ void nw_core_add_memory(const nw_core *k, nw_core_ops *to, const nw_core_access 
   const nw_machine *m = k->machine;
   nw_class c = a->write ? NW_CLASS_STORE : NW_CLASS_LOAD;
   to->numbers[c][nw_core_bits((nw_dtype)k->exec->p->buffer[a->buffer]->dtype)] += a->lanes;
-  if (a->scattered) return add_scattered(m, to, a);
+  if (a->gathered) return add_scattered(m, to, a);
   int64_t left = (int64_t)a->lanes * a->elem;
   for (int64_t piece; left > 0; left -= piece) {
     piece = piece_of(k, a, left);
