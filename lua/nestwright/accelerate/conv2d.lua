@@ -1,30 +1,15 @@
 --- Convolutions on accelerators: the computation in blocks of channels, a schedule with virtual threads, and a choice of its tiles.
+local chip = require "nestwright.accelerate.chip"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local estimate = require "nestwright.accelerate.estimate"
 local rows = require "nestwright.language.rows"
 
 local conv2d = {}
 
 -- ---- the machine
 
--- Returns the first instruction of a kind for which `fits` is true.
-local function find(acc, kind, fits)
-  for _, row in ipairs(acc.machine.accelerator.instructions or {}) do
-    if row.kind == kind and (not fits or fits(row)) then return row end
-  end
-end
-
-local function words(text)
-  local out = {}
-  for word in text:gmatch "%S+" do out[#out + 1] = word end
-  return out
-end
-
-local function bytes_of(acc, memory)
-  for _, b in ipairs(acc.machine.accelerator.buffers) do
-    if b.name == memory then return b.bytes * b.count end
-  end
-end
+local find, words, bytes_of = chip.find, chip.words, chip.bytes
 
 -- Returns what the machine has for a convolution: the product of tiles, and the memories of its operands and of the result.
 local function parts_of(acc)
@@ -83,7 +68,7 @@ end
 
 -- Returns the estimated cycles of a tile {f, y, x, c, keep}, or nil if the arrays of all threads do not fit. keep: the weights of
 -- a thread's filters stay on the chip, for all tiles of the result.
-local function estimate(acc, p, t, o, tile, threads)
+local function estimated(acc, p, t, o, tile, threads)
   local n, k = p.gemm.n, p.gemm.k
   local rows_in, columns_in = (tile.y - 1) * o.stride + o.kernel, (tile.x - 1) * o.stride + o.kernel
   local input = tile.c * rows_in * columns_in * k
@@ -97,17 +82,15 @@ local function estimate(acc, p, t, o, tile, threads)
   add(p.sum, 4 * sums)
   add(p.out, sums)
   for memory, bytes in pairs(need) do if bytes > bytes_of(acc, memory) then return nil end end
-  -- While the ALU works on a tile, the arrays of one step of the next tile can be copied.
-  local rate = math.min(acc.machine.memory.bandwidth / acc.machine.clock, p.load.bytes_per_cycle)
+  local rate = estimate.rate(acc, p.load)
   local tiles, steps = (t.filters // tile.f) * (t.size // tile.y) * (t.size // tile.x), t.blocks // tile.c
   local once = weight / rate + tile.f * p.load.latency
   local step = input / rate + tile.c * p.load.latency + (tile.keep and 0 or once)
   local products = tile.c * o.kernel * o.kernel * tile.f * tile.y * tile.x / p.gemm.m
   local gemm = steps * (products * p.gemm.interval + p.gemm.latency)
   local rest = OPERATIONS * sums / p.alu.lanes * p.alu.interval
-  local copied = steps * step + sums / rate + tile.f * p.load.latency
-  local kept = tile.keep and once * (t.filters // tile.f) or 0
-  return math.max(tiles * (math.max((steps - 1) * step, gemm) + math.max(step, rest)), tiles * copied + kept) + step + once
+  return estimate.cycles {blocks = tiles, steps = steps, step = step, gemm = gemm, rest = rest, first = once,
+    store = sums / rate + tile.f * p.load.latency, kept = tile.keep and once * (t.filters // tile.f) or 0}
 end
 
 -- Adds the tiles that fit.
@@ -118,7 +101,7 @@ local function add_tiles(list, acc, p, t, o, threads)
         for _, c in ipairs(divisors(t.blocks)) do
           for _, keep in ipairs {false, true} do
             local tile = {f = f, y = y, x = x, c = c, keep = keep, threads = threads}
-            local cycles = x % p.gemm.m == 0 and estimate(acc, p, t, o, tile, threads)
+            local cycles = x % p.gemm.m == 0 and estimated(acc, p, t, o, tile, threads)
             if cycles then list[#list + 1] = {tile = tile, cycles = cycles} end
           end
         end

@@ -18,19 +18,27 @@ local function fail(code, hint, why, ...) errors.fail(code, hint, "partition_aut
 
 -- ---- what the machine offers
 
+-- Returns the iterations of whole tiles, as a multiple of those that exist.
+local function waste_of(work, product, letters)
+  local waste = 1
+  for letter, axis in pairs(letters) do
+    local extent, unit = work.sum_facts.axes[axis].extent, product[letter]
+    waste = waste * ((extent + unit - 1) // unit * unit) / extent
+  end
+  return waste
+end
+
 -- Returns a setting for a product of tiles, or for the ALU alone if `product` is nil: the memories, the letters, and the size of a
 -- tile along each axis. Returns nil and why it is not possible.
 local function setting(acc, work, product)
   local x = {acc = acc, work = work, product = product, unit = {}}
   local sum = product and product.sum
   if product then
-    local why
-    x.letters, why = reading.letters(work, product, false)
-    if not x.letters then
-      x.letters = reading.letters(work, product, true)
-      x.swapped = x.letters ~= nil
-    end
-    if not x.letters then return nil, why end
+    local letters, why = reading.letters(work, product, false)
+    local swapped = reading.letters(work, product, true) -- the operands of a product may change places
+    if not letters and not swapped then return nil, why end
+    x.swapped = not letters or swapped and waste_of(work, product, swapped) < waste_of(work, product, letters)
+    x.letters = x.swapped and swapped or letters
     x.unit = {[x.letters.n] = product.n, [x.letters.k] = product.k}
     if x.letters.m then x.unit[x.letters.m] = product.m end
   else
