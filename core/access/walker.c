@@ -169,7 +169,8 @@ static void run_part(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int6
   (c->flat ? run_flat : run_rounds)(w, c, begin, from, to);
 }
 
-// Runs iterations of other threads, if they change tables.
+// Runs the iterations of other threads without passing their accesses on, if they fill tables that later accesses of
+// this thread need.
 static void run_others(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
   if (!c->keeps || NW_MUTATED(tables_of_thread)) return;
   w->silent = true;

@@ -161,7 +161,8 @@ typedef enum nw_chip_kind { // of an instruction
   NW_CHIP_KINDS
 } nw_chip_kind;
 
-// An instruction of an accelerator. Several rows may have the same name, for other memories.
+// An instruction of an accelerator. Several rows may have the same name; they differ in the memories that the
+// instruction accesses.
 typedef struct nw_machine_instruction {
   char name[24], unit[24];
   int kind; // nw_chip_kind
@@ -175,7 +176,7 @@ typedef struct nw_machine_instruction {
   int multicast; // COPY: 1 if an element that is copied to several places is read once, otherwise 0
   char uncounted[72]; // memories whose accesses by it are not counted, and cost no energy, separated by spaces
   int64_t lanes; // ALU
-  int64_t loops, micro_ops; // TENSOR: loops that one instruction executes, and tiles inside them
+  int64_t loops, micro_ops; // TENSOR: the most loops that one instruction executes, and the most tiles inside them
   // TENSOR: the operand whose tile does not change in these loops: input, weight or sum; empty if all may change
   char stationary[8];
   char form[24]; // TENSOR: the product, for example "mk,kn->mn"; empty if the user describes it

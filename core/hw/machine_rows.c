@@ -102,9 +102,9 @@ static const nw_field level_rows[] = {
           "part of the size that a program can expect when other programs use the cache too"),
     REAL("latency", "cycles", nw_machine_level, latency, 0, 1e6, NULL, "time from the address to the value"),
     REAL("bytes_per_cycle", "bytes per cycle", nw_machine_level, bytes_per_cycle, 1e-3, 1e6, NULL,
-         "bandwidth to the level above, or to the registers of one core"),
+         "bandwidth to the next level nearer to the core; for the first level, to the registers of one core"),
     REAL("back_per_cycle", "bytes per cycle", nw_machine_level, back_per_cycle, 1e-3, 1e6, "bytes_per_cycle",
-         "bandwidth of writes from the level above; for the first level, of the stores of one core"),
+         "bandwidth of writes from the next level nearer to the core; for the first level, of the stores of one core"),
     REAL(
         "strided", "cycles per line", nw_machine_level, strided, 0, 1e6, "0",
         "cost of loading a line from this level that is not adjacent to the previous one; 0: a quarter of the latency"),

@@ -343,8 +343,8 @@ static bool run_definitions(nwi_naive *x, nwi_op *o, int first, int last, int le
   return true;
 }
 
-// Computes the scans and updates that op reads, also through other operations. `stage` is the stage whose definition op
-// is; its states are left out.
+// Computes the scans and updates that op reads, also through other operations. If op is a definition of a stage,
+// `stage` is this stage: its own states are not computed here.
 static bool settle_reads(nwi_naive *x, const nw_teop *op, const nw_teop *stage) {
   for (int i = 0; i < op->nreads; i++) {
     const nw_teop *r = op->reads[i]->op;
@@ -357,8 +357,9 @@ static bool settle_reads(nwi_naive *x, const nw_teop *op, const nw_teop *stage) 
   return true;
 }
 
-// Prepares all definitions of an update. First everything is computed that they read, and then they get the array of
-// their stage: two stages may have the same definitions, and each of them needs the states for itself.
+// Prepares all definitions of an update. First, everything that the definitions read is computed. Only then do they get
+// the array of their stage. The order matters because two stages may share the same definitions: the computation of the
+// other stage sets the states to its own array.
 static bool prepare_definitions(nwi_naive *x, nwi_op *o) {
   for (int k = 0; k < o->op->ndefs && !NW_MUTATED(states_early); k++) {
     nwi_op *u = nwi_op_of(x, o->op->update[k]->op);

@@ -99,10 +99,10 @@ static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);
 }
 
-// Returns the identity of component `which` of a reduction. Of a reducer that a user has defined, it is the init. A
-// minimum starts from the greatest value of the dtype, and
-// a maximum starts from the least value. For floats these values are infinities. In an arg-reduction, component 1 is
-// the index, and its identity is -1. In other reductions all components have the same identity.
+// Returns the identity of component `which` of a reduction. For a reducer that a user has defined, the identity is its
+// init. A minimum starts from the greatest value of the dtype, and a maximum starts from the least value. For floats
+// these values are infinities. In an arg-reduction, component 1 is the index, and its identity is -1. In other
+// reductions all components have the same identity.
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which) {
   if (c >= NW_OWN) return nw_convert(p, t, nw_reducer_of(nw_pool_ctx(p), c)->init[which]);
   bool low = c == NW_MAX_OF || c == NW_ARGMAX;

@@ -1,10 +1,12 @@
-// Finds arrays of scope warp through which lanes give values to other lanes in the way of a shuffle: lane l stores a value
-// at place l - c, and lanes load from their own places. A machine with shuffles then needs no memory.
+// Finds arrays of scope warp that are used like a shuffle: lane l stores a value at place l - c, and each lane loads
+// from its own place. So each lane gets the value of the lane that is c lanes above it. A machine with shuffles then
+// needs no memory.
 //
-// All lanes of a warp must execute a shuffle together. So the statements around it must be the same for all threads, except
-// for guards. Each of these guards gets a copy for each statement inside, until the store is alone in its guard. A lane
-// may execute the store although its guard is false, since the value uses only local arrays, and since no lane loads what
-// was given to it in this way: such a place was never stored.
+// All lanes of a warp must execute a shuffle together. So the statements around it must be the same for all threads,
+// except for guards. A guard around several statements is replaced by one guard around each statement, so that at the
+// end the store is alone in its guard. A lane may execute the store although its guard is false, for two reasons. The
+// value uses only local arrays. And no lane loads a value that was given although the guard was false, because in the
+// original program nothing was stored at this place.
 #include "lower/launch.h"
 #include "lower/pass.h"
 
@@ -17,7 +19,7 @@ typedef struct search {
   int nloops;
   const char *loop[NW_MAX_DEPTH]; // the loops around
   nw_stmt *store; // the only store
-  int64_t by; // it goes to the place of the thread's index along x plus `by`, plus `rest`
+  int64_t by; // the store goes to the place (index of the thread along x) + `by` + `rest`
   const nw_expr *rest, *from; // rest of the stores; rest of the loads, NULL if there is none yet
   int64_t places; // number of places of one warp that are stored
   bool uneven; // true if the bounds of a loop around depend on the thread
@@ -89,8 +91,9 @@ static void see(search *x, nw_stmt *s) {
     x->uneven |= !is_even(s->loop.begin) || !is_even(s->loop.extent) || nw_is_vector_loop(s);
     x->loop[x->nloops++] = s->loop.var->name;
   }
-  // A guard that reads memory could have another value in its copies. A guard that depends on a loop lets a lane keep a
-  // value that it was given earlier.
+  // There are two kinds of guards for which this does not work. If a guard reads memory, its copies may have different
+  // values. If a guard depends on the thread and on a loop, a lane may still need a value that it was given in an
+  // earlier iteration.
   if (s->kind == NW_GUARD)
     x->uneven |= nw_uses_load(s->guard.cond, NULL) ||
                  (!is_even(s->guard.cond) && nw_uses_any(s->guard.cond, x->nloops, x->loop));
@@ -101,7 +104,7 @@ static void see(search *x, nw_stmt *s) {
   x->uneven = uneven;
 }
 
-// True if the groups of threads that have an array of scope warp of their own are in one warp of the machine.
+// True if each group of threads that shares an array of scope warp is inside one warp of the machine.
 static bool in_warps(const nw_launch *l, int64_t warp) {
   int64_t n[3];
   for (int d = 0; d < 3; d++)
@@ -111,7 +114,7 @@ static bool in_warps(const nw_launch *l, int64_t warp) {
 
 // ---- places
 
-// Makes place l of the array that of lane l.
+// Renumbers the places of the array: afterwards, place l is the place from which lane l loads.
 typedef struct moving {
   nw_pool *pool;
   const char *buffer;
@@ -156,7 +159,7 @@ static nw_stmt *under(nw_program *p, const nw_expr *cond, nw_stmt *s, const nw_s
   return s;
 }
 
-// Other warps than the first one along x need not execute the shuffle.
+// Only the first warp along x must execute the shuffle.
 static void only_first_warp(const search *x, nw_stmt *s) {
   const nw_expr *cond = nw_lt(x->p->pool, x->lane, nw_index(x->p->pool, x->warp));
   for (int i = 0; i < s->nkids; i++) {

@@ -430,7 +430,7 @@ typedef struct nw_normal {
   const nw_stmt *rounded; // result: a block whose body was used without the rounding of its store, or NULL
 } nw_normal;
 const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer);
-// True if an element of the buffer tells the instance that writes it.
+// True if the index of an element of the buffer determines the instance that writes the element.
 bool nw_told_by_element(const nw_normal *n, const char *buffer);
 // values/instance.c: the instance of w that writes an element, in the order of the block's spatial variables
 int nw_instance_at(const nw_model *m, const nw_use *w, nw_pool *pool, const nw_expr *const *at, const nw_expr **out);
@@ -526,8 +526,8 @@ nw_answer nw_copied(const nw_fate *f, const nw_use *fill, nw_use *r);
 // ---- neutral.c: contributions that add nothing
 
 // nw_contributes_where returns a condition on the block's variables such that the contribution is neutral wherever the
-// condition is false: it is the condition of a select in the value, whose last argument makes the whole value neutral.
-// Returns NULL if there is none.
+// condition is false: it is the condition of a select in the value; if the select takes its last argument, the whole
+// value is neutral. Returns NULL if there is none.
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
 // Removes neutral contributions from `need`, and consumes `need`. `need` has tuples of three groups: the loops around
 // the allocation (`dims` dimensions), the element, and the values of the reduce variables.

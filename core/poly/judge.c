@@ -22,8 +22,9 @@ static bool is_defined_elsewhere(const nw_model *m, const nw_use *w) {
 }
 
 // Checks that the access can be judged. The index of a write must be affine, the buffer must be allocated where it is
-// used, and an input must not be written. An update may write at another index, such as data: the elements have values
-// before it, and accesses that may be of one element keep their order.
+// used, and an input must not be written. The index of an update (nw.update) need not be affine; it may depend on data.
+// This is safe because all elements have values before the update, and because accesses that may be to the same element
+// keep their order.
 static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
   const nw_ctx *c = m->p->ctx;
@@ -143,7 +144,8 @@ void nw_judge_forget(const nw_program *p) {
 
 typedef bool (*question)(const nw_program *before, const nw_program *after);
 
-// Refuses what holds only because isl gave up. A check may take a result that isl could not compute for an empty one.
+// Returns false for a positive answer if isl has given up. If isl could not compute a set, a check may believe that the
+// set is empty.
 static bool confirmed(nw_proofs *s, bool holds) {
   if (!holds || !nw_proofs_gave_up(s) || NW_MUTATED(limit_holds)) return holds;
   nw_proofs_lost(s);
@@ -241,7 +243,8 @@ static bool judge_models(const nw_model *old, const nw_model *new) {
   const nw_program *before = old ? old->seen : NULL, *after = new ? new->seen : NULL;
   if (!new) return false;
   if (!nw_same_params(before, after))
-    return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
+    return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the kernel would have other arguments than before") ==
+           NW_HOLDS;
   return same_digits(old, new) && judge(old, new) == NW_HOLDS;
 }
 
@@ -255,10 +258,10 @@ static bool judge_in_digits(const nw_program *before, const nw_program *after) {
   return judge_models(old, old ? nw_model_cut(after, old->f, before) : NULL);
 }
 
-// A loop that was split by a size, with other stages inside its outer part, cannot be judged as one loop. If the number
-// of its iterations is a product of sizes, it can be judged in the digits into which the split cuts this number. Usually
-// one loop is simpler, and steps that split it have no digits in the program before the step, so this is tried last.
-// The models are freed, so that the next question does not depend on this one.
+// A loop that was split by a size, with other stages inside its outer part, cannot be judged as one loop. If its
+// variable runs over a product of sizes, the split cuts the variable into digits, and the loop can be judged in these
+// digits. Usually one loop is simpler, and steps that split it have no digits in the program before the step, so this
+// is tried last. The models are freed, so that the next question does not depend on this one.
 static bool judge_product(const nw_program *before, const nw_program *after) {
   if (asked(before, after, judge_once)) return true;
   if (!is_undecided(after->ctx) || !nw_binds_weights(after)) return false;
@@ -355,7 +358,8 @@ static bool structure_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_judged(before, NULL), *new = old ? nw_model_judged(after, old->f) : NULL;
   if (!new) return false;
   if (!nw_same_params(before, after))
-    return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
+    return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the kernel would have other arguments than before") ==
+           NW_HOLDS;
   if (!same_digits(old, new)) return false;
   nw_answer answer = check_decidable(new);
   if (answer == NW_HOLDS) answer = nw_check_storage(new);

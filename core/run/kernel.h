@@ -18,7 +18,7 @@ struct nw_kernel {
   char *device_text;
   char **step; // for the simulated GPU: the texts of the steps that made its statements, by number
   int nsteps;
-  struct nw_held *held; // what it has on the GPU; NULL before it is first called
+  struct nw_held *held; // the memory and the module of this kernel on the GPU; NULL before the kernel is first called
   nw_entry entry;
   int threads;
   double compile_ms;

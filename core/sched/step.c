@@ -250,7 +250,8 @@ static bool keeps_values(nw_step *st) {
     nw_step_note(st, "tested on %d values, not proved", v.compared);
     if (v.rounds) nw_step_rounds(st, "rounding may change: floats are computed by another expression");
     if (v.beyond)
-      nw_step_note(st, "%d more values were left out, since their numbers leave the range of f64", v.beyond);
+      nw_step_note(st, "%d more values were not used, because a number in the computation left the range of f64",
+                   v.beyond);
     if (v.lost) nw_step_note(st, "the new form overflows: %s", v.lost);
     if (v.nan) nw_step_note(st, "the new form treats NaN in another way: %s", v.nan);
   }

@@ -46,10 +46,10 @@ typedef struct nw_backend {
   bool (*begin)(nw_kernel *k);
   void (*end)(nw_kernel *k);
   double (*seconds)(nw_kernel *k, int64_t times);
-  bool (*serves)(const nw_machine *m); // true if it makes code for this machine of its kind; NULL: for all
+  bool (*serves)(const nw_machine *m); // true if it makes code for this machine; NULL: for all machines
   const char *views; // the names of the views of the code, for hints
   bool no_shuffles; // the lanes of a warp exchange values only through memory
-  const char *untimed; // why the runs of its kernels have no times; NULL if they have
+  const char *untimed; // the reason why runs of its kernels have no times; NULL if they have times
 } nw_backend;
 
 // A cost model predicts the time of a program on a kind of machine, and gives the reasons.

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum {
-  SINGLE = 5, // contributions in the tests: a and b are also made of two contributions each
+  SINGLE = 5, // contributions of a test, which may combine two of them to the state a, two to b, and one to c
   ENOUGH = 100, // least number of values on which a property must be tested
 };
 
@@ -95,7 +95,8 @@ static void range_of(exam *x, const nw_expr *term, nw_trial_var *v) {
 }
 
 // Makes the variables of the contributions. A term that is a constant is this constant in every contribution. Variables
-// of the same component are neighbours, since neighbours sometimes get the same value.
+// of the same component are next to each other in the list, because the tests sometimes give adjacent variables the
+// same value.
 static void make_contributions(exam *x) {
   for (int i = 0; i < x->r->n; i++)
     for (int k = 0; k < SINGLE; k++) {
@@ -137,15 +138,16 @@ static bool test(exam *x, const char *what, const char *hint, int i, const nw_ex
   if (ok && t.differs && !NW_MUTATED(reducer_any)) ok = differs(x, what, hint, i, &t);
   if (ok && t.compared < ENOUGH)
     ok = nw_fail(x->ctx, NW_EINVAL, "write it so that fewer values overflow",
-                 "reducer %s: %s could be tested on %d values only, of at least %d", x->r->name, what, t.compared,
-                 ENOUGH);
+                 "reducer %s: %s could be tested on only %d values; at least %d are needed", x->r->name, what,
+                 t.compared, ENOUGH);
   if (ok && (!x->r->tested || t.compared < x->r->tested)) x->r->tested = t.compared;
   nw_trial_free(&t);
   return ok;
 }
 
-// Checks that two states are equal. If `proof` is true, the states are of variables that have any value; a component that
-// is proved is recorded in `done`. Otherwise the components that are not proved are tested.
+// Checks that two states are equal. If `proof` is true, the variables in the states may have any values; the function
+// tries to prove that the components are equal, and records the proved ones in `done`. Otherwise the components that
+// are not proved are tested.
 static bool compare(exam *x, bool proof, bool *done, const char *what, const char *hint, const nw_expr *const *was,
                     const nw_expr *const *is) {
   bool ok = true;

@@ -101,7 +101,7 @@ end
 
 -- ---- words
 
--- Returns what the last wave has.
+-- Returns a sentence about the number of blocks in the last wave.
 local function tail_text(x)
   if x.left == 0 then return "All waves are full." end
   local more, each = x.left % x.sms, x.left // x.sms
@@ -131,8 +131,9 @@ local MOST = 2000 -- waves
 waves.most = MOST
 
 --- Makes the picture. x: machine (its name), sms, blocks (of the grid), resident (blocks of a multiprocessor at the same time),
---- seconds (a list: the time of 1, 2, ... blocks at the same time), stretch (the time of a wave divided by that of its
---- multiprocessors), by (what they share, and wait for), number (of the kernel), title.
+--- seconds (a list: the time of 1, 2, ... blocks at the same time), stretch (the time of a wave, divided by the time that its
+--- multiprocessors would need if they did not wait for shared memory or L2), by (the resource that they share and wait for, such as
+--- memory), number (of the kernel), title.
 function waves.make(x)
   local at_once = x.sms * x.resident
   x.full = x.blocks // at_once

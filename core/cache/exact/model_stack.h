@@ -29,7 +29,8 @@ typedef struct nw_stack_first {
   int writer; // for a line that stays: its last writer, as in nw_stack_last
   uint16_t region;
   uint8_t write, stay;
-  uint32_t turns; // number of lines that take another turn (model_stacked.c) after this line
+  uint32_t
+      turns; // number of lines that are requested a second time after this line, to restore the order (model_stacked.c)
 } nw_stack_first;
 
 typedef struct nw_stack_last {

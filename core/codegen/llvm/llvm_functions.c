@@ -2,9 +2,9 @@
 // plain operations, so that it gives the same bits on every GPU. The result is at most 1.4 units in the last place from the
 // exact value, and pow of f32 at most 0.6; tests/spec/device/ptx_math_spec.lua measures this.
 //
-// exp, log and tanh of f32 have the polynomials of Cephes (Moshier), and erf those of Juffa. exp and log of f64 have those of
-// fdlibm (Sun Microsystems), and so has erf of f64; tanh of f64 has that of Cephes. pow of f32 is computed in f64, and pow of
-// f64 by a logarithm that is a sum of two numbers.
+// exp, log and tanh of f32 have the polynomials of Cephes (Moshier), and erf those of Juffa. exp, log and erf of f64
+// use the polynomials of fdlibm (Sun Microsystems), and tanh of f64 uses that of Cephes. pow of f32 is computed in f64,
+// and pow of f64 by a logarithm that is a sum of two numbers.
 #include "codegen/llvm/llvm.h"
 #include <math.h>
 #include <stdio.h>
@@ -236,8 +236,9 @@ static pair product_of(const math *m, pair a, pair b) {
   return (pair){high, fma_of(m, a.high, b.low, fma_of(m, a.low, b.high, low))};
 }
 
-// Returns the logarithm of a number that is greater than 0, with about 64 bits: the series of the inverse hyperbolic tangent of
-// s = f / (2 + f), where x = (1 + f) * 2^e. Only its first two terms need two numbers.
+// Returns the logarithm of a number that is greater than 0, with about 64 bits: the series of the inverse hyperbolic
+// tangent of s = f / (2 + f), where x = (1 + f) * 2^e. Only the first two terms of the series are computed as sums of
+// two numbers; one f64 is enough for the other terms.
 static pair log_pair(const math *m, value x) {
   value e, f = split(m, x, &e), two = num(m, 2), zero = num(m, 0);
   pair below = sum_of(m, two, f, zero), s;

@@ -1,8 +1,8 @@
 // Replays the schedule of the blocks of a grid, if they do not take equally long. docs/gpu_model.md explains the model.
 //
-// Blocks are started in the order of their numbers, each on the multiprocessor that has room first. How fast a block is depends on
-// the blocks beside it. The mean value analysis of a closed network answers this for each mixture of blocks; for that, kinds of
-// blocks with similar times are put into a few sorts.
+// Blocks are started in the order of their numbers, each on the multiprocessor that has room first. How fast a block is
+// depends on the blocks beside it. For each mixture of blocks, the mean value analysis of a closed network gives this
+// speed. The number of mixtures must be small, so kinds of blocks with similar times are combined to a few sorts.
 #include "cost/gpu/gpu_replay.h"
 #include "base/base.h"
 #include <math.h>
@@ -11,8 +11,8 @@
 enum { SORTS = 3, MOST_MIXTURES = 1 << 19 };
 
 typedef struct sort {
-  double work[NW_GPU_UNITS], chain, blocks; // of one job, in the mean
-  int most, stride; // jobs at the same time, at most; distance in `queue` from a mixture to that with one job more
+  double work[NW_GPU_UNITS], chain, blocks; // means over the jobs of this sort
+  int most, stride; // most jobs at the same time; distance in `queue` to the mixture with one more job
 } sort;
 
 typedef struct network {
@@ -46,7 +46,8 @@ static void add_to_sort(sort *to, const nw_block_kind *k, int resident) {
   if (resident * k->jobs > to->most) to->most = resident * k->jobs;
 }
 
-// Puts the kinds into n sorts: the shortest ones into the first. Returns the number of mixtures.
+// Divides the kinds into n sorts by their time alone; sort 0 gets the kinds with the shortest times. Returns the number
+// of mixtures.
 static double make_sorts(network *w, int n) {
   const nw_grid_blocks *g = w->g;
   double mixtures = 1;
@@ -66,8 +67,8 @@ static double make_sorts(network *w, int n) {
 
 // ---- the network
 
-// Returns the time of a job with this work and this chain beside the jobs of a mixture. It waits for the unit where it is served
-// last. The units work at the same time.
+// Returns the time of a job with this work and this chain beside the jobs of a mixture. The units work at the same
+// time, so the job only waits for the unit that serves it last.
 static double time_of(const double *work, double chain, const double *queue) {
   double most = 0;
   for (int i = 0; i < NW_GPU_UNITS; i++) most = fmax(most, work[i] * (1 + queue[i]));
@@ -107,7 +108,7 @@ static void open_network(network *w, const nw_grid_blocks *g) {
 
 typedef struct place { // of a block on a multiprocessor
   int kind; // -1: it is free
-  double left, begin; // part of the block that is left; when it began
+  double left, begin; // left: the part of the block that is not done, 0 to 1; begin: the time when the block began
 } place;
 
 typedef struct state {
@@ -117,7 +118,7 @@ typedef struct state {
   int *free; // multiprocessors with room
   double *now, *next; // for each multiprocessor: the time of its state, and when its next block ends
   double busy, begin; // begin: of the launch
-  int64_t most, n; // blocks whose times are wanted
+  int64_t most, n; // most: number of blocks whose times the caller wants; n: number of times that are stored in `out`
   nw_gpu_block_time *out;
 } state;
 
@@ -142,7 +143,8 @@ static int mixture_of(const state *s, const place *p) {
   return at;
 }
 
-// Continues the blocks of a multiprocessor until `time`, or only finds when the next one ends if it is the current time.
+// Advances the blocks of a multiprocessor to `time`, and finds when the next of them ends. If `time` is the current
+// time, only the latter is done.
 static void proceed(state *s, int sm, double time) {
   place *p = s->place + (int64_t)sm * s->net.g->resident;
   int at = s->count[sm] ? mixture_of(s, p) : 0;
@@ -181,7 +183,7 @@ static void begin_block(state *s, int sm, int kind) {
 
 typedef struct order { // what is left of a launch
   const nw_gpu_turn *turn, *end;
-  int64_t begun; // blocks of the first turn
+  int64_t begun; // number of blocks of the current turn that have begun
 } order;
 
 // Returns the kind of the next block, or -1 if all have begun.
@@ -192,7 +194,7 @@ static int next_kind(order *o) {
   return o->turn->kind;
 }
 
-// Starts blocks on the multiprocessors whose state is of this time, first on those with the fewest blocks.
+// Starts blocks on the multiprocessors whose current time is `time`. Those with the fewest blocks come first.
 static void fill(state *s, order *o, double time) {
   const nw_grid_blocks *g = s->net.g;
   int n = 0;

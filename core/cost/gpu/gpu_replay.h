@@ -8,7 +8,7 @@ enum { NW_GPU_UNITS = NW_GPU_LIMIT_L2 }; // the limits of a multiprocessor, each
 typedef struct nw_block_kind { // a block
   double work[NW_GPU_UNITS]; // cycles in which it needs each unit of a multiprocessor
   double chain; // cycles of a warp that never waits for another
-  int jobs; // that wait independently of each other: its warps, or 1 if they wait for each other at barriers
+  int jobs; // number of its parts that wait independently of each other
   double blocks; // number of blocks of this kind
 } nw_block_kind;
 

@@ -5,20 +5,21 @@
 #include <stdlib.h>
 
 enum {
-  FIRST_OF_GPU = NW_GPU_LIMIT_L2, // the limits before it are of a multiprocessor
-  INT_LANES = 64, // of a multiprocessor, if they are not shared with f32
+  FIRST_OF_GPU = NW_GPU_LIMIT_L2, // the limits before it are those of one multiprocessor
+  INT_LANES = 64, // number of integer lanes of a multiprocessor, if integers do not use the f32 lanes
 };
 
 typedef struct rates { // of a kernel
-  double work, chain, hz; // cycles of a block's work, and of a warp that never waits for another
-  double jobs; // of a block; see jobs_of
+  double work, chain; // cycles of a block's work, and of a warp that never waits for another
+  double hz; // clock frequency
+  double jobs; // number of parts of a block that wait independently of each other; see jobs_of
   nw_block_kind *kind; // if the kernel has several kinds of blocks
-  nw_grid_blocks grid; // of them; no turns: all blocks are assumed to be equal
+  nw_grid_blocks grid; // the grid of these blocks; if nturns is 0, all blocks are assumed to be equal
 } rates;
 
 struct nw_gpu_cost {
   int nkernels, nparts;
-  const nw_gpu_report *report; // whose kernels these are
+  const nw_gpu_report *report; // the report that has these kernels; borrowed
   nw_gpu_time *kernel;
   rates *rates; // of each kernel
   nw_gpu_part_time *part;
@@ -92,8 +93,9 @@ static void add_work(nw_gpu_cost *k, const nw_gpu_report *r, const nw_machine *m
   }
 }
 
-// Returns how many jobs of a block wait independently of each other. The warps of a block wait for each other at barriers,
-// so then the job is the block. Otherwise they are warps, but not those that have nothing to do.
+// A job is a part of a block that waits independently of the other parts. Returns the number of jobs of a block. If the
+// block has barriers, its warps wait for each other, so the whole block is one job. Otherwise each warp that has
+// something to do is a job.
 static double jobs_of(bool barriers, const nw_gpu_kernel *row, double active) {
   return barriers || !row->blocks ? 1 : fmax((double)row->warps / (double)row->blocks * active, 1);
 }
@@ -128,8 +130,9 @@ static bool same_traffic(const nw_gpu_report *r, int i, int j) {
          !strcmp(a->buffer, b->buffer);
 }
 
-// Returns the bytes that a kernel moves at least between the memory and the L2 cache: each array once, but not more
-// than its accesses ask for. The copies of an access that an unrolled loop makes ask for a part of the array each.
+// Returns the bytes that a kernel moves at least between the memory and the L2 cache: each array counts once, but with
+// at most the bytes that its accesses request. Unrolling copies an access, and each copy requests only a part of the
+// array, so the requests of all copies are added.
 static double least_bytes(const nw_gpu_report *r, int kernel) {
   double all = 0;
   for (int i = 0; i < nw_gpu_accesses(r); i++) {
@@ -186,8 +189,9 @@ static double clock_of(const nw_machine *m, double busy) {
   return (m->clock + (base - m->clock) * fmin(busy, 1)) * 1e9;
 }
 
-// Returns the times of a launch whose blocks take equally long. Blocks are started as long as there is room for them, so each
-// multiprocessor has `resident` of them at a time. busy: as long as it would take if the grid were spread evenly.
+// Returns the times of a launch whose blocks take equally long. Blocks are started as long as there is room for them,
+// so each multiprocessor has `resident` of them at a time. The field `busy` is the time that the launch would take if
+// its blocks were spread evenly over the multiprocessors.
 static nw_grid_times equal_blocks(const rates *own, const nw_gpu_kernel *row, double blocks, double sms) {
   double resident = fmax((double)row->resident, 1), rounds = floor(blocks / (resident * sms));
   double left = ceil((blocks - rounds * resident * sms) / sms), used = fmin(resident, ceil(blocks / sms));

@@ -1,8 +1,8 @@
-// Declares the simulated accelerator (prefix nwd_): units that execute streams of instructions, decoupled from one another
-// (decoupled access-execute). A *site* is an instruction of the lowered program, that is, a call of an instruction of the
-// machine with the loops that the instruction itself executes. A stream has an instruction for each execution of a site, in
-// the order of the program. The units get their instructions in this order, each executes its own in order, and tokens
-// order the instructions of different units.
+// Declares the simulated accelerator (prefix nwd_): units that execute streams of instructions, decoupled from one
+// another (decoupled access-execute). A *site* is an instruction of the lowered program, that is, a call of one of the
+// machine's instructions, together with the loops around the call that the instruction itself executes. A stream has an
+// instruction for each execution of a site, in the order of the program. The units get their instructions in this
+// order, each executes its own in order, and tokens order the instructions of different units.
 #pragma once
 #include "interp/node.h"
 #include "ir/program/intrinsic.h"
@@ -10,8 +10,8 @@
 #include "nestwright/accelerator.h"
 
 enum {
-  NWD_LOOPS = 12, // of a site: those around the tile and those of the tile
-  NWD_ACCESSES = 12, // of a site
+  NWD_LOOPS = 12, // most loops of a site, around its tile and inside it
+  NWD_ACCESSES = 12, // most accesses of a site
 };
 
 // A memory of the machine, or an array in the memory outside of the chip.
@@ -19,7 +19,7 @@ typedef struct nwd_memory {
   const char *name; // of the memory, or of the array
   const char *scope; // "global", or the name of the memory
   int64_t bytes; // in use
-  int64_t word; // bytes of a word; the accesses of instructions are remembered for each word
+  int64_t word; // bytes of a word; a word is the unit for which accesses are remembered (shadow.c)
   bool own; // `data` belongs to the stream
   char *data; // NULL before the first run
 } nwd_memory;
@@ -31,7 +31,7 @@ typedef struct nwd_access { // of a site; number 0 is the result
   nwi_node *index; // of the first element, in elements of the array or of the allocation
   int64_t stride[NWD_LOOPS]; // elements
   int buffer; // of the program
-  const nw_expr *load; // a read of this access in the value; NULL for the result
+  const nw_expr *load; // the load in `value` that makes this access; NULL for the result
 } nwd_access;
 
 typedef struct nwd_site {
@@ -39,7 +39,7 @@ typedef struct nwd_site {
   const nw_intrinsic *in;
   const nw_machine_instruction *row;
   int unit;
-  int around; // loops around the call that the instruction executes; they come first
+  int around; // number of loops around the call that the instruction executes; they are the first ones
   int nloops;
   nwi_node *begin[NWD_LOOPS], *extent[NWD_LOOPS];
   int slot[NWD_LOOPS]; // of the variables
@@ -48,18 +48,18 @@ typedef struct nwd_site {
   nwd_access access[NWD_ACCESSES];
   int nconds; // conditions inside the nest
   nwi_node *cond[NWD_LOOPS];
-  nwi_node *pads; // a padded copy: elements for which this is false get the constant; otherwise NULL
+  nwi_node *pads; // of a padded copy: where this is false, the element gets the constant; otherwise NULL
   bool boxed; // the extents are constant, and there is no condition: all executions access boxes of the same size
   uint16_t ignores; // bit q: its instructions do not take the tokens of queue q
   int ops; // arithmetic operations for each element of an ALU's result
   int kinds; // the kind that was added last; -1 if there is none
-  const nw_expr *value; // of the element; its loads are the accesses
-  struct nwd_kernel *kernel; // computes it (values.c)
+  const nw_expr *value; // the expression of an element of the result; each of its loads is one of the accesses
+  struct nwd_kernel *kernel; // compiled code that computes `value` (values.c)
 } nwd_site;
 
-// The numbers of an instruction are at stream->number[at]: the first element of each access, in bytes of its memory. If the
-// site is not boxed, the extents of its loops follow, then the first iteration and the number of iterations of each loop in
-// which the instruction really accesses elements, and in which a padded copy reads.
+// The numbers of an instruction are at stream->number[at]: the first element of each access, in bytes of its memory. If
+// the site is not boxed, more numbers follow for each loop: first all extents. Then the first iteration, and the number
+// of iterations, in which the instruction accesses elements. Then the same two numbers for the reads of a padded copy.
 typedef struct nwd_instr {
   int site, at;
   int kind; // number of what is known about all instructions like this one; -1: nothing
@@ -69,8 +69,8 @@ typedef struct nwd_instr {
 } nwd_instr;
 
 typedef struct nwd_work { // of an instruction
-  int64_t elements; // of its result
-  int64_t dram_bytes; // that it moves to or from the memory outside of the chip
+  int64_t elements; // number of elements of its result
+  int64_t dram_bytes; // bytes that it moves to or from the memory outside of the chip
   int64_t macs;
   int64_t read[NW_MACHINE_BUFFERS], written[NW_MACHINE_BUFFERS]; // bytes of each memory on the chip
   double cycles, pj;
@@ -94,7 +94,7 @@ typedef struct nwd_mark { // where loops of the program begin and end in the str
 
 struct nw_acc {
   nw_ctx *ctx;
-  nw_program *source; // that was lowered; holds a reference
+  nw_program *source; // the scheduled program from which `exec` was lowered; holds a reference
   nw_exec *exec; // holds a reference
   nw_target *target; // holds a reference
   const nw_machine_accelerator *machine;
@@ -115,7 +115,7 @@ struct nw_acc {
   nwd_instr *instr;
   int nnumbers, capnumbers;
   int64_t *number;
-  int thread, threads; // of the loops of virtual threads that are being executed: the iteration, and their number
+  int thread, threads; // thread: the virtual thread that is being executed; threads: the number of virtual threads
   int nmarks, capmarks;
   nwd_mark *mark;
   bool edited; // tokens were changed by hand, or left out
@@ -144,8 +144,8 @@ bool nwd_site_emit(nw_acc *s, int site);
 int nwd_boxes(const nw_acc *s, const nwd_instr *i, nwd_box *out);
 // ---- work.c
 void nwd_find_kind(nw_acc *s, nwd_instr *in); // sets the kind of an instruction, whose numbers are known
-// Returns the work of an instruction: cycles are those that its unit needs for it, if it never waits, and pj is its energy without
-// that of memories. The result is in *room, or belongs to the stream.
+// Returns the work of an instruction: the cycles for which it occupies its unit, without waiting, and pj, its energy
+// without that of memories. The result is in *room, or belongs to the stream.
 const nwd_work *nwd_work_of(const nw_acc *s, const nwd_instr *i, nwd_work *room);
 int64_t nwd_elements(const nw_acc *s, const nwd_instr *i); // of its result
 double nwd_cycles(const nw_acc *s, const nwd_instr *i);
@@ -195,7 +195,7 @@ bool nwd_macs_plan(nwd_macs *p, int n, const int64_t *times, const int64_t *step
                    const int64_t *step_b);
 void nwd_macs_run(const nwd_macs *p, char *c, const char *a, const char *b);
 // ---- site.c
-typedef struct nwd_part { // of the iterations of a nest: for each loop, the first one and their number
+typedef struct nwd_part { // a part of the iterations of a nest: the first iteration of each loop, and their number
   int64_t lo[NWD_LOOPS], n[NWD_LOOPS];
 } nwd_part;
 // Sets the iterations in which an instruction makes access i. Only a padded copy reads in fewer iterations than it writes.

@@ -1,12 +1,14 @@
 // Predicts the cycles of a stream without executing all of it: the steady state of its loops.
 //
-// Times are computed in the order of the program: an instruction begins when its unit is free and its tokens are there. A
-// copy to or from the memory outside of the chip ends no earlier than the port has transferred all bytes so far; in which
-// order the copies of several units use the port, and the lengths of queues, are left out. These equations have only sums and maxima. If consecutive iterations
-// of a loop have the same instructions and tokens, then after some of them every time grows by a constant in each
-// iteration, the *interval*: the iterations before it are the prologue, and what ends after the last one is the epilogue
-// (Baccelli et al., "Synchronization and Linearity", 1992, chapter 3). The rest of these iterations is then skipped. So the
-// effort depends on the text of the stream, and not on the numbers of iterations.
+// Times are computed in the order of the program: an instruction begins when its unit is free and its tokens are there.
+// A copy to or from the memory outside of the chip ends no earlier than the port has transferred all bytes so far. Two
+// things are ignored: the order in which copies of several units use the port, and the lengths of queues. These
+// equations have only sums and maxima. Suppose that consecutive iterations of a loop have the same instructions and
+// tokens. Then, after some iterations, the time of each unit grows by a constant from one iteration to the next. The
+// largest of these constants is the *interval*. The iterations before that point are the prologue, and what ends after
+// the last iteration is the epilogue (Baccelli et al., "Synchronization and Linearity", 1992, chapter 3). The rest of
+// these iterations is then skipped. So the effort depends on the text of the stream, and not on the numbers of
+// iterations.
 #include "device/dae/dae.h"
 #include <math.h>
 #include <stdlib.h>
@@ -120,7 +122,7 @@ static state growth(const modelling *x, const state *before) {
   return d;
 }
 
-// Adds `times` times the difference of two sums of work.
+// Adds (after - before) * times to a sum of work.
 static void add_work(nw_acc_work *to, const nw_acc_work *after, const nw_acc_work *before, int64_t times) {
   double n = (double)times;
   to->cycles += n * (after->cycles - before->cycles);

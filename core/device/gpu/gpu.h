@@ -12,7 +12,7 @@
 
 enum {
   NWG_LANES = 32, // threads of a warp, at most
-  NWG_MOST_THREADS = 1 << 15, // of a block, less one: a number that fits in a stamp
+  NWG_MOST_THREADS = 1 << 15, // of a block; the number of a thread fits in a stamp
   NWG_PARTS = 8,
   NWG_PATTERNS = 4, // for each access, the last patterns of addresses are kept
   NWG_PLACES = 128, // elements of a sector or a line, at most
@@ -104,8 +104,8 @@ typedef struct nwg_code { // a sequence of instructions
   uint32_t reg; // the register with the result
 } nwg_code;
 
-// An array of scope warp belongs to a group of threads: those with the same indices along y and z whose indices along x are
-// in the same part of as many threads as a warp has.
+// An array of scope warp belongs to a group of threads. The threads along x are divided into parts of as many threads
+// as a warp has. A group consists of the threads of one part that have the same indices along y and z.
 typedef enum nwg_space { NWG_GLOBAL, NWG_SHARED, NWG_WARP, NWG_LOCAL } nwg_space;
 
 typedef struct nwg_buffer {
@@ -165,8 +165,8 @@ struct nwg_stmt {
 typedef struct nwg_kernel {
   const nw_launch *launch;
   int64_t extent[6];
-  int threads, warps, lanes; // of a block, of a block, of a warp
-  int groups; // of a block: groups of threads that have an array of scope warp of their own
+  int threads, warps, lanes; // threads: threads of a block; warps: warps of a block; lanes: threads of a warp
+  int groups; // number of groups of a block; each group has its own copy of an array of scope warp (see nwg_space)
   int ninstrs, nsites, nwide; // nwide: number of wide loops, and of wide guards
   int nruns; // number of loops, guards and calls
   nwg_instr *instr;
@@ -208,7 +208,7 @@ typedef struct nwg_mem { // a buffer, as one thread of the host sees it
   uint64_t *write, *read, *other;
   uint8_t *flying; // for each element: an asynchronous copy into it is in flight
   uint64_t *since; // for each warp: the stamp of the last allocation; older writes do not count
-  uint64_t from; // accesses with a lower stamp do not count; those from here to the block's begin are of other blocks
+  uint64_t from; // stamp at the begin of this launch: accesses with lower stamps do not count
 } nwg_mem;
 
 typedef struct nwg_part { // consecutive lanes that access one element (step 0) or adjacent elements (step 1)
@@ -221,10 +221,11 @@ typedef struct nwg_pattern { // the addresses of a request, relative to the firs
   int64_t off[NWG_LANES], live[NWG_LANES]; // live: -1 for an active lane, otherwise 0
   int64_t lo, hi; // least and greatest offset
   int lanes; // number of active lanes
-  int nparts; // the active lanes in parts; more than NWG_PARTS: there are too many
+  int nparts; // number of parts of the active lanes; if there are more than NWG_PARTS, `part` is not set
   nwg_part part[NWG_PARTS];
-  int each; // bytes of each lane, for which the numbers below are
-  // numbers of sectors, lines and wavefronts, by the position of the first element in its sector, line or word; -1: unknown
+  int each; // bytes of a lane for which the next numbers are known
+  // Numbers of sectors, lines and wavefronts. The index is the position of the first element in its sector, line or word.
+  // -1: not computed yet.
   int16_t sectors[NWG_PLACES], lines[NWG_PLACES], waves[4];
 } nwg_pattern;
 
@@ -250,7 +251,7 @@ typedef struct nwg_area { // the shadow of a buffer, for an access of the curren
   uint64_t *write, *read, *other;
   uint8_t *flying;
   uint64_t from, since, begin, barrier;
-  uint64_t stamp, thread; // stamp: of this access, without the thread; thread: the first one of the warp
+  uint64_t stamp, thread; // the stamp of this access without its thread; the first thread of the warp
 } nwg_area;
 
 typedef struct nwg_functions { // these functions have a version for each kind of CPU (lanes.c)
@@ -270,7 +271,7 @@ typedef struct nwg_worker { // a thread of the host
   int id;
   char *reg, *reg_room; // the registers, aligned, in reg_room
   nwg_mem *mem; // for each buffer
-  int64_t *times, *ignored; // number of executions of each instruction; `ignored`: of repeated ones
+  int64_t *times, *ignored; // executions of each instruction; how many of them were repetitions, which are not counted
   int64_t *runs; // for each loop and guard, the number of times that warps execute what is inside
   int64_t active, issued; // sum of the active lanes of the statements, and number of these
   nwg_counts *count; // for each site
@@ -331,7 +332,7 @@ const char *nwg_scope_name(const nwg_buffer *b); // the memory in which the elem
 // ---- watch.c
 // Records a request of the current warp, if it is watched.
 void nwg_record_request(nwg_worker *w, int site, const nwg_pattern *p, const int64_t *index, int each, int sectors);
-// Records that the current warp has executed a nest, which took so many stores.
+// Records that the current warp has executed a nest, in which it executed this number of stores.
 void nwg_record_span(nwg_worker *w, const nwg_stmt *s, int64_t statements);
 // Returns the wavefronts of a request to shared memory. `each` is the number of bytes of a lane. A request of 8 bytes for
 // each lane is made in two halves, and one of 16 bytes in four quarters.

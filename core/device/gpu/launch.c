@@ -164,8 +164,8 @@ static int threads_for(const nwg_run *r, int64_t blocks) {
 
 enum { FEW = 100000 };
 
-// Runs the first blocks by one thread, until it has executed some instructions. A team of threads that runs fewer
-// instructions takes longer to start and to wait than it saves.
+// Runs the first blocks by one thread, until it has executed some instructions. If there are fewer instructions than
+// that, starting a team of threads and waiting for it takes longer than the team saves.
 static void begin_alone(team *all) {
   nwg_worker *w = &all->run->worker[0];
   for (int64_t executed = 0; all->done < all->blocks && executed < FEW && !w->failed; all->done++) {
@@ -190,7 +190,8 @@ static bool run_blocks(nwg_run *r, team *all) {
   return !failed || (!nw_error(r->ctx) && !nw_stopped(r->ctx));
 }
 
-// Without arrays, no access may depend on data; this is found while the classes are made, too.
+// If there are no arrays, no access may depend on data. The functions that make the classes also check this, so they
+// are called even if classes are not used.
 static bool make_classes(const nwg_run *r, const nwg_kernel *k, const nw_gpu_kernel *row, const int64_t *var,
                          team *all) {
   bool used = r->opts.classes;

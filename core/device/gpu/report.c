@@ -104,10 +104,11 @@ static void set_access(nw_gpu_access *a, const nwg_code_room *room, int kernel, 
   a->compiled_wavefronts = code->waves > 0 ? code->waves * a->compiled : code->share * (double)c->wavefronts;
 }
 
-// The read of an atomic update is a part of the store, and the other accesses that are not counted are to registers.
+// Two kinds of accesses are not counted: the read of an atomic update, which is a part of its store, and accesses to
+// elements in registers.
 static bool is_counted(const nwg_site *s) { return !s->own && !s->held; }
 
-// Sets the row of a kind: what is estimated of a kernel that has only the blocks of this kind.
+// Sets the row of a kind of blocks. It has the estimates for a kernel that consists only of the blocks of this kind.
 static void set_kind(nw_gpu_block_kind *out, const nwg_code_room *all, const nwg_entry *e, const nwg_kind *from,
                      int kernel) {
   const nwg_kernel *k = e->k;

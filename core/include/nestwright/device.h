@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-// Selects what to record. Then only the given blocks run, in the first launch of the given kernel, and the counts are
-// theirs.
+// Selects what to record. Then only the given blocks run, in the first launch of the given kernel. The counts are for
+// these blocks only.
 typedef struct nw_gpu_watch {
   int kernel; // number of the kernel
   int64_t block[3]; // the first block
@@ -57,7 +57,8 @@ typedef struct nw_gpu_finding {
   int kernel; // number of the kernel
   const char *buffer; // NULL for a barrier
   int64_t element; // linear index
-  // second: the access that was found; first: the earlier access for a race, or a thread that does not reach the barrier
+  // second: the access with the fault. first: for a race, the earlier access; for a barrier, a thread that does not
+  // reach it
   nw_gpu_place first, second;
   bool has_first;
   int64_t times; // number of accesses with this fault at this statement
@@ -77,10 +78,10 @@ typedef struct nw_gpu_access { // the counts of one load or store of a kernel
   int64_t sectors; // of global memory; a sector counts once for each request
   int64_t lines; // like `sectors`, for cache lines
   int64_t wavefronts; // of shared memory: cycles of the banks
-  int64_t degree[NW_GPU_DEGREES]; // number of requests to shared memory with each number of wavefronts; the last: more
+  int64_t degree[NW_GPU_DEGREES]; // [n]: requests to shared memory with n wavefronts; the last one: with more
   int64_t l1_hits, l2_hits; // sectors that hit; 0 if no caches were simulated
-  int part; // number of the innermost loop around, or of the kernel, among the parts
-  double compiled; // estimated number of instructions for it in compiled code; 0 if the element is in a register
+  int part; // index of a part (nw_gpu_part): the innermost loop around the access, or the kernel if there is none
+  double compiled; // estimated instructions that compiled code executes for it; 0 if the element is in a register
   double compiled_wavefronts; // of these instructions
   int64_t array_bytes; // of the buffer
 } nw_gpu_access;
@@ -93,9 +94,9 @@ typedef struct nw_gpu_part {
   double times; // number of iterations that warps execute
   double issued, f32, f64, ints, special; // instructions of warps: all, and those of each kind of arithmetic unit
   double tensor, tensor_tf32; // multiply-adds of tensor cores, with factors of 16 bits and with those of tf32
-  // For a kernel: cycles that the slowest warp of a block needs if it never waits for another warp, and the mean of all warps
-  // as a share of it. If some warps of a block execute everything and the others nothing, the latter is the share of the
-  // former.
+  // For a kernel: chain: cycles that the slowest warp of a block needs if it never waits for another warp. active: the
+  // mean of these cycles over all warps, divided by chain. For example, if some warps execute everything and the others
+  // nothing, `active` is the share of warps that execute something.
   double chain, active;
 } nw_gpu_part;
 
@@ -103,7 +104,7 @@ typedef struct nw_gpu_part {
 typedef struct nw_gpu_block_kind {
   int64_t blocks; // of all launches
   int64_t barriers; // that they execute
-  nw_gpu_part part; // what they execute, as a kernel
+  nw_gpu_part part; // the counts of these blocks, as if they were a whole kernel
   int naccesses;
   nw_gpu_access *access;
 } nw_gpu_block_kind;

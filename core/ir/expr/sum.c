@@ -212,7 +212,7 @@ static int leader(const nw_sum *s) {
 }
 
 // Terms are sorted by the absolute value of their coefficients (larger first), then by degree (higher first), then by
-// nw_compare. The constant is last. After that, the leader is moved to the start.
+// nw_compare. The constant is last. After that, the term that is written first (leader_of) is moved to the start.
 const nw_expr *nw_sum_expr(nw_sum *s) {
   nw_sum_drop_zeros(s);
   join_divisions(s);

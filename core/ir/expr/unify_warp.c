@@ -18,7 +18,7 @@ typedef struct spread { // the positions of an access in the iterations of the n
   bool held; // a fragment; otherwise the argument is in memory
   const nw_expr *lane, *place; // of a fragment
   const nw_expr *base[NW_MAX_TILE_DIMS]; // in memory: the physical position in the first iteration
-  const nw_expr *moved[NW_MAX_TILE_DIMS]; // and the distance from it
+  const nw_expr *moved[NW_MAX_TILE_DIMS]; // and the distance of each iteration from it
   const nw_expr *row[2]; // the last two logical indices, less those of the first iteration; NULL if they are not known
 } spread;
 

@@ -220,7 +220,8 @@ struct nw_stmt {
       int nvars;
       nw_block_var *var;
       // The block has only the instances for which this condition on its variables holds; NULL if it has all of them.
-      // The condition says which instances exist, and is not tested: `where` and the loops must run no others.
+      // The condition says which instances exist. The program does not test it: `where` and the loops must make sure
+      // that no other instance runs.
       const nw_expr *when;
       const nw_expr *where; // guard in terms of loop variables; NULL if the block always runs
       int ntargets;

@@ -241,7 +241,7 @@ static void tile(printer *pr, const nw_tile *t) {
 
 // Prints `call "mm16:1c9a2f07":`. A lowered call is printed with its tiles. In the short form, only the name of the
 // intrinsic is printed.
-// Says that an instruction of a warp may round otherwise than the nest below it.
+// For an instruction of a warp, adds a remark that it may round differently from the nest below it.
 static void rounding(printer *pr, const nw_stmt *s) {
   const nw_intrinsic *in = pr->o->full ? NULL : nw_intrinsic_find(pr->p->ctx, s->call.intrinsic);
   if (in && in->instruction && in->instruction->depth)

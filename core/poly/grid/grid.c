@@ -191,8 +191,8 @@ static bool lives_right(grid *g, const nw_path *path) {
 }
 
 // True if the threads of the launch can be divided into groups of `warp` threads with consecutive indices along x, such
-// that a warp of the machine never has threads of two groups along the same part of x. The threads are numbered along x
-// first. If there are threads along y or z, a row along x must therefore fill whole warps, or divide a warp.
+// that no group is divided between two warps of the machine. The threads are numbered along x first. If there are
+// threads along y or z, a row along x must therefore fill whole warps, or divide a warp.
 static bool whole_warps(const nw_ranges *r, const nw_launch *l, int64_t warp) {
   int64_t x = 1, lo, other;
   bool row = true;

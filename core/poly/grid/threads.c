@@ -387,7 +387,7 @@ static nw_answer check_apart(const duo *d, isl_map *apart) {
   }
   isl_bool none = isl_map_is_empty(apart);
   if (none == isl_bool_false && rule_on(d, false))
-    return tell(d, apart, 3, NW_GRID_DIMS, NULL, "by another thread, and no barrier can stand between");
+    return tell(d, apart, 3, NW_GRID_DIMS, NULL, "by another thread, and no barrier can be placed between them");
   isl_map_free(apart);
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }

@@ -166,7 +166,7 @@ static bool tested(const deciding *d, const nw_occurrence *o) {
   if (ok && NW_RULE(c, rewrite_equal) && t.differs) ok = refuse_differing(d, o, &t);
   if (ok && NW_RULE(c, rewrite_enough) && t.compared < ENOUGH)
     ok = refuse(d, NW_REFUSE_UNDECIDED, "too few of the tested values satisfy the conditions and stay within range",
-                "the equality could be tested on %d values only, of at least %d", t.compared, ENOUGH);
+                "the equality could be tested on only %d values; at least %d are needed", t.compared, ENOUGH);
   if (ok) keep(d, &t);
   for (int i = 0; i < x.n; i++) free(x.shown[i]);
   nw_trial_free(&t);

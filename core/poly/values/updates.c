@@ -1,7 +1,8 @@
-// Checks stages with updates in a step that is judged by value. An element of such a stage has several values, one after
-// the other, so its index does not tell its value. Between its definitions, which are the blocks that write the stage,
-// the step must keep their instances and the order of all accesses to one element (order.c). All other blocks must read
-// an element after its last write, in both programs. Then they get its last value, and the element tells this value.
+// Checks stages with updates in a step that is judged by value. An element of such a stage has several values, one
+// after the other, so the index of a read does not determine which value is read. Between its definitions, which are
+// the blocks that write the stage, the step must keep their instances and the order of all accesses to one element
+// (order.c). All other blocks must read an element after its last write, in both programs. Then they get its last
+// value, and this value is determined by the index of the element.
 #include "poly/internal.h"
 
 static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const nw_buffer *b, const char *fmt,

@@ -76,7 +76,8 @@ typedef struct nw_calibration {
 
 #define NW_BENCH_BYTES (64 << 10)
 #define NW_UNSHARED 0.92 // a smaller share of a rate shows that another thread used the core
-// True if no other thread used the core when it had this pace, if `best` is its pace without another thread.
+// `best` is the pace of the core when no other thread uses it. True if the given pace shows that no other thread used
+// the core.
 bool nw_pace_unshared(nw_pace pace, nw_pace best);
 
 // Measures the clock frequency and the pace of the core. `dispatch` is the
@@ -95,9 +96,10 @@ void nw_found(nw_calibration *k, nw_bounds bounds, double value, const char *pat
 bool nw_part_settled(const nw_calibration *k, int part); // true if two passes agree on each figure of the part
 void nw_report_figures(const nw_calibration *k, nw_calibrated_fn found, void *env);
 
-// Returns the bytes per cycle that are written back, from the bytes per cycle of reading alone, measured before and
-// after a loop that writes, and of this loop. Sets k->disturbed if the two values differ, because the result is a
-// difference of times. Returns infinity if the loop takes as long as reading alone.
+// Returns the bytes per cycle that are written back. It is computed from three rates: `written` is the rate of a loop
+// that reads and writes; `before` and `after` are the rates of reading alone, measured before and after this loop. Sets
+// k->disturbed if `before` and `after` differ, because the result is a difference of times. Returns infinity if the
+// loop takes as long as reading alone.
 double nw_back_per_cycle(nw_calibration *k, double before, double written, double after, double differ);
 // Runs a loop of the STREAM benchmark once over the data; `bytes` is a multiple of 4096.
 void nw_stream_pass(nw_stream loop, char *data, int64_t bytes);

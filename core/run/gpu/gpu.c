@@ -24,13 +24,13 @@ static const driver drivers[NW_GPU_KINDS] = {
     [NW_GPU_CUDA] = {"nestwright-cuda", "NESTWRIGHT_CUDA_WORKER",
                      "no GPU can be used, because NVIDIA's driver is not there or is too old",
                      "install NVIDIA's driver, in Debian the package nvidia-driver; " WITHOUT,
-                     "NVIDIA's driver is there, but no GPU that it can use", WITHOUT, "NVIDIA's driver"},
+                     "NVIDIA's driver is installed, but it finds no GPU that it can use", WITHOUT, "NVIDIA's driver"},
     [NW_GPU_OPENCL] =
         {"nestwright-opencl", "NESTWRIGHT_OPENCL_WORKER",
          "OpenCL cannot be used, because its library libOpenCL.so.1 is not there or is too old",
          "install it, in Debian the packages ocl-icd-libopencl1 and pocl-opencl-icd, which runs OpenCL on "
          "the CPU; " WITHOUT_OPENCL,
-         "OpenCL is there, but no device that it can use",
+         "OpenCL is installed, but it finds no device that it can use",
          "install the driver of a device, in Debian the package pocl-opencl-icd, which runs OpenCL on the "
          "CPU; " WITHOUT_OPENCL,
          "the driver for OpenCL"},

@@ -111,7 +111,8 @@ static double shortest_try(subject *s) {
   return least;
 }
 
-// Increases the number of calls in a sample. So many calls took `seconds` until now, which is too short.
+// Increases the number of calls in a sample. With the present number of calls, a sample took `seconds`, which is too
+// short.
 static void add_calls(subject *s, double seconds) {
   double times = (double)s->times, want = seconds > 0 ? SAMPLE_SECONDS * 1.2 * times / seconds : 0;
   s->times = want > times * 16 || want <= times ? s->times * 16 : (int64_t)want + 1;
@@ -130,9 +131,9 @@ static bool calibrate(subject *s) {
 }
 
 // Other work may have lengthened all tries, so that a sample has too few calls. Then their times are mostly those of
-// threads that wake up, and no count of lost time shows it. The samples tell: the fastest one is far too short. Sets
-// new numbers of calls, and returns true if there is such a subject. Cold calls are measured one by one, so their number
-// does not matter. A disturbed series is not reliable anyway.
+// threads that wake up, and no count of lost time shows it. The samples show it: the fastest one is far too short. For
+// each subject (kernel) with such samples, sets a larger number of calls. Returns true if there is one. Cold calls are
+// measured one by one, so their number does not matter. A disturbed series is not reliable anyway.
 static bool too_short(int n, subject *s, const nw_samples *got) {
   bool any = false;
   for (int i = 0; i < n; i++) {

@@ -3,7 +3,7 @@
 #include "run/run.h"
 
 typedef struct nw_thread_use { // what a thread has used since its creation
-  double cpu, delay; // seconds on a core, and of waiting for one while it was ready
+  double cpu, delay; // cpu: seconds on a core; delay: seconds in which the thread was ready, but waited for a core
   int64_t turns; // number of times that it began to run on a core
 } nw_thread_use;
 typedef struct nw_watch {

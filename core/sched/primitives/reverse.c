@@ -140,8 +140,8 @@ static bool is_mixed(const reverse *x, const nw_expr *load) {
   return false;
 }
 
-// Handles a read of which each element is another element of the stage, for example P(p // 32, p % 32). The bounds of the
-// variables follow from their values, in which the indices run over the part that an iteration computes.
+// Handles a read in which every instance of the stage reads a different element, for example P(p // 32, p % 32). The
+// bounds of the variables follow from their values, in which the indices run over the part that an iteration computes.
 static bool see_pair(void *env, const nw_expr *e) {
   reverse *x = env;
   nw_pool *pool = x->st->p->pool;

@@ -16,7 +16,7 @@ local function parts_of(acc)
   local gemm = find(acc, "tensor", function(row) return row.form == "mk,nk->mn" or row.form == "mk,kn->mn" end)
   if not gemm then
     errors.fail("invalid", 'an instruction of kind tensor with form = "mk,nk->mn" or "mk,kn->mn"',
-      "acc_conv2d: %s has no product of tiles whose first operand is mk", acc.name)
+      "acc_conv2d: %s has no instruction of kind tensor whose form begins with mk", acc.name)
   end
   local from = words(gemm.from)
   local sum = words(gemm.to)[1]
@@ -58,7 +58,7 @@ end
 
 -- ---- tiles
 
-local OPERATIONS = 4 -- of the ALU for each sum: a shift, a maximum, a minimum, and the copy or fill of the sum
+local OPERATIONS = 4 -- number of operations of the ALU for each sum: a shift, a maximum, a minimum, and its copy or fill
 
 local function divisors(n)
   local out = {}

@@ -45,8 +45,8 @@ local function short(text) return #text <= MOST_SHOWN and text or nil end
 
 -- ---- sentences
 
---- For a method that was called without its object: if the code has a dot where a colon belongs. In table.unpack(t), for example,
---- the dot belongs there.
+--- For a method that was called without its object. Returns a sentence if the code has a dot where it needs a colon. In
+--- table.unpack(t), for example, the dot belongs there.
 function arguments.dot(name)
   local calls, t = calls_of(name)
   for _, call in ipairs(calls) do
@@ -101,7 +101,7 @@ function arguments.missing(name, place, is_name)
   end
 end
 
---- For a string that the brackets of a nested list make: [[1, 2], [3, 4]].
+--- For an argument that is a string by mistake: in Lua, the brackets of a nested list such as [[1, 2], [3, 4]] make a string.
 function arguments.brackets(value)
   if not value:find "^[%w%s.,%-+/*]+$" and not value:find "^[^%[%]]+%]%s*,%s*%[.*%]?$" then return nil end
   local list = "[[" .. value .. "]]"
@@ -130,7 +130,7 @@ function arguments.index(name)
   local object, text = source(t, from, open - 1), source(t, from, close)
   if object ~= name and not object:find "^[%a_][%w_]*$" then return nil end
   local inside = text:sub(#object + 2, -2):gsub("%]%s*%[", ", ")
-  return ("`%s` is no index in Lua, where parentheses read an element of a tensor: write `%s(%s)`"):format(text, object, inside)
+  return ("`%s` does not read an element in Lua. Use parentheses: write `%s(%s)`"):format(text, object, inside)
 end
 
 --- For a function of axes that returns nothing: if it is written in one line, shows it with `return`.

@@ -93,7 +93,7 @@ row("range in for", "is Python's loop", function(c)
   return source(t, k, close + 1), ("%s do %s end"):format(blocks.loop(t, source(t, k + 1, i - 2), i, close), body)
 end)
 
--- What stands in Lua for functions of other languages; %s is the arguments.
+-- The Lua code that replaces a call of a function of another language; %s is the text of the arguments.
 local CALLS = {len = "#%s", str = "tostring(%s)", int = "math.floor(%s)", float = "tonumber(%s)", enumerate = "ipairs(%s)",
   dir = "nw.help(%s)", chr = "string.char(%s)", ord = "string.byte(%s)", eval = "load(%s)", exec = "load(%s)", echo = "print(%s)",
   input = "io.read(%s)"}

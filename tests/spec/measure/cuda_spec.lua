@@ -125,8 +125,8 @@ describe("kernels on an NVIDIA GPU", function()
     local want = "no GPU can be used, because NVIDIA's driver is not there or is too old: [^\n]+ | install NVIDIA's driver, "
       .. "in Debian the package nvidia%-driver; nw.target \"a100\" makes schedules and PTX for an A100 without a GPU\n"
     assert.truthy(out:find("^io: target: " .. want .. "io: schedule: " .. want), out)
-    prints("io: target: NVIDIA's driver is there, but no GPU that it can use: the driver finds no GPU", "said(nw.target, 'cuda')",
-      "none")
+    local no_gpu = "io: target: NVIDIA's driver is installed, but it finds no GPU that it can use: the driver finds no GPU"
+    prints(no_gpu, "said(nw.target, 'cuda')", "none")
   end)
 
   it("say that the memory of the GPU is full", function()

@@ -207,7 +207,7 @@ describe("kernels through OpenCL", function()
     local out = support.run(("env OCL_ICD_VENDORS=%s %s %s"):format(empty, support.program, file))
     os.execute(("rm -r %s %s"):format(empty, file))
     local no_library = "OpenCL cannot be used, because its library libOpenCL.so.1 is not there or is too old: "
-    local no_device = "OpenCL is there, but no device that it can use: it finds no driver of a device"
+    local no_device = "OpenCL is installed, but it finds no device that it can use: it finds no driver of a device"
     assert.truthy(out:find(no_library, 1, true) or out:find(no_device, 1, true), out)
     assert.truthy(out:find(" pocl-opencl-icd", 1, true), out)
   end)

@@ -28,8 +28,9 @@ static void narrow_stores(const retyping *x, nw_stmt *block) {
   }
 }
 
-// The updates of a reduction read the old value of their element without a load, so each of them would be rounded. A fill
-// must store the constant of the stage's value, which would get a conversion around it.
+// The updates of a reduction read the old value of their element without a load, so each of them would be rounded. A
+// fill stores the constant c of the stage's value select(condition, x, c). set_dtype would put a conversion around c,
+// so the fill would no longer have this form.
 static bool no_updates(nw_step *st, const nw_buffer *b) {
   nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
   const nw_stmt *fill = NULL;

@@ -55,7 +55,8 @@ static bool find_dim(const roll *x, int *out) {
   for (int d = dim ? (int)dim - 1 : 0; d < (dim ? dim : n); d++)
     if (rows_in_use(x, d) || nw_step_given(st, ROLL_SIZE)) return *out = d, true;
   return nw_step_refuse(st, "an iteration uses all stored elements", x->loop,
-                        "the part of %s in use does not move along %s", x->buffer->name, x->loop->loop.var->name);
+                        "the elements of %s in use are the same in all iterations of %s", x->buffer->name,
+                        x->loop->loop.var->name);
 }
 
 static int64_t power_of_two(int64_t n) {

@@ -129,8 +129,9 @@ static bool is_left_behind(const nw_moving *x, const nw_expr *e) {
   return false;
 }
 
-// Makes the loop over executions. If the rows of the unit depend on a loop that it leaves, an earlier move has put a
-// multiple of this loop there: the executions are then numbered from another origin.
+// Makes the loop over executions. If the unit leaves a loop on which its rows depend, an earlier move has added a
+// multiple of this loop to the rows. Then the executions are numbered from another origin, so that the loop disappears
+// from the rows.
 static void make_loop(nw_moving *x, int k) {
   nw_step *st = x->st;
   nw_pool *pool = st->p->pool;
@@ -177,8 +178,8 @@ static const nw_expr *in_new_loops(void *env, const nw_expr *e) {
   return nw_rewrite(x->st->p->pool, e, old_loop, NULL, env);
 }
 
-// Returns the condition that an execution exists: it is one of the old loop. If the unit leaves loops on which the old
-// loop depends, a row of the execution must exist instead.
+// Returns the condition that an execution exists: its number is in the range of the old loop. If this range depends on
+// loops that the unit leaves, the condition is instead that at least one row of the execution exists.
 static const nw_expr *exists(nw_moving *x, int k) {
   nw_pool *pool = x->st->p->pool;
   const nw_number *n = &x->number[k];

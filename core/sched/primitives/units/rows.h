@@ -22,7 +22,7 @@ typedef struct nw_number {
   int at[NW_MAX_DEPTH]; // the loops, as positions in `around`; the most significant digit first
   const nw_row *row; // the first row that uses them
   const nw_expr *lo, *hi; // the first and the last execution
-  const nw_expr *above; // the last computed row, less the last row that is read: the least of several
+  const nw_expr *above; // last computed row - last row that is read; the least if there are several reads
   const nw_expr *ready; // condition that an execution (nw_some_execution) is ready; NULL if each from lo to hi is
   nw_stmt *loop; // the new loop
   const nw_expr *now; // the number of the execution, in terms of the new loop
