@@ -186,6 +186,16 @@ local function middle_of(x, bar)
   return to - from >= NARROW * x.pixel and (from + to) / 2 or nil
 end
 
+-- Draws a dashed line from (x1, y1) to (x2, y2). Leaves out the box of a text at its middle: gnuplot would strike the text through.
+local function line_around(out, x, text, x1, y1, x2, y2)
+  local wide, high = math.abs(x2 - x1) / x.pixel, math.abs(y2 - y1) * x.height -- pixels
+  local part = 0.5 - math.min((fit.width(text, SMALL) / 2 + 3) / wide, (SMALL / 2 + 3) / high)
+  if part <= 0 then return end
+  local style = ("nohead dt 2 lw 1.5 lc rgb '%s'"):format(colour.red)
+  arrow(out, x1, y1, x1 + part * (x2 - x1), y1 + part * (y2 - y1), style)
+  arrow(out, x2 - part * (x2 - x1), y2 - part * (y2 - y1), x2, y2, style)
+end
+
 -- Draws a line between the two instructions of a hazard, with its name, if there is room. taken: the places of other names.
 local function join(out, x, run, h, taken)
   local y1, y2 = row_at(run, h.first.unit), row_at(run, h.second.unit)
@@ -196,7 +206,7 @@ local function join(out, x, run, h, taken)
     if at[2] == y1 + y2 and math.abs(at[1] - (x1 + x2) / 2) < APART * x.pixel then return end
   end
   taken[#taken + 1] = {(x1 + x2) / 2, y1 + y2}
-  arrow(out, x1, y1 - side, x2, y2 + side, ("nohead dt 2 lw 1.5 lc rgb '%s'"):format(colour.red))
+  line_around(out, x, h.name, x1, y1 - side, x2, y2 + side)
   add_text(out, h.name, (x1 + x2) / 2, (y1 + y2) / 2, SMALL, {colour = colour.red, boxed = true})
 end
 

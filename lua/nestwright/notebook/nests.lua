@@ -118,12 +118,13 @@ end
 local DOTTED = "border-bottom:1px dotted #999999"
 
 -- Adds a tooltip to each access `name[...]` of a line. A number is not an access. A name without an index, such as the name of a
--- loop, is not an access either.
+-- loop, is not an access either. Where an access is wrapped, the indentation of its next row is outside of the dotted line.
 local function with_accesses(line, say)
   return (line:gsub("(%f[%w_][%a_][%w_.]*)(%b[])", function(name, index)
     local words = say(name)
     if not words then return nil end
-    return ("<span title=%s style=\"%s\">%s%s</span>"):format(html.attribute(words), DOTTED, name, index)
+    local from, to = ("<span title=%s style=\"%s\">"):format(html.attribute(words), DOTTED), "</span>"
+    return from .. (name .. index):gsub(" ?\n *", function(wrap) return to .. wrap .. from end) .. to
   end))
 end
 

@@ -96,6 +96,26 @@ describe("the units over time", function()
     assert.equal(0, stream:run().times_happened)
   end)
 
+  it("do not strike through the names of hazards by their dashed lines", function()
+    local p = product(16, 1):stream():run {mode = "decoupled"}:plot {to = 100}
+    local names, ends = {}, {}
+    for x, y in p.script:gmatch "set label '[RW]A[RW]' at ([%d.e+-]+),([%d.e+-]+) center" do
+      names[#names + 1] = {tonumber(x), tonumber(y)}
+    end
+    for x1, y1, x2, y2 in p.script:gmatch "set arrow from ([%d.e+-]+),([%d.e+-]+) to ([%d.e+-]+),([%d.e+-]+) front nohead dt 2" do
+      ends[#ends + 1] = {tonumber(x1), tonumber(y1), tonumber(x2), tonumber(y2)}
+    end
+    assert.is_true(#names > 0)
+    assert.equal(2 * #names, #ends)
+    for _, at in ipairs(names) do
+      for _, e in ipairs(ends) do
+        local left, right = math.min(e[1], e[3]), math.max(e[1], e[3])
+        local low, high = math.min(e[2], e[4]), math.max(e[2], e[4])
+        assert.falsy(left <= at[1] and at[1] <= right and low <= at[2] and at[2] <= high)
+      end
+    end
+  end)
+
   it("show a dropped token, and who waits forever", function()
     local stream = product(16, 1):stream()
     local before, at = stream:run(), first_put(stream)

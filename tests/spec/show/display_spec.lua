@@ -278,6 +278,21 @@ describe("a schedule in a notebook", function()
     assert.equal(tostring(s:show()), unbroken(words(html(s:show()))))
   end)
 
+  it("does not draw the dotted line of an access under the indentation of its next row", function()
+    local A = nw.placeholder({4, 4, 4, 4, 4, 4, 4, 4}, "f32", "A")
+    local s = nw.schedule(nw.compute({4, 4, 4, 4, 4, 4, 4, 4}, function(a, b, c, d, e, f, g, h)
+      return A(a, b, c, d, e, f, g, h)
+    end, "a_result_with_a_long_name"))
+    for loop in ("abcdefgh"):gmatch "." do s:split(loop, 2) end
+    local text, dotted, wrapped = html(s), 0, 0
+    for access, after in text:gmatch '<span title="[^"]*" style="border%-bottom[^"]*">(.-)</span>([^\n]*)' do
+      dotted = dotted + 1
+      assert.falsy(access:find("\n", 1, true), access)
+      if after:match "^ ?$" then wrapped = wrapped + 1 end
+    end
+    assert.is_true(wrapped > 0 and dotted >= 2 + wrapped)
+  end)
+
   it("can hide the body of each loop and guard, without a script", function()
     local text = html(tiled())
     local _, opened = text:gsub("<details open>", "")
