@@ -78,9 +78,12 @@ local function text_of(head, list, machines)
   return table.concat(lines, "\n")
 end
 
+-- Returns the sentences below the table. Neither is wider than a notebook.
 local function foot_of(machines, caches)
-  return ("predicted times; sectors of a request to global memory (4 are 128 bytes) and turns of a request to shared memory, as on "
-    .. "%s%s"):format(machines[1].name, caches and "" or "; each array is read from memory once, because caches are not simulated")
+  return {"the times are predicted; " .. (caches and "caches are simulated"
+      or "each array is read from memory once, because caches are not simulated"),
+    ("on %s: sectors of a request to global memory (4 are 128 bytes), turns of a request to shared memory, occupancy"):format(
+      machines[1].name)}
 end
 
 -- ---- the function
@@ -125,7 +128,8 @@ local function compare(list)
   local head, foot = heads(machines), foot_of(machines, o.caches)
   local left = {heads = true}
   for n in ipairs(head) do left[n] = is_text(n, machines) end
-  return class.new(found, text_of(head, shown, machines) .. "\n" .. foot, {head = head, rows = shown, left = left, foot = foot})
+  return class.new(found, text_of(head, shown, machines) .. "\n" .. table.concat(foot, "\n"),
+    {head = head, rows = shown, left = left, foot = table.concat(foot, "; ")})
 end
 
 local function plot(found, options)

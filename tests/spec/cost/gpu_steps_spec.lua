@@ -46,6 +46,17 @@ describe("nw.gpu_steps", function()
     assert.truthy(text:find("\nalong .* 4%.00 +%- +100 %%\n"), text)
   end)
 
+  it("says below the table what is predicted, in lines that fit into a notebook", function()
+    local function feet(list) return tostring(nw.gpu_steps(list)):match "([^\n]*)\n([^\n]*)$" end
+    local times, counts = feet {{"down", grid(true)}}
+    assert.equal("the times are predicted; each array is read from memory once, because caches are not simulated", times)
+    assert.truthy(counts:find "^on t4: sectors of a request to global memory .*, occupancy$", counts)
+    assert.is_true(#times <= 115 and #counts <= 115)
+    times, counts = feet {{"down", grid(true)}, caches = true, machines = {"a100"}}
+    assert.equal("the times are predicted; caches are simulated", times)
+    assert.truthy(counts:find "^on a100: ")
+  end)
+
   it("draws the speed-up of each step on each machine", function()
     local drawn = tostring(nw.gpu_steps({{"down", grid(true)}, {"along", grid(false)}}):plot())
     assert.truthy(drawn:find("machine = a100: 2 points from 1 to ", 1, true), drawn)
