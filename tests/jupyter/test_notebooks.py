@@ -229,6 +229,16 @@ class Stored(unittest.TestCase):
         self.assertGreater(transpose[4][0], transpose[4][1])
         self.assertEqual(transpose[5][0], transpose[5][1])
 
+    def test_a_signal_in_shared_memory_gains_on_an_a100_only_and_for_the_reason_that_the_text_gives(self):
+        found = re.findall(r"^(t4|a100) +step (\d): +([\d.]+) us +L1 cache +([\d.]+) us +shared memory +([\d.]+) us +latency +([\d.]+) us",
+                           self.printed("gpu_conv1d.ipynb"), re.M)
+        rows = {(machine, int(step)): tuple(map(float, times)) for machine, step, *times in found}
+        self.assertEqual(len(rows), 4)
+        self.assertGreater(rows["t4", 5][2], rows["t4", 4][0])
+        self.assertLess(rows["a100", 5][0], rows["a100", 4][0])
+        self.assertAlmostEqual(rows["a100", 5][2] / rows["a100", 4][1], 1, delta=0.1)
+        self.assertLess(rows["a100", 5][3], rows["a100", 4][3])
+
     def test_the_dispatcher_of_the_gpu_lesson_loses_little_against_static_sizes(self):
         shown = "".join(text(o.get("text", "")) for _, o in outputs(read(os.path.join(TUTORIALS, "gpu_dynamic_batch.ipynb"))))
         means = [float(v) for v in re.findall(r"geometric mean: ([\d.]+)", shown)]
@@ -283,6 +293,10 @@ class Stored(unittest.TestCase):
         (_, cycles, energy), (_, more, less) = found
         self.assertLess(int(cycles), int(more))
         self.assertLess(float(less), float(energy))
+        front = re.findall(r"^ +f \d.*?(\d+) cycles +([\d.]+) uJ", printed, re.M)
+        self.assertEqual((front[0], front[-1]), ((cycles, energy), (more, less)))
+        multiplies = {name: float(v) for name, v in re.findall(r"^(C\d+) .* ([\d.]+) +[\d.]+ +(?:compute|memory)$", printed, re.M)}
+        self.assertTrue(max(multiplies["C3"], multiplies["C5"]) < multiplies["C8"] < multiplies["C11"] < multiplies["C2"])
 
     def test_exploring_accelerators_finds_tiles_and_machines_on_the_front(self):
         printed = self.printed("acc_explore.ipynb")

@@ -1,10 +1,12 @@
 """Makes the pictures in the stored outputs of notebooks smaller. Leaves out the SVG pictures, which are also in the HTML or, if they
 are large, stored as PNG: no viewer of notebooks uses them, since all prefer HTML, and converters to PDF use PNG. The PNG pictures get
-a palette of 256 colours, which halves them: their colours are few, and the shades at the edges of letters are many but alike.
+a palette of 256 colours, which halves them: their colours are few, and the shades at the edges of letters are many but alike. Leaves
+out the last states of progress bars, which only a slow machine shows.
 usage: slim_notebooks.py NOTEBOOK..."""
 import base64
 import collections
 import json
+import re
 import struct
 import sys
 import zlib
@@ -98,10 +100,17 @@ def slim(data):
         data["image/png"] = new
 
 
+def is_progress(output):
+    words = text(output.get("data", {}).get("text/plain", ""))
+    return output["output_type"] == "display_data" and re.fullmatch(r".*: done after [\d.]+ \w+", words) is not None
+
+
 for path in sys.argv[1:]:
     with open(path) as f:
         notebook = json.load(f)
     for cell in notebook["cells"]:
+        if "outputs" in cell:
+            cell["outputs"] = [o for o in cell["outputs"] if not is_progress(o)]
         for output in cell.get("outputs", []):
             slim(output.get("data", {}))
     with open(path, "w") as f:
