@@ -160,18 +160,24 @@ class Stored(unittest.TestCase):
                  if text(o.get("data", {}).get("text/plain", "")).startswith("step ")][-1]
         for cell, rows in zip(cells, self.gpu_figures()):
             printed = "".join(text(o.get("text", "")) for o in cell["outputs"])
-            table = re.search(r"^step +t4 +limited by +a100 +limited by(.*)", printed, re.M | re.S).group(1)
+            table = re.search(r"^step +a100 +limited by +t4 +limited by(.*)", printed, re.M | re.S).group(1)
             for name, _ in rows:
                 self.assertRegex(table, r"(?m)^" + re.escape(name) + r"  +[\d.]+ (us|ms|s)  .*  [\d.]+ (us|ms|s)  ")
             self.assertIn("\n" + rows[-1][0] + "  ", total)
+        for name, figures in self.gpu_figures()[-1]:  # both tables are of the same machine
+            occupancy = re.search(r"^%s  .* (\d+) %%$" % re.escape(name), table, re.M).group(1)
+            self.assertEqual(int(occupancy), figures["occupancy"])
 
     def test_each_step_of_the_gpu_product_has_counts_and_a_picture(self):
         notebook = read(os.path.join(TUTORIALS, "gpu_gemm.ipynb"))
         code = "".join(text(c["source"]) + "\n" for c in notebook["cells"] if c["cell_type"] == "code")
         pictures = [n for n, o in outputs(notebook) if "image/png" in o.get("data", {})]
+        loops = ["".join(text(o["data"]["text/plain"]) for o in c["outputs"] if "data" in o) for c in notebook["cells"]
+                 if re.search(r"^s\d = step\(", text(c["source"]), re.M)]
         for n in range(1, 10):
             self.assertIn("s%d:gpu_counts()" % n, code)
             self.assertRegex(code, r"nw\.(warp_request|bank_conflicts|warps)\(s%d\b" % n)
+            self.assertRegex(loops[n - 1], r"(?m)^[ +]*for [\w./]+ in 0\.\.|Idx\.\w for ")
         self.assertEqual(len(pictures), 9 + 1) # one of each step, and the speed-ups
 
     def lessons(self):
