@@ -19,3 +19,5 @@ bool nw_field_set(nw_ctx *c, const nw_record_field *p, const char *path, nw_valu
 nw_value nw_field_get(const nw_field *f, const char *at, int i);
 int nw_field_word(const nw_field *f, const char *text); // index of `text` among the field's words, or -1
 const char *nw_field_wants(const nw_field *f); // describes the values of the field, for example "a whole number"
+bool nw_machine_check_chip(nw_ctx *c,
+                           const nw_machine_accelerator *a); // false, with a diagnostic, if it is inconsistent

@@ -15,38 +15,10 @@ local function shape_of(row, letters)
   return out
 end
 
--- The letters are m, n and k. Each letter of the result must be one of an operand, and letters are not repeated. If the products
--- are added up ("->"), at least one letter is summed over; otherwise ("="), none is, and the addend has the letters of the result.
-local function check_form(row, a, b, addend, how, c)
-  local summed
-  local function fail(why, ...)
-    errors.fail("invalid", 'form = "mk,kn->mn"', "accelerator: %s: form: " .. why, row.name, ...)
-  end
-  if how == "->" and addend ~= "" then fail("'%s' has three operands: with ->, the products are added to the result", row.form) end
-  if addend ~= "" and addend ~= c then fail("the third operand is %s, and the result is %s", addend, c) end
-  for _, letters in ipairs {a, b, c} do
-    for letter in letters:gmatch "." do
-      if not ("mnk"):find(letter, 1, true) then fail("'%s' is not one of m, n and k", letter) end
-      if select(2, letters:gsub(letter, "")) > 1 then fail("'%s' has the letter %s twice", letters, letter) end
-    end
-  end
-  for letter in c:gmatch "." do
-    if not (a .. b):find(letter, 1, true) then fail("the letter %s of the result is in no operand", letter) end
-  end
-  for letter in (a .. b):gmatch "." do summed = summed or not c:find(letter, 1, true) and letter end
-  if summed and how == "=" then fail("'%s' sums over %s: write -> instead of =", row.form, summed) end
-  if not summed and how == "->" then fail("'%s' sums over no letter: all of them are in the result", row.form) end
-end
-
 -- Returns the tensors of a product from its form, for example "mk,kn->mn": C[m, n] += A[m, k] * B[k, n]. Without a sum, the
 -- products are the result ("m,m=m"), or are added to a third operand ("m,m,m=m": C[m] = A[m] * B[m] + D[m]).
 local function product(nw, row)
-  local a, b, addend, how, c = row.form:match "^(%a+),(%a+),?(%a*)([->=]+)(%a+)$"
-  if how ~= "->" and how ~= "=" then
-    errors.fail("invalid", 'form = "mk,kn->mn"', "accelerator: %s: form: '%s' does not name two operands and a result", row.name,
-      row.form)
-  end
-  check_form(row, a, b, addend, how, c)
+  local a, b, addend, c = row.form:match "^(%a+),(%a+),?(%a*)[->=]+(%a+)$"
   local A, B = nw.placeholder(shape_of(row, a), row.input, "A"), nw.placeholder(shape_of(row, b), row.weight, "B")
   local D = addend ~= "" and nw.placeholder(shape_of(row, addend), row.sum, "D") or nil
   local axes, reduce = {}, {}
@@ -68,6 +40,20 @@ local function product(nw, row)
     return reduce[1] and nw.sum(term, table.unpack(reduce)) or term
   end, "C")
   return D and {A, B, D, C} or {A, B, C}
+end
+
+-- Checks the dtypes of products, which the record has as text.
+local function check_dtypes(m)
+  local known = {}
+  for _, name in ipairs(core.dtypes()) do known[name] = true end
+  for n, row in ipairs(m.accelerator.instructions or {}) do
+    for _, field in ipairs {"input", "weight", "sum"} do
+      if row.kind == "tensor" and not known[row[field]] then
+        errors.fail("invalid", "one of " .. table.concat(core.dtypes(), ", "),
+          "accelerator: accelerator.instructions[%d].%s: there is no dtype '%s'", n, field, row[field])
+      end
+    end
+  end
 end
 
 -- Returns the intrinsic of an instruction.
@@ -125,6 +111,10 @@ end
 function accelerator.is(value) return getmetatable(value) == meta end
 
 function accelerator.install(nw)
+  rows.field("accelerator", "accelerators", "machine", "nw.machine", "The record of the machine.")
+  rows.field("accelerator", "accelerators", "target", "nw.target", "The target, for which nw.schedule makes a schedule.")
+  rows.field("accelerator", "accelerators", "name", "string", "The name of the machine. The other fields are the names of its "
+    .. "instructions (intrinsics for s:tensorize) and of its memories.")
   meta.__index = function(self, key) return field_of(nw, self, key) end
   rows.define(nw, "nw", "accelerators", "accelerator", "(machine: string|table|nw.machine): nw.accelerator",
     "An accelerator: its machine record, its target, and its instructions. The argument is a name of nw.machines(), a file, a "
@@ -137,6 +127,7 @@ function accelerator.install(nw)
       if m.kind ~= "accelerator" then
         errors.fail("invalid", 'nw.accelerator "vdla"', "accelerator: %s is not an accelerator", m.name)
       end
+      check_dtypes(m)
       return setmetatable({machine = m, target = core.target(m), name = m.name}, meta)
     end)
 end
