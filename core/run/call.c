@@ -114,11 +114,9 @@ bool nw_kernel_in_process(nw_kernel *k, const char *what) {
 }
 
 bool nw_kernel_has_times(nw_kernel *k, const char *what) {
-  const char *why = (k->ncases ? k->one[0] : k)->backend->untimed;
-  return !why || nw_fail(k->ctx, NW_EINVAL,
-                         "s:gpu_counts() counts what costs time; s:retarget \"cuda\" or s:retarget \"opencl\" makes a "
-                         "schedule that a driver runs and times",
-                         "%s: %s has no times: %s", what, k->formals.callee, why);
+  const nw_backend *b = (k->ncases ? k->one[0] : k)->backend;
+  return !b->untimed ||
+         nw_fail(k->ctx, NW_EINVAL, b->counts, "%s: %s has no times: %s", what, k->formals.callee, b->untimed);
 }
 
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {

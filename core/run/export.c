@@ -203,6 +203,11 @@ static bool export_opencl(nw_kernel *k, const char *path, const char *symbol) {
   return good;
 }
 
+static bool has_libraries(const nw_kernel *one) {
+  return one->backend->object || nw_fail(one->ctx, NW_EINVAL, one->backend->files, "there are no libraries for %s",
+                                         one->exec->p->target->machine.name);
+}
+
 bool nw_kernel_export(nw_kernel *k, const char *path, const char *symbol) {
   nw_glue glue;
   if (!k || nw_stopped(k->ctx) || (symbol && !nw_c_symbol_given(k->ctx, symbol))) return false;
@@ -216,7 +221,7 @@ bool nw_kernel_export(nw_kernel *k, const char *path, const char *symbol) {
   if (!header)
     return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\" or f:export \"kernel.c\"",
                    "export: path: '%s' is not the name of a shared library or of a C file", path);
-  bool good = may_be_replaced(k->ctx, header) && glue_for(k, one, n, symbol, &glue);
+  bool good = has_libraries(one[0]) && may_be_replaced(k->ctx, header) && glue_for(k, one, n, symbol, &glue);
   if (good) {
     work w;
     good = open_work(k->ctx, &w, n) && export_as(k, one, &w, path, header, &glue);

@@ -103,7 +103,7 @@ nw_kernel *nw_kernel_retain(nw_kernel *k) {
 
 void nw_kernel_release(nw_kernel *k) {
   if (!k || --k->refs) return;
-  if (k->backend) k->backend->unload(k);
+  if (k->backend && k->backend->unload) k->backend->unload(k);
   nw_str_free(&k->notes);
   for (int i = 0; i < k->ncases; i++) nw_kernel_release(k->one[i]);
   free(k->one);
@@ -159,7 +159,7 @@ bool nw_kernel_was_cached(const nw_kernel *k) {
 }
 
 int64_t nw_kernel_code_bytes(const nw_kernel *k) {
-  int64_t n = k->backend ? k->backend->bytes(k) : 0;
+  int64_t n = k->backend && k->backend->bytes ? k->backend->bytes(k) : 0;
   for (int i = 0; i < k->ncases; i++) n += nw_kernel_code_bytes(k->one[i]);
   return n;
 }

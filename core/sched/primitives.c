@@ -449,7 +449,7 @@ static const nw_primitive rows[] = {
               "A[i] + A[i + 1]; all by default"}},
      nw_apply_cache_read,
      nw_suggest_cache_read,
-     "cannot read $0 through a $1 copy"},
+     "cannot read $0 through a copy in $1"},
     {"cache_write",
      "Computes a stage in a temporary buffer and then copies the result out.",
      "s:cache_write(C, \"local\", {at = \"j_o\"})",
@@ -461,7 +461,7 @@ static const nw_primitive rows[] = {
       AT("also moves the computation into this loop, like compute_at")},
      nw_apply_cache_write,
      nw_suggest_cache_write,
-     "cannot write $0 through a $1 copy"},
+     "cannot write $0 through a copy in $1"},
     {"reindex",
      "Lets a stage read a tensor through a copy that has one dimension for each of the stage's variables in the read, "
      "in the order of the stage's axes. The copy may be larger than the tensor: A[y + r, x + s] is read as "

@@ -34,12 +34,12 @@ typedef struct nw_backend {
   const char *name, *doc;
   bool (*compile)(nw_kernel *k, const nw_build_opts *o); // emits code; also loads it if the machine is available
   char *(*text)(nw_kernel *k, const char *view); // text of the code; NULL without a diagnostic if there is no such view
-  // makes an object file for the linker, in heap memory
+  // `object` makes an object file for the linker, in heap memory. Both are NULL for a back end that makes no libraries.
   bool (*object)(nw_kernel *k, const char *entry, char **data, size_t *bytes);
   nw_linker (*linker)(const nw_target *t);
   bool (*call)(nw_kernel *k); // runs the kernel, whose arguments and workspaces are prepared
-  void (*unload)(nw_kernel *k);
-  int64_t (*bytes)(const nw_kernel *k); // size of the loaded code
+  void (*unload)(nw_kernel *k); // NULL if there is nothing to free
+  int64_t (*bytes)(const nw_kernel *k); // size of the loaded code; NULL for a back end that makes no code
   // The next three are NULL for a back end that runs the code in this process. `begin` gives the kernel memory on the
   // device, copies its inputs there, and prepares for calls until `end`. `seconds` runs it several times and returns the
   // seconds of one time, or -1, with a diagnostic, on failure.
@@ -48,8 +48,10 @@ typedef struct nw_backend {
   double (*seconds)(nw_kernel *k, int64_t times);
   bool (*serves)(const nw_machine *m); // true if it makes code for this machine; NULL: for all machines
   const char *views; // the names of the views of the code, for hints
+  const char *files; // the files that an export can write, for hints
   bool no_shuffles; // the lanes of a warp exchange values only through memory
   const char *untimed; // the reason why runs of its kernels have no times; NULL if they have times
+  const char *counts; // hint for a kernel without times: what counts its work instead
 } nw_backend;
 
 // A cost model predicts the time of a program on a kind of machine, and gives the reasons.

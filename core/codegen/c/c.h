@@ -58,6 +58,8 @@ typedef struct nwt {
 } nwt;
 bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
 
+// True if programs for the target have a text in C. An accelerator executes a stream of instructions: then there is a diagnostic.
+bool nwt_has_c(nw_ctx *c, const nw_program *p);
 bool nwt_is_free(const char *name); // true if the C code of a function may use the name for something of its own
 const char *nwt_name(nwt *g, const char *ir); // returns a C identifier; different names have different identifiers
 // Like nwt_name, but makes the identifier from `like` if the name does not have one yet.

@@ -386,6 +386,7 @@ char *nw_opencl_files(const nw_program *p, const char *symbol, const char *file,
 }
 
 char *nw_grid_text(nw_ctx *c, const nw_program *p, const char *dialect, const char *symbol) {
+  if (!nwt_has_c(c, p)) return NULL;
   const nwt_dialect *known[] = {&nwk_cuda, &nwk_opencl};
   for (int i = 0; i < NW_COUNT(known); i++) {
     if (strcmp(known[i]->name, dialect)) continue;

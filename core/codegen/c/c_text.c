@@ -363,7 +363,14 @@ static form quick_form(nw_ctx *c, nwt *g, int n, const nw_program *const *p, con
   return f;
 }
 
+bool nwt_has_c(nw_ctx *c, const nw_program *p) {
+  const nw_machine *m = &p->target->machine;
+  return m->kind != NW_MACHINE_ACCELERATOR || nw_fail(c, NW_EINVAL, "s:show \"stream\" shows its instructions",
+                                                      "%s is an accelerator, for which there is no text in C", m->name);
+}
+
 char *nw_c_text(nw_ctx *c, int n, const nw_program *const *p, const nw_choices *t, const char *symbol) {
+  if (!nwt_has_c(c, p[0])) return NULL;
   form chooser = new_form(1, NULL), plain = new_form(n, NULL), quick = {0};
   char *text = NULL;
   nwt *g = n > 1 && begin_version(&chooser, p[n - 1], symbol) ? chooser.version : NULL;

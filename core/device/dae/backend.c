@@ -25,29 +25,6 @@ static char *text(nw_kernel *k, const char *view) {
   return out;
 }
 
-static bool object(nw_kernel *k, const char *entry, char **data, size_t *bytes) {
-  (void)entry;
-  *data = NULL;
-  *bytes = 0;
-  return nw_fail(k->ctx, NW_EINVAL, "s:stream():text() is the stream of instructions",
-                 "there are no libraries for a simulated accelerator");
-}
-
-static nw_linker linker(const nw_target *t) {
-  static const char *const none[] = {NULL};
-  (void)t;
-  return (nw_linker){NULL, NULL, none};
-}
-
-static bool begin(nw_kernel *k) {
-  for (int i = 0; i < k->exec->p->nbuffers; i++) {
-    if (!k->arg[i]) continue;
-    if (!nw_array_fetch(k->arg[i])) return false;
-    if (k->exec->p->buffer[i]->role == NW_OUTPUT) nw_array_touch(k->arg[i]);
-  }
-  return true;
-}
-
 static bool accepted(nw_kernel *k, nw_acc *s) {
   nw_acc_finding f;
   int n = nw_acc_check(s, &f, 1);
@@ -75,23 +52,13 @@ static bool call(nw_kernel *k) {
   return good;
 }
 
-static void unload(nw_kernel *k) { (void)k; }
-
-static int64_t code_bytes(const nw_kernel *k) {
-  (void)k;
-  return 0;
-}
-
-const nw_backend nwd_backend = {
-    .name = "dae",
-    .doc = "a simulated accelerator, which executes a stream of instructions in time",
-    .compile = compile,
-    .text = text,
-    .object = object,
-    .linker = linker,
-    .call = call,
-    .unload = unload,
-    .bytes = code_bytes,
-    .begin = begin,
-    .views = "lowered or stream",
-    .untimed = "the simulated accelerator has a clock of its own: s:stream():run() counts its cycles"};
+const nw_backend nwd_backend = {.name = "dae",
+                                .doc = "a simulated accelerator, which executes a stream of instructions in time",
+                                .compile = compile,
+                                .text = text,
+                                .call = call,
+                                .begin = nw_device_begin,
+                                .views = "lowered or stream",
+                                .files = "s:stream():text() is the stream of instructions",
+                                .untimed = "the simulated accelerator has a clock of its own",
+                                .counts = "s:stream():run() counts its cycles, and s:cost() predicts them"};

@@ -37,20 +37,6 @@ static char *text(nw_kernel *k, const char *view) {
   return strcmp(view, "opencl") ? NULL : nw_grid_text(k->ctx, k->source, view, NULL);
 }
 
-static bool object(nw_kernel *k, const char *entry, char **data, size_t *bytes) {
-  (void)entry;
-  *data = NULL;
-  *bytes = 0;
-  return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.cu\" writes CUDA C; f:export \"kernel.cl\" writes OpenCL C",
-                 "there are no libraries for a simulated GPU");
-}
-
-static nw_linker linker(const nw_target *t) {
-  static const char *const none[] = {NULL};
-  (void)t;
-  return (nw_linker){NULL, NULL, none};
-}
-
 // ---- running
 
 // Adds the step that made the statement.
@@ -81,16 +67,6 @@ static bool accepted(nw_kernel *k, const nw_gpu_report *r) {
   return false;
 }
 
-// Makes the elements of all arguments available to the simulation, which may write the outputs.
-static bool begin(nw_kernel *k) {
-  for (int i = 0; i < k->exec->p->nbuffers; i++) {
-    if (!k->arg[i]) continue;
-    if (!nw_array_fetch(k->arg[i])) return false;
-    if (k->exec->p->buffer[i]->role == NW_OUTPUT) nw_array_touch(k->arg[i]);
-  }
-  return true;
-}
-
 static bool call(nw_kernel *k) {
   int n = k->exec->p->nbuffers, given = 0;
   nw_view *views = nw_xcalloc((size_t)n + 1, sizeof *views);
@@ -109,11 +85,6 @@ static void unload(nw_kernel *k) {
   nw_launches_free(k->launches);
 }
 
-static int64_t code_bytes(const nw_kernel *k) {
-  (void)k;
-  return 0;
-}
-
 // ---- the target
 
 static bool is_simulated(const nw_machine *m) { return *m->gpu.simulates != 0; }
@@ -122,12 +93,12 @@ const nw_backend nwg_backend = {.name = "gpu",
                                 .doc = "a simulated GPU, which counts accesses and finds races",
                                 .compile = compile,
                                 .text = text,
-                                .object = object,
-                                .linker = linker,
                                 .call = call,
                                 .unload = unload,
-                                .bytes = code_bytes,
-                                .begin = begin,
+                                .begin = nw_device_begin,
                                 .serves = is_simulated,
                                 .views = "lowered, cuda or opencl",
-                                .untimed = "the simulated GPU counts, but it has no clock"};
+                                .files = "f:export \"kernel.cu\" writes CUDA C; f:export \"kernel.cl\" writes OpenCL C",
+                                .untimed = "the simulated GPU counts, but it has no clock",
+                                .counts = "s:gpu_counts() counts what costs time; s:retarget \"cuda\" or s:retarget "
+                                          "\"opencl\" makes a schedule that a driver runs and times"};

@@ -52,21 +52,6 @@ static char *text_opencl(nw_kernel *k, const char *view) {
                  "no PTX is made for %s, whose record has no compute capability", k->exec->p->target->machine.name);
 }
 
-static bool object(nw_kernel *k, const char *entry, char **data, size_t *bytes) {
-  (void)entry;
-  *data = NULL;
-  *bytes = 0;
-  return nw_fail(k->ctx, NW_EINVAL,
-                 nw_kernel_gpu(k) == NW_GPU_CUDA ? "f:export \"kernel.ptx\"" : "f:export \"kernel.cl\"",
-                 "there are no libraries for a GPU");
-}
-
-static nw_linker linker(const nw_target *t) {
-  static const char *const none[] = {NULL};
-  (void)t;
-  return (nw_linker){NULL, NULL, none};
-}
-
 // ---- running
 
 typedef struct nw_held {
@@ -207,8 +192,6 @@ const nw_backend nw_cuda = {.name = "cuda",
                             .doc = "PTX by LLVM for NVIDIA GPUs, run by their driver",
                             .compile = compile_ptx,
                             .text = text_cuda,
-                            .object = object,
-                            .linker = linker,
                             .call = call,
                             .unload = unload,
                             .bytes = code_bytes,
@@ -216,14 +199,13 @@ const nw_backend nw_cuda = {.name = "cuda",
                             .end = end,
                             .seconds = seconds,
                             .serves = is_nvidia,
-                            .views = "lowered, llvm, llvm-plain or ptx"};
+                            .views = "lowered, llvm, llvm-plain or ptx",
+                            .files = "f:export \"kernel.ptx\""};
 const nw_backend nw_opencl = {.name = "opencl",
                               .no_shuffles = true,
                               .doc = "OpenCL C, compiled and run by the driver of a device",
                               .compile = compile_opencl,
                               .text = text_opencl,
-                              .object = object,
-                              .linker = linker,
                               .call = call,
                               .unload = unload,
                               .bytes = code_bytes,
@@ -231,4 +213,5 @@ const nw_backend nw_opencl = {.name = "opencl",
                               .end = end,
                               .seconds = seconds,
                               .serves = is_real,
-                              .views = "lowered or opencl"};
+                              .views = "lowered or opencl",
+                              .files = "f:export \"kernel.cl\""};

@@ -34,7 +34,20 @@ describe("a schedule for an accelerator", function()
     local s, C = product(16, 2)
     local f, given = s:build(), inputs(s)
     assert.is_true(nw.allclose(nw.evaluate(C, given)[1], f(table.unpack(given))))
-    support.fails("has a clock of its own", "invalid", function() f:time(table.unpack(given)) end)
+    local e = support.error_of(function() f:time(table.unpack(given)) end)
+    assert.truthy(e.message:find("has a clock of its own", 1, true), e.message)
+    assert.equal("s:stream():run() counts its cycles, and s:cost() predicts them", e.hint)
+    support.fails("there are no libraries for vdla", "invalid", function() f:export(support.temporary ".so") end)
+  end)
+
+  it("has no text in C: the error names the view of its instructions", function()
+    local s = product(16, 2)
+    for _, view in ipairs {"c", "cuda", "opencl"} do
+      local e = support.error_of(s.show, s, view)
+      assert.truthy(e.message:find("vdla is an accelerator, for which there is no text in C", 1, true), e.message)
+      assert.equal('s:show "stream" shows its instructions', e.hint)
+    end
+    support.fails("no text in C", "invalid", function() s:build():export(support.temporary ".c") end)
   end)
 
   it("must keep its arrays within the memories of the machine", function()
@@ -138,7 +151,9 @@ describe("the tokens of a stream", function()
     assert.equal("deadlock", stream:check()[1].fault)
     assert.is_true(stream:run().stuck)
     local other = product(16, 1):stream()
-    other:drop(at, "load->compute", "take")
+    local taker = at
+    while not other:instruction(taker).takes[1] do taker = taker + 1 end
+    other:drop(taker, "load->compute", "take")
     local faults = {}
     for _, f in ipairs(other:check()) do faults[f.fault] = true end
     assert.is_true(faults["tokens left"])

@@ -113,7 +113,7 @@ describe("the view \"ptx\"", function()
     f:export(path)
     assert.equal((tostring(f:show "ptx"):gsub("%s+$", "")), (support.read(path):gsub("%s+$", "")))
     os.remove(path)
-    support.fails("there are no libraries for a GPU", "invalid", function() f:export(support.temporary ".so") end)
+    support.fails("there are no libraries for ", "invalid", function() f:export(support.temporary ".so") end)
   end)
 
   with_ptxas("is accepted by ptxas for every kernel of the tests", function()
