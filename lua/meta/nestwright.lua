@@ -930,6 +930,103 @@ function target:limits() end
 ---@return table[]
 function target:scopes() end
 
+---@class nw.simulation
+---@field accesses table[] The counts of each load and store, such as requests, lanes, sectors and wavefronts. Another list, kernels, has grid, block, instructions, shared_bytes, registers, occupancy and limiter of each kernel.
+---@field findings table[] What is wrong: fault, buffer, element, first and second (the two accesses), and times.
+---@field outputs nw.array[] The results of nw.simulate; nil for s:gpu_counts().
+---@field seconds number How long the simulation took on this host.
+local simulation = {}
+
+---@class nw.gpusteps
+local gpusteps = {}
+
+---Draws how many times faster each schedule is than the first one, as predicted for each machine. Rows: step, machine, speedup.
+---@param options? {title?: nw.label}
+---@return nw.plot
+function gpusteps:plot(options) end
+
+---@class nw.accelerator
+---@field machine nw.machine The record of the machine.
+---@field name string The name of the machine. The other fields are the names of its instructions (intrinsics for s:tensorize) and of its memories.
+---@field target nw.target The target, for which nw.schedule makes a schedule.
+local accelerator = {}
+
+---@class nw.stream
+local stream = {}
+
+---Changes the stream, and returns it: the instruction puts one more token into the queue, or takes one.
+---@param instruction integer
+---@param queue string
+---@param which 'put'|'take'
+---@return nw.stream
+function stream:add(instruction, queue, which) end
+
+---What is wrong with the tokens, at any latency: hazards (two instructions of different units access a byte, one of them writes it, and neither order nor tokens say which is first), instructions that wait forever, tokens that are left, and queues that are too short. Each finding has fault, text, first and second (instructions), first_step and second_step (the steps that made their statements), first_ignores and second_ignores (units whose tokens they ignore), memory, from and to (bytes), queue, times. If units wait forever, waits has the instruction at which the unit waits, that of the unit for which it waits, and so on; the last one waits for the unit of instruction again.
+---@return table[]
+function stream:check() end
+
+---Changes the stream, and returns it: removes the token that the instruction puts into the queue or takes from it, at both of its ends. queue: for example "load->compute". which: removes only the put, or only the take, of this instruction. s:stream() makes another stream with all tokens.
+---@param instruction integer
+---@param queue string
+---@param which? 'put'|'take'
+---@return nw.stream
+function stream:drop(instruction, queue, which) end
+
+---The units (name, instructions), the queues (from, to, tokens) and the memories on the chip (name, used, bytes). unsafe: true if steps of the schedule were not judged. left_out: the number of tokens that would be needed, but that stages ignore.
+---@return table
+function stream:facts() end
+
+---An instruction, counted from 1: name, unit, text, statement and step, takes and puts (numbers of queues), ignores (queues whose tokens its stage does not take, if there are some: s:annotate), elements, memory_bytes (moved to or from the memory outside of the chip), macs, cycles, and operands. An operand has memory, array, read, write, from and to (bytes; outside of the chip, they are counted in the array), bytes (that are accessed), row (consecutive bytes), times (numbers of rows) and strides (bytes from one row to the next).
+---@param number integer
+---@return table
+function stream:instruction(number) end
+
+---Predicts the cycles without executing all iterations: cycles, units (name, busy: cycles if the unit never waits), port (cycles of the memory outside of the chip), and steady: the loop that takes longest, if its iterations are alike, with its iterations, the interval between them in cycles, and the prologue before the interval is constant. Counts, as those of a run: instructions, macs, memory_read, memory_written, memories, pj. loops (name, id, depth): the same for all iterations of a loop of the lowered program. unsafe is true if steps of the schedule were not judged.
+---@return table
+function stream:model() end
+
+---Draws the software's view, virtual threads in phases with barriers between them, beside the stream that they become, with what each instruction pops and pushes in the lecture's four colours. first, count: the instructions, 24 from the first one by default. Rows: instruction, unit, thread, phase, text.
+---@param options? {first?: integer, count?: integer, title?: nw.label}
+---@return nw.plot
+function stream:plot_threads(options) end
+
+---Changes the stream, and returns it: replaces all tokens by those of a text, which may be that of write_tokens, edited by hand. If a line of it is wrong, the stream stays as it is.
+---@param text string
+---@return nw.stream
+function stream:read_tokens(text) end
+
+---Runs the stream in time: cycles, units (name, busy, port, waits by queue), memory_read and memory_written in bytes, macs, memories (read and written, in bytes), energy (rows with name, bytes and joules; joules is their sum), depth of each queue, and findings as in check; seconds; utilisation (of the multiply-adds that the machine could do in this time); port (cycles that the memory outside of the chip needs for all bytes); bottleneck ("memory", or the unit that is busy for most cycles) and bound (these cycles). arguments: arrays; the values are then computed, and outputs has the results. mode: "monolithic": each instruction waits for the one before it; "decoupled": the units ignore all tokens; "raw": they ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready, put (when its tokens are in their queues; -1 if never; in cycles) and waits (a queue) of each instruction. With spans, and always up to 20000 instructions, happened has the hazards that happened (at most 4096), and times_happened their number. unsafe and left_out are those of facts.
+---@param options? {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}
+---@return nw.streamrun
+function stream:run(options) end
+
+---The stream as text. Consecutive iterations of a loop with the same instructions and tokens are shown once, with the operands of the first one. lines: most lines; all by default.
+---@param lines? integer
+---@return string
+function stream:text(lines) end
+
+---The tokens as text: a line for each instruction that takes or puts some, such as "7 compute: take load->compute, put compute->store".
+---@return string
+function stream:write_tokens() end
+
+---@class nw.streamrun
+local streamrun = {}
+
+---Draws the units over time: a bar for each instruction, what the units waited for between them, an arrow for each token in the lecture's four colours, and in red the hazards that happened. from, to: cycles. colour: by virtual thread or by instruction. tokens = false leaves out the arrows. Rows: run, unit, instruction, name, thread, from, to.
+---@param options? {from?: number, to?: number, colour?: 'thread'|'instruction', tokens?: boolean, title?: nw.label}
+---@return nw.plot
+function streamrun:plot(options) end
+
+---Draws the bytes in use in each memory over time, by virtual thread. A value is in use from the beginning of the instruction that writes it to the end of the last one that reads it. from, to: cycles. Rows: panel, series, time, value.
+---@param options? {from?: number, to?: number, title?: nw.label}
+---@return nw.plot
+function streamrun:plot_memories(options) end
+
+---Draws the number of tokens in each queue over time. from, to: cycles. Rows: panel, series, time, value.
+---@param options? {from?: number, to?: number, title?: nw.label}
+---@return nw.plot
+function streamrun:plot_queues(options) end
+
 ---@class nw.accesses
 local accesses = {}
 

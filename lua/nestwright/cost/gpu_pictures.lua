@@ -131,7 +131,7 @@ local function waves(s, options)
 end
 
 function pictures.install(nw)
-  local define = rows.definer(nw, "nw", "costs")
+  local define = rows.definer(nw, "nw", "gpu")
 
   define("occupancy", "(what: nw.schedule|{threads: integer, registers?: integer, shared?: integer}, options?: {machine?: "
     .. "string|table|nw.machine, kernel?: integer, sizes?: table, title?: nw.label}): nw.plot",

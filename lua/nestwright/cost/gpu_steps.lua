@@ -145,10 +145,10 @@ local function plot(found, options)
 end
 
 function gpu_steps.install(nw)
-  rows.define(class.methods, "gpusteps", "kernels", "plot", "(self: nw.gpusteps, options?: {title?: nw.label}): nw.plot",
+  rows.define(class.methods, "gpusteps", "gpu", "plot", "(self: nw.gpusteps, options?: {title?: nw.label}): nw.plot",
     "Draws how many times faster each schedule is than the first one, as predicted for each machine. Rows: step, machine, "
     .. "speedup.", plot)
-  rows.define(nw, "nw", "kernels", "gpu_steps", "(steps: table): nw.gpusteps",
+  rows.define(nw, "nw", "gpu", "gpu_steps", "(steps: table): nw.gpusteps",
     "Compares schedules for GPUs, such as the steps of a tutorial: nw.gpu_steps{{\"baseline\", s1}, {\"coalesced\", s2}}. Nothing "
     .. "is measured. For each schedule, the answer has a row with step (its name), seconds and bottlenecks (as s:cost predicts for "
     .. "each of machines), speedups (over the first schedule), sectors (of a request to global memory), wavefronts (turns of a "

@@ -200,7 +200,7 @@ local BEFORE_HELP = "before: another schedule, or the number of a version, drawn
   .. "name of the access there, if it has another one. request: the number of the request; the first by default. "
 
 function requests.install(nw)
-  rows.define(rows.methods "schedule", "schedule", "kernels", "gpu_requests",
+  rows.define(rows.methods "schedule", "schedule", "gpu", "gpu_requests",
     "(self: nw.schedule, access: string, options?: {first?: integer, most?: integer, " .. WHERE .. "}): table[]",
     "The requests of one warp for a load or a store, such as \"load A\" or \"store C_shared\" (the names that s:gpu_counts() "
     .. "prints), in order, from the simulated GPU. Each has lanes, a list of {lane, address (in bytes from the beginning of the "
@@ -208,7 +208,7 @@ function requests.install(nw)
     .. "and mean_sectors and mean_wavefronts, over all requests of the kernel for this access. first: the number of the first one; "
     .. "most: 100 by default. " .. WHERE_HELP .. "Accesses that depend on data cannot be recorded.", requests_of)
 
-  local define = rows.definer(nw, "nw", "memory")
+  local define = rows.definer(nw, "nw", "gpu")
   define("warp_request",
     "(s: nw.schedule, access: string, options?: {before?: nw.schedule|integer, before_access?: string, request?: integer, "
     .. "title?: nw.label, " .. WHERE .. "}): nw.plot",

@@ -193,8 +193,18 @@ local function run(s, arguments, options)
   return reported(s, r)
 end
 
+local FIELDS = {
+  {"findings", "table[]", "What is wrong: fault, buffer, element, first and second (the two accesses), and times."},
+  {"accesses", "table[]", "The counts of each load and store, such as requests, lanes, sectors and wavefronts. Another list, "
+    .. "kernels, has grid, block, instructions, shared_bytes, registers, occupancy and limiter of each kernel."},
+  {"outputs", "nw.array[]", "The results of nw.simulate; nil for s:gpu_counts()."},
+  {"seconds", "number", "How long the simulation took on this host."},
+}
+
 function simulate.install(nw)
-  rows.define(nw, "nw", "kernels", "simulate",
+  for _, field in ipairs(FIELDS) do rows.field("simulation", "gpu", table.unpack(field)) end
+
+  rows.define(nw, "nw", "gpu", "simulate",
     "(s: nw.schedule, arguments: nw.array[], options?: {threads?: integer, machine?: string|table|nw.machine, "
     .. "caches?: boolean, ptxas?: boolean}): nw.simulation",
     "Runs a schedule whose loops are bound to blockIdx and threadIdx on a simulated GPU: the threads of a warp execute each "
@@ -208,7 +218,7 @@ function simulate.install(nw)
     .. "of this host; all cores by default. machine: a GPU of nw.machines(); by default the target of the schedule. caches: also "
     .. "counts l1_hits and l2_hits of each access, in sectors, and dram_read and dram_written of each kernel, in bytes.", run)
 
-  rows.define(rows.methods "schedule", "schedule", "kernels", "gpu_counts",
+  rows.define(rows.methods "schedule", "schedule", "gpu", "gpu_counts",
     "(self: nw.schedule, options?: {sizes?: table, threads?: integer, machine?: string|table|nw.machine, caches?: boolean, "
     .. "classes?: boolean, ptxas?: boolean}): nw.simulation",
     "The counts of nw.simulate, without arrays, for schedules whose accesses do not depend on data. sizes: values of symbolic "

@@ -15,6 +15,10 @@ local TITLES = {
   {"lesson", "Methods of the answer of s:explain"},
   {"machine", "Methods and fields of a machine record"},
   {"target", "Methods and fields of a target"},
+  {"simulation", "Fields of the answer of nw.simulate and s:gpu_counts"},
+  {"gpusteps", "Methods of a comparison of schedules for GPUs, nw.gpu_steps"},
+  {"accelerator", "Fields of an accelerator, nw.accelerator"}, {"stream", "Methods of a stream of instructions, s:stream"},
+  {"streamrun", "Methods of a run of a stream, s:stream():run"},
   {"accesses", "Methods of an access list of nw.accesses"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
   {"te", "Functions of nw.te, where TVM's names differ; all others are those of nw"},
   {"cost", "Functions of nw.cost"}, {"partition", "Functions of nw.partition"},
@@ -192,6 +196,8 @@ function help.text(what)
   local found, _, of = {}, topics()
   if of[what] then return ("%s: nw.help \"name\" describes one of these\n%s"):format(what, about(of[what])) end
   for _, match in ipairs(meant(what)) do found[#found + 1] = help.describe(match) end
+  local more = what .. "s" -- such as accelerators: the topic of the function accelerator
+  if of[more] then found[#found + 1] = ("nw.help \"%s\" lists the functions of the topic %s"):format(more, more) end
   if #found > 0 then return table.concat(found, "\n") end
   local near, mentioned = core.nearest(what, help.words()), search(what)
   local hint = near and ("did you mean '%s'?"):format(near) or "nw.help() lists everything"

@@ -50,6 +50,19 @@ describe("help by topic", function()
     assert.truthy(tostring(nw.help "zzzz"):find("nothing is named 'zzzz'; nw.help() lists everything", 1, true))
   end)
 
+  it("has the topics gpu and accelerators", function()
+    local gpu, accelerators = tostring(nw.help "gpu"), tostring(nw.help "accelerators")
+    for _, name in ipairs {"nw.simulate", "schedule:gpu_counts", "nw.waves", "nw.bank_conflicts", "gpusteps:plot"} do
+      assert.truthy(gpu:find("  " .. name .. " ", 1, true), name)
+    end
+    for _, name in ipairs {"nw.accelerator", "schedule:stream", "stream:drop", "streamrun:plot_queues"} do
+      assert.truthy(accelerators:find("  " .. name .. " ", 1, true), name)
+    end
+    local one = tostring(nw.help "accelerator")
+    assert.truthy(one:find("nw.accelerator(machine", 1, true), one)
+    assert.truthy(one:find('nw.help "accelerators" lists the functions of the topic accelerators', 1, true), one)
+  end)
+
   it("knows the topics at a question mark and in completion", function()
     assert.equal(tostring(nw.help "memory"), (complete.inspect "?memory"))
     assert.same({"notebook"}, (complete.complete '?noteb'))
@@ -113,6 +126,20 @@ describe("the methods of values", function()
     rawset(_G, "test_value", nil)
     for _, class in ipairs {"plot", "misses", "audit", "comparison", "sweep", "time", "kernel", "schedule", "array", "machine"} do
       assert.is_true(seen[class], class)
+    end
+  end)
+
+  -- Once, help and the reference listed the methods of streams and their runs only if they were asked for each of them.
+  it("are listed for every class in the overview of help and in the reference", function()
+    local titled, reference, overview = {}, support.read "docs/reference.md", tostring(nw.help())
+    for _, title in ipairs(help.titles) do
+      titled[title[1]] = true
+      assert.truthy(reference:find("\n## " .. title[2] .. "\n", 1, true), title[1])
+    end
+    for _, row in ipairs(rows.all()) do
+      assert.is_true(titled[row.class], row.class)
+      assert.truthy(reference:find("    " .. help.usage(row), 1, true), help.usage(row))
+      assert.truthy(overview:find("%f[%w_]" .. row.name .. "%f[^%w_]"), help.usage(row))
     end
   end)
 
