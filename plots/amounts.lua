@@ -6,7 +6,6 @@ local flags = require "nestwright.plots.flags"
 local fit = require "nestwright.plots.fit"
 local gnuplot = require "nestwright.plots.gnuplot"
 local plot = require "nestwright.plots.plot"
-local written = require "nestwright.show.written"
 
 local amounts = {}
 
@@ -118,39 +117,25 @@ local function value_tics(most, unit)
   return figure.count_tics("y", 0, most, 4)
 end
 
-local function heading_of(panel, unit)
-  if unit == "tokens" then
-    local most = panel.most == 0 and "each is taken as soon as it is put" or ("at most %d in the queue at the same time"):format(
-      panel.most)
-    return ("%s: %s; %s"):format(panel.name, written.plural(panel.all, "token"), most)
-  end
-  local out = ("%s: at most %s"):format(panel.name, written.bytes(panel.most))
-  if panel.capacity then
-    out = ("%s in use at the same time, of %s"):format(out, written.bytes(panel.capacity))
-    if panel.reserved then out = ("%s; the arrays take %s"):format(out, written.bytes(panel.reserved)) end
-  end
-  return out
-end
-
 local function add_panel(f, x, panel, last)
   local times = times_of(panel, x.from, x.to)
   local values, thin
   times, values, thin = fewer(times, values_of(panel, times))
   local parts, most, areas = stacked_parts(f, panel, times, values)
-  panel.most = math.tointeger(most) or most
   local top = math.max(most, 1)
-  if panel.capacity and panel.capacity <= 2 * most then top = panel.capacity end
+  panel.shows_capacity = panel.capacity and panel.capacity <= 2 * most
+  if panel.shows_capacity then top = panel.capacity end
   local out = {"set border 3", ("set yrange [0:%.9g]"):format(top * 1.12), value_tics(top, x.unit),
     axis.commands("x", x.from, x.to, false, function(v) return last and ("%.6g"):format(v) or "" end),
     "set xtics nomirror out", "set ytics nomirror", "set grid ytics lc rgb '#EEEEEE'"}
   if last then out[#out + 1] = "set xlabel 'time, cycles'" end
-  if panel.capacity and top == panel.capacity then
+  if panel.shows_capacity then
     out[#out + 1] = ("set arrow from graph 0, first %.9g to graph 1, first %.9g nohead dt 2 lw 1.5 lc rgb '%s'"):format(top, top,
       colour.red)
   end
   if x.unit == "bytes" then add_numbers(out, x, areas, top * 1.12 / HEIGHT) end
   local at = f.bottom + HEAD
-  f:text(x.left, at - 11, heading_of(panel, x.unit), {size = 12})
+  f:text(x.left, at - 11, panel.heading, {size = 12})
   f:panel({left = x.left, right = RIGHT, top = at, height = HEIGHT}, out, parts)
   return thin
 end
@@ -182,15 +167,14 @@ local function rows_of(panels)
   return out
 end
 
-local function caption_of(panels, unit)
+local function caption_of(panels)
   local out = {}
-  for n, p in ipairs(panels) do out[n] = heading_of(p, unit) end
+  for n, p in ipairs(panels) do out[n] = p.heading end
   return table.concat(out, "\n")
 end
 
---- Makes the picture. panels: a list of {name, series (a list of {name, thread, steps}), all (number of tokens), capacity,
---- reserved}; a step is {time, value}, the value from this time on. o: title, from, to, unit ("tokens" or "bytes"), small (text at
---- the foot).
+--- Makes the picture. panels: a list of {name, heading, series (a list of {name, thread, steps}), capacity}; a step is {time,
+--- value}, the value from this time on. o: title, from, to, unit ("tokens" or "bytes"), small (text at the foot).
 function amounts.make(panels, o)
   local f = figure.new {title = o.title, width = WIDTH, outlined = true}
   local x, thin = {from = o.from, to = o.to, unit = o.unit, left = 36 + math.ceil(fit.width("000 KiB", figure.TICK))}, false
@@ -199,10 +183,10 @@ function amounts.make(panels, o)
   local small = o.small .. (x.numbered and " The number in an area is that of its virtual thread." or "")
     .. (thin and " Where steps are too close to distinguish, the greatest value is drawn." or "")
   for _, p in ipairs(panels) do
-    if p.capacity and p.capacity <= 2 * p.most then small = small .. " The dashed line is the capacity." break end
+    if p.shows_capacity then small = small .. " The dashed line is the capacity." break end
   end
   local script, size = f:finish(figure.AXIS, small)
-  return plot.new {caption = caption_of(panels, o.unit) .. "\n" .. small, script = script, size = size,
+  return plot.new {caption = caption_of(panels) .. "\n" .. small, script = script, size = size,
     columns = {"panel", "series", "time", "value"}, rows = rows_of(panels)}
 end
 

@@ -13,6 +13,9 @@ local THREADS = {
 }
 local NONE = {colour = colour.grey, fill = "solid 0.3"}
 
+--- The number of different looks of virtual threads.
+flags.looks = #THREADS
+
 --- Returns the look of a virtual thread, or of an instruction without one. After eight threads, the looks repeat.
 function flags.look(thread) return thread and THREADS[thread % #THREADS + 1] or NONE end
 

@@ -36,7 +36,7 @@ local function segments_of(list)
       local key = ("%d %d"):format(epoch, phase[t] or 0)
       if not at[key] then
         at[key] = #out + 1
-        out[#out + 1] = {n = 0, lists = {}, number = #out + 1}
+        out[#out + 1] = {n = 0, lists = {}}
       end
       local segment = out[at[key]]
       segment.n, i.phase = segment.n + 1, at[key]
@@ -118,19 +118,19 @@ local function draw_barrier(out, y)
   text(out, LEFT - 12, y, "barrier", {align = "right", size = SMALL})
 end
 
-local function heads(out, x, count)
-  for t = 0, math.max(count - 1, 0) do
-    local name = count == 0 and "no virtual thread" or x.wide > 90 and ("virtual thread %d"):format(t) or ("%d"):format(t)
-    local from, to = count == 0 and LEFT or LEFT + t * x.wide, count == 0 and LEFT + COLUMNS or LEFT + (t + 1) * x.wide
+local function heads(out, x)
+  for t = 0, math.max(x.count - 1, 0) do
+    local name = x.count == 0 and "no virtual thread" or x.wide > 90 and ("virtual thread %d"):format(t) or ("%d"):format(t)
+    local from, to = x.count == 0 and LEFT or LEFT + t * x.wide, x.count == 0 and LEFT + COLUMNS or LEFT + (t + 1) * x.wide
     text(out, (from + to) / 2, HEAD / 2, name, {align = "center"})
   end
   text(out, NUMBER + 2, HEAD / 2, "stream", {})
-  if count > 0 then text(out, BOX + 6, HEAD / 2, "virtual thread, unit, instruction", {size = SMALL, colour = colour.grey}) end
+  if x.count > 0 then text(out, BOX + 6, HEAD / 2, "virtual thread, unit, instruction", {size = SMALL, colour = colour.grey}) end
 end
 
-local function draw(segments, list, x, count, height)
+local function draw(segments, list, x, height)
   local out = {("unset border; unset tics; set xrange [0:%d]; set yrange [%d:0]"):format(WIDTH, height)}
-  heads(out, x, count)
+  heads(out, x)
   local y = HEAD
   for n, segment in ipairs(segments) do
     if n > 1 then draw_barrier(out, y) end
@@ -147,9 +147,9 @@ local function rows_of(list, x)
   return out
 end
 
-local function key_of(x, count)
+local function key_of(x)
   local out = {}
-  for t = 0, math.min(count, 8) - 1 do
+  for t = 0, math.min(x.count, flags.looks) - 1 do
     local look = flags.look(t)
     out[#out + 1] = {text = flags.thread(t), fill = look.fill, colour = look.colour}
   end
@@ -164,8 +164,8 @@ function threads.make(list, o)
   local x = {units = o.units, queues = o.queues, used = {}, count = count, wide = COLUMNS / math.max(count, 1)}
   local height = HEAD + ROW * #list + 4
   local f = figure.new {title = o.title, width = WIDTH, outlined = true}
-  f:panel({left = 0, right = WIDTH, top = f.bottom, height = height}, draw(segments, list, x, count, height), {"NaN notitle"})
-  f:key(key_of(x, count))
+  f:panel({left = 0, right = WIDTH, top = f.bottom, height = height}, draw(segments, list, x, height), {"NaN notitle"})
+  f:key(key_of(x))
   local caption = ("Instructions %d to %d of %d: %s, %s"):format(list[1].n, list[#list].n, o.all,
     count == 0 and "no virtual threads" or written.plural(count, "virtual thread"), written.plural(#segments, "phase"))
   local small = "Left: what each virtual thread does, from the top to the bottom. All threads wait for each other at a barrier, "

@@ -170,7 +170,7 @@ static int f_drop(lua_State *L) {
   nw_acc *s = self(L);
   int i = instr_arg(L, s, 2), q = queue_arg(L, s, 3);
   nw_clear(nwl_ctx(L));
-  return nw_acc_drop(s, i, q, lua_toboolean(L, 4), lua_toboolean(L, 5)) ? 0 : nwl_raise(L);
+  return nw_acc_drop(s, i, q, lua_toboolean(L, 4)) ? 0 : nwl_raise(L);
 }
 
 static int f_add(lua_State *L) {
@@ -241,9 +241,10 @@ static void push_spans(lua_State *L, const nw_acc_report *r) {
   lua_createtable(L, r->instructions, 0);
   for (int i = 0; i < r->instructions; i++) {
     const nw_acc_span *t = &r->span[i];
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 6);
     nwl_set_number(L, "from", t->from);
     nwl_set_number(L, "to", t->to);
+    nwl_set_number(L, "put", t->put);
     nwl_set_number(L, "ready", t->ready);
     if (t->waits >= 0) nwl_set_integer(L, "waits", t->waits + 1);
     nwl_set_number(L, "port", t->port);
@@ -378,8 +379,7 @@ const nwl_row nwl_accelerator_rows[] = {
     {"stream_tokens", f_tokens, "(s: nw.stream, first: integer, last: integer): table[]",
      "Returns the tokens that some instructions put or take."},
     {"stream_text", f_text, "(s: nw.stream, lines?: integer): string", "Returns the stream as text."},
-    {"stream_drop", f_drop, "(s: nw.stream, instruction: integer, queue: integer, put: boolean, take: boolean)",
-     "Removes a token."},
+    {"stream_drop", f_drop, "(s: nw.stream, instruction: integer, queue: integer, alone: boolean)", "Removes a token."},
     {"stream_add", f_add, "(s: nw.stream, instruction: integer, queue: integer, put: boolean)", "Adds a token."},
     {"stream_check", f_check, "(s: nw.stream): table[]", "Returns what is wrong with the tokens."},
     {"stream_run", f_run, "(s: nw.stream, options: table): table", "Runs a stream in time."},

@@ -17,7 +17,7 @@ typedef struct checking {
   nw_acc *s;
   nwd_shadow *shadow;
   int units, queues;
-  int *next, *list[NW_MACHINE_UNITS], length[NW_MACHINE_UNITS]; // the instructions of each unit
+  int *storage, *list[NW_MACHINE_UNITS], length[NW_MACHINE_UNITS]; // the instructions of each unit
   int done[NW_MACHINE_UNITS]; // number of instructions that it has executed
   int fetched, of[NW_MACHINE_UNITS]; // numbers of instructions that were fetched: in all, and of each unit
   bool holds[NW_MACHINE_UNITS]; // the last of them has not put its tokens, because a queue had no room
@@ -76,22 +76,6 @@ static void conflict(void *env, const nwd_conflict *c) {
 }
 
 // ---- execution without times
-
-static void split_by_unit(checking *x) {
-  const nw_acc *s = x->s;
-  x->next = nw_xcalloc((size_t)s->ninstrs + 1, sizeof *x->next);
-  for (int i = 0; i < s->ninstrs; i++) x->length[s->instr[i].unit]++;
-  int at = 0;
-  for (int u = 0; u < x->units; u++) {
-    x->list[u] = x->next + at;
-    at += x->length[u];
-    x->length[u] = 0;
-  }
-  for (int i = 0; i < s->ninstrs; i++) {
-    int u = s->instr[i].unit;
-    x->list[u][x->length[u]++] = i;
-  }
-}
 
 static void put(tokens *q, int by) {
   if (q->n == q->cap) {
@@ -211,12 +195,6 @@ static int waited_queue(const checking *x, int u) {
   return x->holds[u] ? full_queue(x, in) : missing_token(x, in);
 }
 
-static int unit_named(const nw_acc *s, const char *name) {
-  int u = 0;
-  while (strcmp(s->machine->unit[u].name, name)) u++;
-  return u;
-}
-
 _Static_assert(NW_ACC_WAITS >= NW_MACHINE_UNITS, "a finding has room for all units");
 
 // Follows the units that wait for each other.
@@ -231,7 +209,7 @@ static void follow_waits(const checking *x, int u, nw_acc_finding *f) {
       continue;
     }
     const nw_machine_queue *q = &x->s->machine->queue_of[waited_queue(x, u)];
-    u = unit_named(x->s, x->holds[u] ? q->to : q->from);
+    u = nwd_unit_named(x->s, x->holds[u] ? q->to : q->from);
   }
   f->again = place[u];
 }
@@ -256,7 +234,7 @@ static void find_left(checking *x) {
 
 static checking new_checking(nw_acc *s) {
   checking x = {.s = s, .units = s->machine->nunits, .queues = s->machine->nqueues};
-  split_by_unit(&x);
+  x.storage = nwd_by_unit(s, x.list, x.length);
   x.clock = nw_xcalloc((size_t)s->ninstrs * (size_t)x.units + 1, sizeof *x.clock);
   return x;
 }
@@ -264,7 +242,7 @@ static checking new_checking(nw_acc *s) {
 static void end_checking(checking *x) {
   restart(x);
   for (int q = 0; q < x->queues; q++) free(x->queue[q].by);
-  free(x->next);
+  free(x->storage);
   free(x->clock);
 }
 

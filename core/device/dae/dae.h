@@ -119,6 +119,7 @@ struct nw_acc {
   int nmarks, capmarks;
   nwd_mark *mark;
   bool edited; // tokens were changed by hand, or left out
+  bool misfit; // the diagnostic says that a nest does not fit an instruction
   int64_t left_out; // number of tokens that instructions ignore
 };
 
@@ -132,11 +133,24 @@ typedef struct nwd_box {
   int64_t row; // bytes
 } nwd_box;
 
+// ---- stream.c
+int nwd_unit_named(const nw_acc *s, const char *name); // its number; the record has it
+nwd_instr *nwd_add_instr(nw_acc *s, nwd_instr in); // adds an instruction at the end, and returns it
+// Lists the instructions of each unit in order. The caller frees the result, to which the lists belong.
+int *nwd_by_unit(const nw_acc *s, int *list[NW_MACHINE_UNITS], int n[NW_MACHINE_UNITS]);
 // ---- walk.c
 nw_acc *nwd_stream_new(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 // ---- site.c
-// Makes the site of a call, with the loops around it from `first` on, outermost first. Returns its number, or -1, with a
-// diagnostic.
+int nwd_buffer_named(const nw_acc *s, const char *name); // its number in the lowered program
+int nwd_memory_of(const nw_acc *s, int buffer); // the number of the memory that holds a buffer
+typedef struct nwd_operands { // numbers of memories
+  int result, nreads, read[NWD_ACCESSES];
+  bool pads; // it is a padded copy
+} nwd_operands;
+// Returns the first row of an instruction for these memories, or NULL.
+const nw_machine_instruction *nwd_row_of(const nw_acc *s, const char *name, const nwd_operands *o);
+// Makes the site of a call, with loops around it, outermost first. Returns its number, or -1, with a diagnostic. If the reason is
+// the shape of the nest, s->misfit is true.
 int nwd_site_make(nw_acc *s, const nw_stmt *call, int nloops, const nw_stmt *const *loop);
 // Adds the instructions of an execution of a site.
 bool nwd_site_emit(nw_acc *s, int site);

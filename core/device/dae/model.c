@@ -220,8 +220,7 @@ void nw_acc_predict(const nw_acc *s, nw_acc_model *out) {
   modelling x = {.s = s, .units = s->machine->nunits, .queues = s->machine->nqueues, .out = out};
   *out = (nw_acc_model){.units = x.units};
   x.rate = m->memory.bandwidth / m->clock;
-  for (int q = 0; q < x.queues; q++)
-    while (strcmp(s->machine->unit[x.from[q]].name, s->machine->queue_of[q].from)) x.from[q]++;
+  for (int q = 0; q < x.queues; q++) x.from[q] = nwd_unit_named(s, s->machine->queue_of[q].from);
   run_part(&x, 0, s->nmarks, 0, s->ninstrs);
   for (int q = 0; q < x.queues; q++) free(x.queue[q].at);
   out->all.cycles = x.end;

@@ -8,6 +8,7 @@
 // are handled in the order of their times. This order is right, because whatever an event makes possible happens after it.
 #include "device/dae/dae.h"
 #include "run/formals.h"
+#include <math.h>
 #include <stdlib.h>
 
 #define NEVER 1e300
@@ -31,7 +32,6 @@ typedef struct running {
   const nw_acc_opts *o;
   nw_acc_report *out;
   int units, queues;
-  int *order;
   unit unit[NW_MACHINE_UNITS];
   times queue[NW_MACHINE_QUEUES];
   double port; // when the port began to transfer without a pause
@@ -47,11 +47,8 @@ typedef struct running {
 
 // True if the tokens of the queue order an instruction after one of a later unit, which only reuses its memory.
 static bool is_backward(const nw_acc *s, int q) {
-  const nw_machine_accelerator *a = s->machine;
-  int from = 0, to = 0;
-  while (strcmp(a->unit[from].name, a->queue_of[q].from)) from++;
-  while (strcmp(a->unit[to].name, a->queue_of[q].to)) to++;
-  return from > to;
+  const nw_machine_queue *row = &s->machine->queue_of[q];
+  return nwd_unit_named(s, row->from) > nwd_unit_named(s, row->to);
 }
 
 static bool counts(const running *x, int q) {
@@ -132,11 +129,6 @@ static void take_tokens(running *x, const nwd_instr *in, double at) {
     if (in->pop >> q & 1 && counts(x, q)) note(&x->queue[q].taken, &x->queue[q].ntaken, &x->queue[q].captaken, at);
 }
 
-static double up(double v) {
-  double whole = (double)(int64_t)v;
-  return whole < v ? whole + 1 : whole;
-}
-
 // The last instruction that the unit began ends.
 static void end(running *x, int u, double at) {
   unit *v = &x->unit[u];
@@ -156,7 +148,8 @@ static void begin(running *x, int u, double at, int waits) {
   const nwd_instr *in = &x->s->instr[i];
   nw_acc_span *span = &x->out->span[i];
   double fetched = span->ready;
-  *span = (nw_acc_span){.from = at, .to = -1, .ready = fetched > v->free ? fetched : v->free, .waits = waits};
+  *span =
+      (nw_acc_span){.from = at, .to = -1, .put = -1, .ready = fetched > v->free ? fetched : v->free, .waits = waits};
   if (waits >= 0) x->out->usage[u].waits[waits] += at - span->ready;
   take_tokens(x, in, at);
   if (in->site < 0) {
@@ -191,12 +184,12 @@ static void transfer(running *x, int u) {
   double asks = v->asking, free = x->port + (double)x->moved / x->rate;
   if (free <= asks) x->port = asks, x->moved = 0, free = asks;
   x->moved += nwd_dram_bytes(x->s, in);
-  double whole = (double)(int64_t)free, gets = whole > asks ? whole : asks;
+  double gets = fmax(floor(free), asks);
   double alone = gets + nwd_cycles(x->s, in) - x->s->site[in->site].row->latency;
   double last = x->port + (double)x->moved / x->rate;
   x->out->span[i].port = gets - asks;
   v->asks = false;
-  end(x, u, up((alone > last ? alone : last) - 1e-6)); // less than the errors of rounding
+  end(x, u, ceil(fmax(alone, last) - 1e-6)); // less than the errors of rounding
 }
 
 static bool let_go(running *x, int u) {
@@ -204,7 +197,7 @@ static bool let_go(running *x, int u) {
   double at = v->free;
   if (!put_tokens(x, v->list[v->next - 1], &at)) return false;
   x->out->usage[u].full += at - v->free;
-  v->free = at;
+  x->out->span[v->list[v->next - 1]].put = v->free = at;
   v->holds = false;
   return true;
 }
@@ -229,21 +222,6 @@ static bool step(running *x) {
   else
     begin(x, best, first, waits);
   return true;
-}
-
-static void split_by_unit(running *x) {
-  const nw_acc *s = x->s;
-  x->order = nw_xcalloc((size_t)s->ninstrs + 1, sizeof *x->order);
-  for (int i = 0; i < s->ninstrs; i++) x->unit[s->instr[i].unit].n++;
-  for (int u = 0, at = 0; u < x->units; u++) {
-    x->unit[u].list = x->order + at;
-    at += x->unit[u].n;
-    x->unit[u].n = 0;
-  }
-  for (int i = 0; i < s->ninstrs; i++) {
-    unit *v = &x->unit[s->instr[i].unit];
-    v->list[v->n++] = i;
-  }
 }
 
 // Finds the most tokens that were in each queue at the same time.
@@ -367,10 +345,11 @@ bool nw_acc_run(nw_acc *s, const nw_acc_opts *o, nw_acc_report *out) {
   *out = (nw_acc_report){.units = x.units, .instructions = s->ninstrs};
   out->span = nw_ask(s->ctx, "the times of the instructions", (uint64_t)s->ninstrs + 1, sizeof *out->span);
   if (!out->span) return false;
-  for (int i = 0; i < s->ninstrs; i++) out->span[i] = (nw_acc_span){.from = -1, .to = -1, .waits = -1};
+  for (int i = 0; i < s->ninstrs; i++) out->span[i] = (nw_acc_span){.from = -1, .to = -1, .put = -1, .waits = -1};
   const nw_machine *m = &s->target->machine;
   x.rate = m->memory.bandwidth / m->clock;
-  split_by_unit(&x);
+  int *list[NW_MACHINE_UNITS], n[NW_MACHINE_UNITS], *storage = nwd_by_unit(s, list, n);
+  for (int u = 0; u < x.units; u++) x.unit[u].list = list[u], x.unit[u].n = n[u];
   bool good = simulate(&x);
   bool safe = !s->edited && !x.o->no_war && !x.o->no_tokens && !out->stuck;
   if (good && x.o->values && (good = make_data(s, x.o))) {
@@ -381,7 +360,7 @@ bool nw_acc_run(nw_acc *s, const nw_acc_opts *o, nw_acc_report *out) {
     good = !nw_stopped(s->ctx);
   }
   for (int q = 0; q < x.queues; q++) free(x.queue[q].put), free(x.queue[q].taken);
-  free(x.order);
+  free(storage);
   if (!good) nw_acc_report_free(out);
   return good;
 }

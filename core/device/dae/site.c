@@ -4,40 +4,48 @@
 #include <stdlib.h>
 
 static int fails(nw_acc *s, const nwd_site *t, const char *why, const char *hint) {
+  s->misfit = true;
   nw_fail(s->ctx, NW_EINVAL, hint, "%s cannot be an instruction of %s: %s", t->in->chip, s->target->machine.name, why);
   return -1;
 }
 
 // ---- memories
 
-static int memory_of(const nw_acc *s, int buffer) {
+int nwd_memory_of(const nw_acc *s, int buffer) {
   const nw_buffer *b = s->exec->shown->buffer[buffer];
   for (int i = 0; i < s->machine->nbuffers; i++)
     if (b->scope == NW_CHIP && !strcmp(s->machine->buffer[i].name, b->chip)) return i;
   return s->machine->nbuffers + buffer;
 }
 
-static int buffer_named(const nw_acc *s, const char *name) {
+int nwd_buffer_named(const nw_acc *s, const char *name) {
   const nw_program *p = s->exec->shown;
   int i = 0;
   while (strcmp(p->buffer[i]->name, name)) i++;
   return i;
 }
 
-static bool accessible(const nw_acc *s, const nwd_site *t, const nw_machine_instruction *row) {
-  if (!nw_has_word(row->to, s->memory[t->access[0].memory].scope)) return false;
-  for (int i = 0; i < t->naccesses; i++)
-    if (!t->access[i].write && !nw_has_word(row->from, s->memory[t->access[i].memory].scope)) return false;
-  return row->kind != NW_CHIP_COPY || row->pads || !t->pads;
+static bool accesses(const nw_acc *s, const nw_machine_instruction *row, const nwd_operands *o) {
+  if (!nw_has_word(row->to, s->memory[o->result].scope)) return false;
+  for (int i = 0; i < o->nreads; i++)
+    if (!nw_has_word(row->from, s->memory[o->read[i]].scope)) return false;
+  return row->kind != NW_CHIP_COPY || row->pads || !o->pads;
+}
+
+const nw_machine_instruction *nwd_row_of(const nw_acc *s, const char *name, const nwd_operands *o) {
+  const nw_machine_instruction *row = NULL;
+  while ((row = nw_machine_instruction_next(&s->target->machine, name, row)))
+    if (accesses(s, row, o)) return row;
+  return NULL;
 }
 
 static bool choose_row(nw_acc *s, nwd_site *t) {
-  const nw_machine_instruction *row = NULL;
-  while ((row = nw_machine_instruction_next(&s->target->machine, t->in->chip, row)))
-    if (accessible(s, t, row)) break;
-  if (!row) return fails(s, t, "it does not access these memories", NULL), false;
-  t->row = row;
-  while (strcmp(s->machine->unit[t->unit].name, row->unit)) t->unit++;
+  nwd_operands o = {.result = t->access[0].memory, .pads = t->pads};
+  for (int i = 0; i < t->naccesses; i++)
+    if (!t->access[i].write) o.read[o.nreads++] = t->access[i].memory;
+  t->row = nwd_row_of(s, t->in->chip, &o);
+  if (!t->row) return fails(s, t, "it does not access these memories", NULL), false;
+  t->unit = nwd_unit_named(s, t->row->unit);
   return true;
 }
 
@@ -70,8 +78,8 @@ static bool add_access(nw_acc *s, nwd_site *t, const nest *in, const char *buffe
   if (t->naccesses == NWD_ACCESSES) return fails(s, t, "it accesses too many arrays", NULL), false;
   nwd_access *a = &t->access[t->naccesses++];
   const nw_expr *rest;
-  *a = (nwd_access){.buffer = buffer_named(s, buffer), .read = !write, .write = write};
-  a->memory = memory_of(s, a->buffer);
+  *a = (nwd_access){.buffer = nwd_buffer_named(s, buffer), .read = !write, .write = write};
+  a->memory = nwd_memory_of(s, a->buffer);
   a->dtype = s->exec->shown->buffer[a->buffer]->dtype;
   if (!nw_affine(s->pool, index, in->n, in->var, a->stride, &rest))
     return fails(s, t, "an index is not affine in the loops of the nest", NULL), false;
@@ -175,16 +183,11 @@ static int16_t thread_of(const nw_acc *s, const nw_stmt *call) {
   return (int16_t)(thread <= INT16_MAX ? thread : -1);
 }
 
-static void add_instr(nw_acc *s, int site) {
-  if (s->ninstrs == s->capinstrs) {
-    s->capinstrs = s->capinstrs ? 2 * s->capinstrs : 256;
-    s->instr = nw_xrealloc(s->instr, (size_t)s->capinstrs * sizeof *s->instr);
-  }
-  s->instr[s->ninstrs++] = (nwd_instr){.site = site,
-                                       .kind = -1,
-                                       .at = s->nnumbers,
-                                       .unit = (uint8_t)s->site[site].unit,
-                                       .thread = thread_of(s, s->site[site].call)};
+static nwd_instr *add_instr(nw_acc *s, int site) {
+  const nwd_site *t = &s->site[site];
+  return nwd_add_instr(
+      s, (nwd_instr){
+             .site = site, .kind = -1, .at = s->nnumbers, .unit = (uint8_t)t->unit, .thread = thread_of(s, t->call)});
 }
 
 static void add_bases(nw_acc *s, const nwd_site *t) {
@@ -262,10 +265,10 @@ static void add_split(nw_acc *s, int site, const int64_t *n, part write, part re
     }
     return;
   }
-  add_instr(s, site);
+  nwd_instr *in = add_instr(s, site);
   add_bases(s, t);
   add_parts(s, t, n, &write, &read);
-  nwd_find_kind(s, &s->instr[s->ninstrs - 1]);
+  nwd_find_kind(s, in);
 }
 
 static bool emit_parts(nw_acc *s, int site) {
@@ -304,9 +307,9 @@ bool nwd_site_emit(nw_acc *s, int site) {
     nwi_turn(&s->run);
     s->run.slot[t->slot[k]] = nwi_int(&s->run, t->begin[k]);
   }
-  add_instr(s, site);
+  nwd_instr *in = add_instr(s, site);
   add_bases(s, t);
-  nwd_find_kind(s, &s->instr[s->ninstrs - 1]);
+  nwd_find_kind(s, in);
   return !s->run.failed;
 }
 

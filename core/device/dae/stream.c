@@ -10,6 +10,33 @@ nw_acc *nw_acc_of(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   return NULL;
 }
 
+int nwd_unit_named(const nw_acc *s, const char *name) {
+  int u = 0;
+  while (strcmp(s->machine->unit[u].name, name)) u++;
+  return u;
+}
+
+nwd_instr *nwd_add_instr(nw_acc *s, nwd_instr in) {
+  if (s->ninstrs == s->capinstrs) {
+    s->capinstrs = s->capinstrs ? 2 * s->capinstrs : 256;
+    s->instr = nw_xrealloc(s->instr, (size_t)s->capinstrs * sizeof *s->instr);
+  }
+  s->instr[s->ninstrs] = in;
+  return &s->instr[s->ninstrs++];
+}
+
+int *nwd_by_unit(const nw_acc *s, int *list[NW_MACHINE_UNITS], int n[NW_MACHINE_UNITS]) {
+  int units = s->machine->nunits, *all = nw_xcalloc((size_t)s->ninstrs + 1, sizeof *all), *at = all;
+  for (int u = 0; u < units; u++) n[u] = 0;
+  for (int i = 0; i < s->ninstrs; i++) n[s->instr[i].unit]++;
+  for (int u = 0; u < units; u++) list[u] = at, at += n[u], n[u] = 0;
+  for (int i = 0; i < s->ninstrs; i++) {
+    int u = s->instr[i].unit;
+    list[u][n[u]++] = i;
+  }
+  return all;
+}
+
 int64_t nw_acc_left_out(const nw_acc *s) { return s->left_out; }
 
 bool nw_acc_unsafe(const nw_acc *s) { return s->source->unsafe > 0; }
@@ -150,11 +177,16 @@ char *nw_acc_instr_text(const nw_acc *s, int i) {
 
 // ---- changes by hand
 
-static int partner(const nw_acc *s, int at, int q, bool put) {
+// Returns the tokens that an instruction puts, or those that it takes. Bit q: queue q.
+static uint16_t *tokens_of(nw_acc *s, int i, bool put) { return put ? &s->instr[i].push : &s->instr[i].pop; }
+
+// Returns the instruction at the other end of a token, or -1 if there is none. The k-th token that is taken is the k-th that was
+// put.
+static int partner(nw_acc *s, int at, int q, bool put) {
   int number = 0;
-  for (int i = 0; i < at; i++) number += (put ? s->instr[i].push : s->instr[i].pop) >> q & 1;
+  for (int i = 0; i < at; i++) number += *tokens_of(s, i, put) >> q & 1;
   for (int i = 0; i < s->ninstrs; i++)
-    if ((put ? s->instr[i].pop : s->instr[i].push) >> q & 1 && number-- == 0) return i;
+    if (*tokens_of(s, i, !put) >> q & 1 && number-- == 0) return i;
   return -1;
 }
 
@@ -163,14 +195,15 @@ static bool in_range(nw_acc *s, int at, int q) {
   return nw_fail(s->ctx, NW_ERANGE, NULL, "there is no instruction %d or no queue %d", at + 1, q + 1);
 }
 
-bool nw_acc_drop(nw_acc *s, int at, int q, bool put, bool take) {
+bool nw_acc_drop(nw_acc *s, int at, int q, bool alone) {
   if (!in_range(s, at, q)) return false;
-  if (!(s->instr[at].push >> q & 1))
-    return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d puts no token into the queue from %s to %s", at + 1,
+  bool puts = s->instr[at].push >> q & 1;
+  if (!puts && !(s->instr[at].pop >> q & 1))
+    return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d neither puts nor takes a token of the queue %s->%s", at + 1,
                    s->machine->queue_of[q].from, s->machine->queue_of[q].to);
-  int other = partner(s, at, q, true);
-  if (put) s->instr[at].push &= (uint16_t) ~(1 << q);
-  if (take && other >= 0) s->instr[other].pop &= (uint16_t) ~(1 << q);
+  int other = alone ? -1 : partner(s, at, q, puts);
+  *tokens_of(s, at, puts) &= (uint16_t) ~(1 << q);
+  if (other >= 0) *tokens_of(s, other, !puts) &= (uint16_t) ~(1 << q);
   return s->edited = true;
 }
 
@@ -179,13 +212,13 @@ bool nw_acc_add(nw_acc *s, int at, int q, bool put) {
   const nw_machine_queue *row = &s->machine->queue_of[q];
   const char *unit = s->machine->unit[s->instr[at].unit].name;
   if (strcmp(unit, put ? row->from : row->to))
-    return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d is executed by %s, and the queue is from %s to %s", at + 1,
-                   unit, row->from, row->to);
-  uint16_t *tokens = put ? &s->instr[at].push : &s->instr[at].pop;
+    return nw_fail(s->ctx, NW_EINVAL, NULL, "instruction %d is executed by %s, which %s the queue %s->%s", at + 1, unit,
+                   put ? "puts no tokens into" : "takes no tokens from", row->from, row->to);
+  uint16_t *tokens = tokens_of(s, at, put);
   if (*tokens >> q & 1)
     return nw_fail(s->ctx, NW_EINVAL,
                    "an instruction puts at most one token into a queue, and takes at most one from it",
-                   "instruction %d already %s a token %s the queue from %s to %s", at + 1, put ? "puts" : "takes",
+                   "instruction %d already %s a token %s the queue %s->%s", at + 1, put ? "puts" : "takes",
                    put ? "into" : "from", row->from, row->to);
   *tokens |= (uint16_t)(1 << q);
   return s->edited = true;

@@ -49,11 +49,10 @@ static void begin_line(writing *w, int depth) {
 
 static bool room(writing *w) { return !w->most || w->lines < w->most; }
 
-static void add_tokens(writing *w, uint32_t set, bool put) {
+static void add_tokens(writing *w, const char *verb, uint32_t set) {
   const nw_machine_accelerator *a = w->s->machine;
   for (int q = 0; q < a->nqueues; q++)
-    if (set >> q & 1)
-      nw_str_fmt(&w->out, put ? "  put %s" : "  take %s", put ? a->queue_of[q].to : a->queue_of[q].from);
+    if (set >> q & 1) nw_str_fmt(&w->out, "  %s %s->%s", verb, a->queue_of[q].from, a->queue_of[q].to);
 }
 
 // Adds the units whose tokens the instruction ignores.
@@ -69,9 +68,9 @@ static void write_instr(writing *w, int i, int depth) {
   char *text = nwd_folded_text(w->s, i, w->nfolds, w->fold);
   begin_line(w, depth);
   nw_str_fmt(&w->out, "%-8s%s", w->s->machine->unit[in->unit].name, text);
-  add_tokens(w, in->pop, false);
+  add_tokens(w, "take", in->pop);
   add_ignored(w, in);
-  add_tokens(w, in->push, true);
+  add_tokens(w, "put", in->push);
   nw_str_add(&w->out, "\n");
   w->lines++;
   free(text);

@@ -69,16 +69,12 @@ static void join(placing *p, int to, int from) {
 
 static int append(placing *p, nwd_instr in) {
   nw_acc *s = p->s;
-  if (s->ninstrs == s->capinstrs) {
-    s->capinstrs = s->capinstrs ? 2 * s->capinstrs : 256;
-    s->instr = nw_xrealloc(s->instr, (size_t)s->capinstrs * sizeof *s->instr);
-  }
   if (s->ninstrs >= p->capclocks) {
     p->capclocks = p->capclocks ? 2 * p->capclocks : 256;
     p->clock = nw_xrealloc(p->clock, (size_t)p->capclocks * (size_t)p->units * sizeof *p->clock);
   }
-  int i = s->ninstrs++;
-  s->instr[i] = in;
+  int i = s->ninstrs;
+  nwd_add_instr(s, in);
   memset(clock_of(p, i), 0, (size_t)p->units * sizeof *p->clock);
   if (p->last[in.unit] >= 0) join(p, i, p->last[in.unit]);
   p->last[in.unit] = i;

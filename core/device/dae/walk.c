@@ -18,15 +18,9 @@ struct code {
   nwi_node *cond; // GUARD
   nwi_node *elements; // ALLOC
   int slot; // LOOP: of its variable
-  int buffer, chip; // ALLOC: numbers of the buffer, and of the memory on the chip, or -1
+  int buffer, memory; // ALLOC: numbers of the buffer, and of its memory
   int site; // a call, or loops around a call that one instruction executes; otherwise -1
 };
-
-static int chip_of(const nw_acc *s, const nw_buffer *b) {
-  for (int i = 0; i < s->machine->nbuffers; i++)
-    if (b->scope == NW_CHIP && !strcmp(s->machine->buffer[i].name, b->chip)) return i;
-  return -1;
-}
 
 // ---- loops that an instruction executes
 
@@ -61,6 +55,16 @@ static bool stays(const nw_acc *s, const nw_machine_instruction *row, const nw_s
   return true;
 }
 
+// Returns the row of a product, by the memories of its tiles.
+static const nw_machine_instruction *row_of_tiles(const nw_acc *s, const nw_intrinsic *in, const nw_stmt *call) {
+  nwd_operands o = {.nreads = 0};
+  for (int k = 0; k < call->call.ntiles; k++) {
+    int memory = nwd_memory_of(s, nwd_buffer_named(s, call->call.tile[k].buffer));
+    *(in->arg[k].output ? &o.result : &o.read[o.nreads++]) = memory;
+  }
+  return nwd_row_of(s, in->chip, &o);
+}
+
 // If the statement consists of loops with constant numbers of iterations around a call, and one instruction can execute all
 // of them, returns the call, and sets the loops, outermost first. Otherwise returns NULL.
 static const nw_stmt *whole_call(const nw_acc *s, const nw_stmt *at, int *n, const nw_stmt **loop) {
@@ -70,10 +74,9 @@ static const nw_stmt *whole_call(const nw_acc *s, const nw_stmt *at, int *n, con
   }
   const nw_intrinsic *in = at->kind == NW_CALL ? nw_intrinsic_find(s->ctx, at->call.intrinsic) : NULL;
   if (!in || *n == 0) return at->kind == NW_CALL ? at : NULL;
-  const nw_machine_instruction *row =
-      in->chip ? nw_machine_instruction_next(&s->target->machine, in->chip, NULL) : NULL;
-  bool whole = row && row->kind == NW_CHIP_TENSOR && taken_by(row, *n, loop) >= *n;
-  return whole && stays(s, row, at, *n, loop) ? at : NULL;
+  if (!in->chip || in->kind != NW_CHIP_TENSOR) return NULL;
+  const nw_machine_instruction *row = row_of_tiles(s, in, at);
+  return row && taken_by(row, *n, loop) >= *n && stays(s, row, at, *n, loop) ? at : NULL;
 }
 
 // ---- compilation
@@ -104,9 +107,8 @@ static bool compile_loop(nw_acc *s, code *c) {
 }
 
 static bool compile_alloc(nw_acc *s, code *c) {
-  const nw_program *p = s->exec->shown;
-  while (strcmp(p->buffer[c->buffer]->name, c->stmt->alloc.buffer)) c->buffer++;
-  c->chip = chip_of(s, p->buffer[c->buffer]);
+  c->buffer = nwd_buffer_named(s, c->stmt->alloc.buffer);
+  c->memory = nwd_memory_of(s, c->buffer);
   c->elements = nwi_make(&s->scope, c->stmt->alloc.extent[0]);
   return c->elements && compile_kids(s, c);
 }
@@ -118,12 +120,13 @@ static bool no_instruction(nw_acc *s, const nw_stmt *at) {
 }
 
 // Makes the site of loops around a call, as one instruction. Returns false if it cannot be one, for example because an array
-// is used in turns (an index modulo its size). The loops are then executed one by one.
+// is used in turns (an index modulo its size). Unless there is a diagnostic, the loops are then executed one by one.
 static bool compile_whole(nw_acc *s, code *c, const nw_stmt *call, int n, const nw_stmt *const *loop) {
   int slots = s->nslots;
+  s->misfit = false;
   c->site = nwd_site_make(s, call, n, loop);
   if (c->site >= 0) return true;
-  nw_clear(s->ctx);
+  if (s->misfit) nw_clear(s->ctx);
   s->nslots = slots;
   return false;
 }
@@ -135,6 +138,7 @@ static code *compile(nw_acc *s, const nw_stmt *at) {
   *c = (code){.stmt = at, .site = -1};
   const nw_stmt *call = whole_call(s, at, &n, loop);
   if (call && n > 0 && compile_whole(s, c, call, n, loop)) return c;
+  if (nw_error(s->ctx)) return NULL;
   if (call && n == 0) return (c->site = nwd_site_make(s, call, 0, NULL)) >= 0 ? c : NULL;
   bool good;
   switch (at->kind) {
@@ -165,12 +169,12 @@ static bool walk_kids(nw_acc *s, const code *c) {
 
 static bool place(nw_acc *s, const code *c) {
   const nw_buffer *b = s->exec->shown->buffer[c->buffer];
-  nwd_memory *m = &s->memory[c->chip];
-  int64_t bytes = value_of(s, c->elements) * nw_dtype_bytes(b->dtype), *top = &s->top[c->chip];
+  nwd_memory *m = &s->memory[c->memory];
+  int64_t bytes = value_of(s, c->elements) * nw_dtype_bytes(b->dtype), *top = &s->top[c->memory];
   s->base[c->buffer] = *top;
   *top += (bytes + m->word - 1) / m->word * m->word;
-  if (*top > s->most[c->chip]) s->most[c->chip] = *top;
-  int64_t room = s->machine->buffer[c->chip].bytes * s->machine->buffer[c->chip].count;
+  if (*top > s->most[c->memory]) s->most[c->memory] = *top;
+  int64_t room = s->machine->buffer[c->memory].bytes * s->machine->buffer[c->memory].count;
   if (*top <= room) return true;
   return nw_fail(s->ctx, NW_ELIMIT, "s:set_scope moves an array to another memory; a smaller tile needs less space",
                  "with %s, %s needs %lld bytes at the same time; it has %lld", b->name, m->name, (long long)*top,
@@ -178,10 +182,10 @@ static bool place(nw_acc *s, const code *c) {
 }
 
 static bool walk_alloc(nw_acc *s, const code *c) {
-  if (c->chip < 0) return walk_kids(s, c); // an array in the memory outside of the chip exists all the time
-  int64_t top = s->top[c->chip];
+  if (c->memory >= s->machine->nbuffers) return walk_kids(s, c); // an array outside of the chip exists all the time
+  int64_t top = s->top[c->memory];
   bool good = place(s, c) && walk_kids(s, c);
-  s->top[c->chip] = top;
+  s->top[c->memory] = top;
   return good;
 }
 
@@ -264,7 +268,7 @@ static bool make_memories(nw_acc *s) {
     nwd_memory *m = &s->memory[s->nmemories++];
     *m = (nwd_memory){.name = p->buffer[i]->name, .scope = "global", .own = p->buffer[i]->role == NW_TEMP};
     m->word = nw_dtype_bytes(p->buffer[i]->dtype);
-    if (chip_of(s, p->buffer[i]) >= 0) continue;
+    if (nwd_memory_of(s, i) < a->nbuffers) continue;
     nwi_node *n = nwi_make(&s->scope, s->exec->storage[i].elements);
     if (!n) return false;
     m->bytes = value_of(s, n) * m->word;

@@ -1,5 +1,6 @@
 // Computes the work of instructions: elements, bytes, multiply-adds, cycles and energy.
 #include "device/dae/dae.h"
+#include <math.h>
 #include <stdlib.h>
 
 static int64_t count(const nwd_part *p, int n) {
@@ -63,11 +64,6 @@ static int64_t tiles_of(const nwd_site *t) {
   return tiles;
 }
 
-static double up(double v) {
-  double whole = (double)(int64_t)v;
-  return whole < v ? whole + 1 : whole;
-}
-
 static void add_time(const nw_acc *s, const nwd_instr *in, nwd_work *w) {
   const nwd_site *t = &s->site[in->site];
   const nw_machine_instruction *row = t->row;
@@ -76,16 +72,16 @@ static void add_time(const nw_acc *s, const nwd_instr *in, nwd_work *w) {
   case NW_CHIP_TENSOR:
     w->macs = n;
     w->pj = row->pj * (double)tiles_of(t);
-    w->cycles = up(row->latency + row->interval * (double)tiles_of(t));
+    w->cycles = ceil(row->latency + row->interval * (double)tiles_of(t));
     break;
   case NW_CHIP_ALU:
     w->pj = row->pj * (double)(n * ops);
-    w->cycles = up(row->latency + row->interval * (double)((n + row->lanes - 1) / row->lanes) * (double)ops);
+    w->cycles = ceil(row->latency + row->interval * (double)((n + row->lanes - 1) / row->lanes) * (double)ops);
     break;
   default:
     w->pj = row->pj * (double)bytes;
     if (row->multicast) bytes = moved(s, in, 1) * nw_dtype_bytes(t->access[0].dtype);
-    w->cycles = up(row->latency + up((double)bytes / row->bytes_per_cycle));
+    w->cycles = ceil(row->latency + ceil((double)bytes / row->bytes_per_cycle));
   }
 }
 

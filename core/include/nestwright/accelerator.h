@@ -76,9 +76,9 @@ NW_API char *nw_acc_instr_text(const nw_acc *s, int i);
 // shown once. lines: most lines to show; 0: all.
 NW_API char *nw_acc_text(const nw_acc *s, int64_t lines);
 
-// Removes a token of queue q: the one that instruction `at` puts into it, and the one that its partner takes. Returns false,
-// with a diagnostic, if the instruction puts none. `put` and `take` select what is removed. The stream is then marked.
-NW_API bool nw_acc_drop(nw_acc *s, int at, int q, bool put, bool take);
+// Removes a token of queue q, which instruction `at` puts into it or takes from it. If `alone`, the instruction at the other end
+// of the token still expects it. Returns false, with a diagnostic, if the instruction has no token of this queue.
+NW_API bool nw_acc_drop(nw_acc *s, int at, int q, bool alone);
 // Adds a token: instruction `at` puts one into queue q, or takes one.
 NW_API bool nw_acc_add(nw_acc *s, int at, int q, bool put);
 
@@ -127,6 +127,7 @@ typedef struct nw_acc_opts {
 
 typedef struct nw_acc_span { // the execution of an instruction
   double from, to; // cycles
+  double put; // when it put its tokens, which may wait for room in a queue; -1 if it never did
   double ready; // when its unit was free for it
   int waits; // the queue whose token came last, if the unit waited for it; otherwise -1
   double port; // cycles for which it waited for the memory outside of the chip

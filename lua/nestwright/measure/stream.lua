@@ -15,6 +15,7 @@ local stream = {}
 
 local STREAM = core.classes.stream
 local class = report.class "streamrun"
+local findings, prediction = report.class "findings", report.class "prediction" -- both have no methods
 local schedules = setmetatable({}, {__mode = "k"}) -- for each stream, its schedule
 local checked = setmetatable({}, {__mode = "k"}) -- for each stream, what is wrong with its tokens, if this is known
 
@@ -58,6 +59,13 @@ local function finding_text(f)
   return table.concat(lines, "\n")
 end
 
+-- Returns the findings as a report: a list with a text.
+local function reported(s)
+  local found, lines = check(s), {}
+  for n, f in ipairs(found) do lines[n] = finding_text(f) end
+  return findings.new(found, found[1] and table.concat(lines, "\n") or "the tokens order all conflicting accesses")
+end
+
 -- ---- a run
 
 local function number(v) return ("%d"):format(math.floor(v + 0.5)) end
@@ -72,33 +80,50 @@ local function waits_of(r, unit)
   return name
 end
 
-local function text_of(r)
-  local lines = {("%s cycles, %d instructions, %d multiply-adds (%.1f in a cycle, %.1f %% of the most)%s"):format(number(r.cycles),
+-- Returns the row of each unit, for tables.
+local function unit_rows(r)
+  local out = {}
+  for n, u in ipairs(r.units) do
+    out[n] = {u.name, number(u.busy), percent(u.busy, r.cycles), number(u.port), waits_of(r, u)}
+  end
+  return out
+end
+
+local HEAD = {"unit", "busy", "share", "memory", "waits most for"}
+
+-- Returns the lines above the table of units.
+local function head_lines(r)
+  local out = {("%s cycles, %d instructions, %d multiply-adds (%.1f in a cycle, %.1f %% of the most)%s"):format(number(r.cycles),
     r.instructions, r.macs, r.cycles > 0 and r.macs / r.cycles or 0, 100 * r.utilisation, times.remarks(r))}
   if r.left_out > 0 then
-    lines[#lines + 1] = ("%s left out, because a stage ignores a unit"):format(written.plural(r.left_out, "token"))
+    out[2] = ("%s left out, because a stage ignores a unit"):format(written.plural(r.left_out, "token"))
   end
-  lines[#lines + 1] = ("%-10s %12s %8s %12s  %s"):format("unit", "busy", "share", "memory", "waits most for")
-  for _, u in ipairs(r.units) do
-    lines[#lines + 1] = ("%-10s %12s %8s %12s  %s"):format(u.name, number(u.busy), percent(u.busy, r.cycles), number(u.port),
-      waits_of(r, u))
-  end
-  lines[#lines + 1] = ("memory outside of the chip: %d bytes read, %d written"):format(r.memory_read, r.memory_written)
-  lines[#lines + 1] = energy.text(r.energy)
-  if r.stuck then lines[#lines + 1] = "a unit waits forever" end
+  return out
+end
+
+-- Returns the lines below the table of units.
+local function foot_lines(r)
+  local out = {("memory outside of the chip: %d bytes read, %d written"):format(r.memory_read, r.memory_written)}
+  out[#out + 1] = energy.text(r.energy)
+  if r.stuck then out[#out + 1] = "a unit waits forever" end
   if r.happened and r.happened[1] then
-    lines[#lines + 1] = ("%s happened; the first: %s"):format(written.plural(r.times_happened, "hazard"), r.happened[1].text)
+    out[#out + 1] = ("%s happened; the first: %s"):format(written.plural(r.times_happened, "hazard"), r.happened[1].text)
   end
-  for _, f in ipairs(r.findings) do lines[#lines + 1] = finding_text(f) end
-  return table.concat(lines, "\n")
+  for _, f in ipairs(r.findings) do out[#out + 1] = finding_text(f) end
+  return out
+end
+
+local function text_of(r)
+  local lines = head_lines(r)
+  for _, row in ipairs {HEAD, table.unpack(unit_rows(r))} do
+    lines[#lines + 1] = ("%-10s %12s %8s %12s  %s"):format(table.unpack(row))
+  end
+  return table.concat(lines, "\n") .. "\n" .. table.concat(foot_lines(r), "\n")
 end
 
 local function cells_of(r)
-  local out = {{"unit", "busy", "share", "memory", "waits most for"}}
-  for _, u in ipairs(r.units) do
-    out[#out + 1] = {u.name, number(u.busy), percent(u.busy, r.cycles), number(u.port), waits_of(r, u)}
-  end
-  return out
+  return {caption = table.concat(head_lines(r), "; "), head = HEAD, rows = unit_rows(r),
+    left = {[1] = true, [5] = true, heads = true}, foot = table.concat(foot_lines(r), "; ")}
 end
 
 -- Ways to run a stream; the names are those of the lecture.
@@ -107,9 +132,6 @@ local MODES = {monolithic = {serial = true}, decoupled = {no_tokens = true}, raw
 local function run(s, options)
   local o = errors.options("run", options, {"arguments", "mode", "spans"})
   local mode = MODES[o.mode or "full"]
-  if not mode then
-    errors.fail("invalid", 'one of "full", "monolithic", "decoupled" and "raw"', "run: there is no mode '%s'", tostring(o.mode))
-  end
   local drawn = o.spans or #s <= pictures.MOST
   -- If all tokens that were placed are in effect, or if one instruction runs at a time, there are no hazards to look for.
   local known = core.stream_facts(s)
@@ -133,43 +155,36 @@ end
 
 -- ---- tokens by hand
 
--- Returns the number of the queue from one unit to another.
 local function queue_of(s, name, what)
-  local from, to = tostring(name):match "^([%w_]+)%s*%->%s*([%w_]+)$"
-  local names = {}
-  for n, q in ipairs(core.stream_facts(s).queues) do
-    if q.from == from and q.to == to then return n end
-    names[#names + 1] = ("%s->%s"):format(q.from, q.to)
-  end
-  errors.fail("invalid", "one of " .. table.concat(names, ", "), "%s: there is no queue '%s'", what, tostring(name))
+  local q, names = stream_tokens.find(core.stream_facts(s).queues, (name:gsub("%s", "")))
+  if not q then errors.fail("invalid", "one of " .. names, "%s: queue: there is no queue '%s'", what, name) end
+  return q
 end
 
-local function drop(s, instruction, queue, which)
-  if which ~= nil and which ~= "put" and which ~= "take" then
-    errors.fail("invalid", 'drop(4, "load->compute", "take")', "drop: which: expected \"put\" or \"take\", got %s", tostring(which))
-  end
-  pictures.changed(s)
-  checked[s] = nil
-  core.stream_drop(s, instruction, queue_of(s, queue, "drop: queue"), which ~= "take", which ~= "put")
-  return s
-end
-
-local function add(s, instruction, queue, which)
-  if which ~= "put" and which ~= "take" then
-    errors.fail("invalid", 'add(4, "load->compute", "put")', "add: which: expected \"put\" or \"take\", got %s", tostring(which))
-  end
-  pictures.changed(s)
-  checked[s] = nil
-  core.stream_add(s, instruction, queue_of(s, queue, "add: queue"), which == "put")
-  return s
-end
-
-local function read_tokens(s, written_text)
-  stream_tokens.read(s, written_text)
+-- Forgets what is known about a stream, whose tokens were changed.
+local function changed(s)
   pictures.changed(s)
   checked[s] = nil
   return s
 end
+
+local function drop(s, number_of, queue, which)
+  local q = queue_of(s, queue, "drop")
+  if which then
+    local has = false
+    for _, own in ipairs(core.stream_instruction(s, number_of)[which .. "s"]) do has = has or own == q end
+    if not has then errors.fail("invalid", nil, "drop: instruction %d does not %s a token of %s", number_of, which, queue) end
+  end
+  core.stream_drop(s, number_of, q, which ~= nil)
+  return changed(s)
+end
+
+local function add(s, number_of, queue, which)
+  core.stream_add(s, number_of, queue_of(s, queue, "add"), which == "put")
+  return changed(s)
+end
+
+local function read_tokens(s, written_text) return changed(stream_tokens.read(s, written_text)) end
 
 local function text(s, lines)
   if lines and lines < 1 then
@@ -186,10 +201,24 @@ local function instruction(s, number_of)
   return i
 end
 
+local function model_text(m)
+  local lines = {("%s cycles predicted, %d instructions, %d multiply-adds%s"):format(number(m.cycles), m.instructions, m.macs,
+    times.remarks(m))}
+  for _, u in ipairs(m.units) do lines[#lines + 1] = ("%-10s busy for %s cycles"):format(u.name, number(u.busy)) end
+  lines[#lines + 1] = ("%-10s busy for %s cycles (outside of the chip: %d bytes read, %d written)"):format("memory", number(m.port),
+    m.memory_read, m.memory_written)
+  local s = m.steady
+  if s then
+    lines[#lines + 1] = ("%s: an iteration every %s cycles, %d times, after a prologue of %s cycles"):format(s.loop,
+      number(s.interval), s.iterations, number(s.prologue))
+  end
+  return table.concat(lines, "\n")
+end
+
 local function model(s)
   local out = core.stream_model(s)
   out.unsafe = core.stream_facts(s).unsafe or nil
-  return out
+  return prediction.new(out, model_text(out))
 end
 
 local function of(s, options)
@@ -231,7 +260,7 @@ function stream.install(nw)
     .. "queues that are too short. Each finding has fault, text, first and second (instructions), first_step and second_step (the "
     .. "steps that made their statements), first_ignores and second_ignores (units whose tokens they ignore), memory, from and to "
     .. "(bytes), queue, times. If units wait forever, waits has the instruction at which the unit waits, that of the unit for "
-    .. "which it waits, and so on; the last one waits for the unit of instruction again.", check)
+    .. "which it waits, and so on; the last one waits for the unit of instruction again.", reported)
   define("run",
     "(self: nw.stream, options?: {arguments?: nw.array[], mode?: 'full'|'monolithic'|'decoupled'|'raw', spans?: boolean}): "
     .. "nw.streamrun",
@@ -241,26 +270,29 @@ function stream.install(nw)
     .. "(cycles that the memory outside of the chip needs for all bytes); bottleneck (\"memory\", or the unit that is busy for "
     .. "most cycles) and bound (these cycles). arguments: arrays; the values are then computed, and outputs has the results. mode: "
     .. "\"monolithic\": each instruction waits for the one before it; \"decoupled\": the units ignore all tokens; \"raw\": they "
-    .. "ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready (cycles) and "
-    .. "waits (a queue) of each instruction. With spans, and always up to 20000 instructions, happened has the hazards that "
-    .. "happened (at most 4096, like findings), and times_happened their number. unsafe and left_out are those of facts.", run)
+    .. "ignore tokens from later units; by default, all tokens count. spans: also returns spans, with from, to, ready, put "
+    .. "(when its tokens are in their queues; -1 if never; in cycles) and waits (a queue) of each instruction. "
+    .. "With spans, and always up to 20000 instructions, happened has the hazards that happened (at most 4096), and "
+    .. "times_happened their number. unsafe and left_out are those of facts.", run)
   define("model", "(self: nw.stream): table",
     "Predicts the cycles without executing all iterations: cycles, units (name, busy: cycles if the unit never waits), port "
     .. "(cycles of the memory outside of the chip), and steady: the loop that takes longest, if its iterations are alike, with its "
     .. "iterations, the interval between them in cycles, and the prologue before the interval is constant. Counts, as those of a "
     .. "run: instructions, macs, memory_read, memory_written, memories, pj. loops (name, id, depth): the same for all iterations "
-    .. "of a loop of the lowered program. s:cost() prints it. unsafe is true if steps of the schedule were not judged.", model)
+    .. "of a loop of the lowered program. unsafe is true if steps of the schedule were not judged.", model)
   define("drop", "(self: nw.stream, instruction: integer, queue: string, which?: 'put'|'take'): nw.stream",
-    "Removes a token: the instruction puts it into the queue, for example \"load->compute\". Its partner does not take it any "
-    .. "more. which: removes only the put or the take.", drop)
+    "Changes the stream, and returns it: removes the token that the instruction puts into the queue or takes from it, at both of "
+    .. "its ends. queue: for example \"load->compute\". which: removes only the put, or only the take, of this instruction. "
+    .. "s:stream() makes another stream with all tokens.", drop)
   define("write_tokens", "(self: nw.stream): string",
-    "The tokens as text: a line for each instruction that takes or puts some, such as \"7 compute: take load, put store\".",
+    "The tokens as text: a line for each instruction that takes or puts some, such as "
+    .. "\"7 compute: take load->compute, put compute->store\".",
     stream_tokens.write)
   define("read_tokens", "(self: nw.stream, text: string): nw.stream",
-    "Replaces all tokens by those of a text, which may be that of write_tokens, edited by hand. If a line of it is wrong, the "
-    .. "stream stays as it is.", read_tokens)
+    "Changes the stream, and returns it: replaces all tokens by those of a text, which may be that of write_tokens, edited by "
+    .. "hand. If a line of it is wrong, the stream stays as it is.", read_tokens)
   define("add", "(self: nw.stream, instruction: integer, queue: string, which: 'put'|'take'): nw.stream",
-    "Adds a token: the instruction puts one into the queue, or takes one.", add)
+    "Changes the stream, and returns it: the instruction puts one more token into the queue, or takes one.", add)
   pictures.install(nw, class.methods, methods, of)
 end
 

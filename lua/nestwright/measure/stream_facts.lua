@@ -1,6 +1,7 @@
 --- Collects what pictures of a stream's run show: the executions of instructions, the gaps between them, tokens and hazards.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local stream_tokens = require "nestwright.measure.stream_tokens"
 
 local facts = {}
 
@@ -32,29 +33,35 @@ function facts.units(s)
   return names, numbers
 end
 
---- Returns the queues of a stream: {from, to, back (true if it leads to an earlier unit), push and pop (words of the lecture)}.
+--- Returns the queues of a stream: {name, from, to, back (true if it leads to an earlier unit), push and pop (words of the
+--- lecture)}.
 function facts.queues(s)
   local _, numbers = facts.units(s)
   local out = {}
   for n, q in ipairs(core.stream_facts(s).queues) do
     local back = numbers[q.from] > numbers[q.to]
     local words = back and BACKWARD or FORWARD
-    out[n] = {from = q.from, to = q.to, back = back, push = words.push, pop = words.pop}
+    out[n] = {name = stream_tokens.name(q), from = q.from, to = q.to, back = back, push = words.push, pop = words.pop}
   end
   return out
 end
 
 -- ---- the time that is shown
 
---- Reads the options `from` and `to`, in cycles. Returns the time that is shown.
-function facts.window(what, cycles, o)
-  local from, to = o.from or 0, o.to or cycles
+--- Reads the options `from` and `to`, in cycles. Returns the time that is shown. ends: when the last instruction ends; most: the
+--- time that is shown by default.
+function facts.window(what, ends, most, o)
+  local from, to = o.from or 0, o.to or most
   for _, name in ipairs {"from", "to"} do
     local v = name == "from" and from or to
     if type(v) ~= "number" or v ~= v or v < 0 or v == math.huge then
       errors.fail("range", "from = 0, to = 500", "%s: %s: expected cycles from 0 on, got %s", what, name,
         v ~= v and "nan" or tostring(v))
     end
+  end
+  if from > 0 and from >= ends then
+    errors.fail("range", ("from = 0, to = %g"):format(ends), "%s: from = %g is out of range: the run ends at cycle %g", what, from,
+      ends)
   end
   if to <= from then
     errors.fail("range", "from = 0, to = 500", "%s: to is %g, and must be later than from, which is %g", what, to, from)
@@ -114,13 +121,13 @@ end
 -- Returns, for each unit that waits forever, the time from which it waits, and for what.
 local function stuck_of(x, queues)
   local names, numbers = facts.units(x.stream)
-  local ended, next_of, balance = {}, {}, {}
+  local ended, holds, next_of, balance = {}, {}, {}, {}
   for n, span in ipairs(x.spans) do
     local i = core.stream_instruction(x.stream, n)
     local u = numbers[i.unit]
     if span.to >= 0 then
-      ended[u] = span.to
-      for _, q in ipairs(i.puts) do balance[q] = (balance[q] or 0) + 1 end
+      ended[u], holds[u] = span.to, span.put < 0
+      for _, q in ipairs(holds[u] and {} or i.puts) do balance[q] = (balance[q] or 0) + 1 end
       for _, q in ipairs(i.takes) do balance[q] = (balance[q] or 0) - 1 end
     elseif not next_of[u] then
       next_of[u] = i
@@ -128,8 +135,9 @@ local function stuck_of(x, queues)
   end
   local out = {}
   for u = 1, #names do
-    local words = next_of[u] and {"waits forever", "forever"}
-    for _, q in ipairs(next_of[u] and next_of[u].takes or {}) do
+    local words = holds[u] and {"waits forever for room in a queue", "forever: room"}
+      or next_of[u] and {"waits forever", "forever"}
+    for _, q in ipairs(next_of[u] and not holds[u] and next_of[u].takes or {}) do
       if (balance[q] or 0) <= 0 then words = {"waits forever for " .. queues[q].from, "forever: " .. queues[q].from} end
     end
     if words then out[#out + 1] = {unit = u, from = ended[u] or 0, words = words} end
@@ -178,32 +186,37 @@ end
 
 -- ---- over time
 
---- Returns the numbers of tokens in each queue over time, as steps {time, tokens}.
-function facts.depths(x)
-  local out, queues = {}, facts.queues(x.stream)
-  local events = {}
-  for n, q in ipairs(queues) do events[n], out[n] = {}, {name = ("%s → %s"):format(q.from, q.to), all = 0, steps = {{0, 0}}} end
-  for _, t in ipairs(core.stream_tokens(x.stream, 1, #x.spans)) do
-    local put, take = x.spans[t.put or 0], x.spans[t.take or 0]
-    if counts(x.mode, queues[t.queue]) then
-      out[t.queue].all = out[t.queue].all + (t.put and 1 or 0)
-      if put and put.to >= 0 then table.insert(events[t.queue], {put.to, 1}) end
-      if take and take.to >= 0 then table.insert(events[t.queue], {take.from, -1}) end
-    end
-  end
-  for n, list in ipairs(events) do facts.sum(list, out[n].steps) end
-  return out
-end
-
---- Adds the steps of a sum to `steps`. events: {time, difference}.
-function facts.sum(events, steps)
+--- Returns the sum of differences over time, as steps {time, sum}, and the greatest sum. events: {time, difference}.
+function facts.sum(events)
   table.sort(events, function(a, b) return a[1] < b[1] end)
-  local now = 0
+  local steps, now, most = {{0, 0}}, 0, 0
   for n, e in ipairs(events) do
     now = now + e[2]
-    if not events[n + 1] or events[n + 1][1] > e[1] then steps[#steps + 1] = {e[1], now} end
+    if not events[n + 1] or events[n + 1][1] > e[1] then
+      steps[#steps + 1], most = {e[1], now}, math.max(most, now)
+    end
   end
-  return steps
+  return steps, most
+end
+
+--- Returns what happens in each queue: {name, counts (false if the units ignore it), all (tokens of the stream), put (those that
+--- are put in the run), steps {time, tokens in the queue}, most (of them)}.
+function facts.depths(x)
+  local out, events = {}, {}
+  for n, q in ipairs(facts.queues(x.stream)) do
+    events[n], out[n] = {}, {name = q.name, counts = counts(x.mode, q), all = 0, put = 0}
+  end
+  for _, t in ipairs(core.stream_tokens(x.stream, 1, #x.spans)) do
+    local q, put, take = out[t.queue], x.spans[t.put or 0], x.spans[t.take or 0]
+    if t.put then q.all = q.all + 1 end
+    if put and put.put >= 0 then
+      q.put = q.put + 1
+      table.insert(events[t.queue], {put.put, 1})
+    end
+    if take and take.to >= 0 then table.insert(events[t.queue], {take.from, -1}) end
+  end
+  for n, q in ipairs(out) do q.steps, q.most = facts.sum(q.counts and events[n] or {}) end
+  return out
 end
 
 -- Values in a memory, each with the bytes between which it lies. A value lives from the beginning of the instruction that writes

@@ -54,12 +54,8 @@ local function name_of(x)
   return edits[x.stream] and "tokens changed by hand" or NAMES.full
 end
 
-local function colour_of(what, o, runs)
-  local by = o.colour
-  if by ~= nil and by ~= "thread" and by ~= "instruction" then
-    errors.fail("invalid", '"thread" or "instruction"', "%s: colour: cannot colour by '%s'", what, tostring(by))
-  end
-  if by then return by end
+local function colour_of(o, runs)
+  if o.colour then return o.colour end
   for _, run in ipairs(runs) do
     for _, b in ipairs(run.bars) do if (b.thread or 0) > 0 then return "thread" end end
   end
@@ -77,16 +73,18 @@ local FOREVER = 1.15 -- units that wait forever are shown for more time, by this
 
 -- Draws runs above each other. list: {title, run}.
 local function draw(what, list, o)
-  local cycles = 0
-  for _, entry in ipairs(list) do cycles = math.max(cycles, entry.run.cycles * (entry.run.stuck and FOREVER or 1)) end
-  local from, to = facts.window(what, math.max(cycles, 1), o)
+  local ends, most = 0, 1
+  for _, entry in ipairs(list) do
+    ends, most = math.max(ends, entry.run.cycles), math.max(most, entry.run.cycles * (entry.run.stuck and FOREVER or 1))
+  end
+  local from, to = facts.window(what, ends, most, o)
   local runs = {}
   for n, entry in ipairs(list) do
     runs[n] = facts.run(what, kept_of(what, entry.run), from, to)
     runs[n].title = entry.title .. times.marks(entry.run)
   end
   local title = errors.expect(what .. ": title", o.title or "Units of the accelerator over time", "string")
-  return require "nestwright.plots.units".make(runs, {title = title, from = from, to = to, by = colour_of(what, o, runs),
+  return require "nestwright.plots.units".make(runs, {title = title, from = from, to = to, by = colour_of(o, runs),
     tokens = o.tokens ~= false})
 end
 
@@ -152,18 +150,29 @@ end
 
 -- ---- queues and memories over time
 
+-- Says how many tokens were put into a queue, and how many of them were in it at the same time.
+local function queue_heading(q)
+  local all = written.plural(q.all, "token")
+  if q.all == 0 then return ("%s: no tokens"):format(q.name) end
+  if not q.counts then return ("%s: %s, which the units ignore"):format(q.name, all) end
+  if q.put == 0 then return ("%s: %s, but none is put: the run stops before"):format(q.name, all) end
+  if q.put < q.all then all = ("%d of %s put, before the run stops"):format(q.put, all .. (q.all == 1 and " is" or " are")) end
+  local most = q.most == 0 and "each is taken as soon as it is put" or ("at most %d in the queue at the same time"):format(q.most)
+  return ("%s: %s; %s"):format(q.name, all, most)
+end
+
 local function plot_queues(run, options)
   local o = errors.options("plot_queues", options, {"from", "to", "title"})
   local x = kept_of("plot_queues", run)
-  local from, to = facts.window("plot_queues", math.max(run.cycles, 1), o)
+  local from, to = facts.window("plot_queues", run.cycles, math.max(run.cycles, 1), o)
   local panels = {}
-  for n, d in ipairs(facts.depths(x)) do
-    panels[n] = {name = d.name, all = d.all, series = {{name = "tokens in the queue", thread = 0, steps = d.steps}}}
+  for n, q in ipairs(facts.depths(x)) do
+    panels[n] = {name = q.name, heading = queue_heading(q), series = {{name = "tokens in the queue", thread = 0, steps = q.steps}}}
   end
   local title = title_of("plot_queues", x.stream, o.title, "Tokens in each queue over time")
-  return require "nestwright.plots.amounts".make(panels, {title = title, from = from, to = to, unit = "tokens", cycles = run.cycles,
-    small = "Simulated. A token is in its queue from the end of the instruction that puts it to the beginning of the one that "
-      .. "takes it. A token that is taken at once is not visible."})
+  return require "nestwright.plots.amounts".make(panels, {title = title, from = from, to = to, unit = "tokens",
+    small = "Simulated. A token is in its queue from the end of the instruction that puts it, or from the time at which there is "
+      .. "room, to the beginning of the one that takes it. A token that is taken at once is not visible."})
 end
 
 -- Returns the bytes of each virtual thread in a memory over time.
@@ -181,22 +190,35 @@ local function series_of(values)
     end
   end
   table.sort(out, function(a, b) return (a.thread or -1) < (b.thread or -1) end)
-  for _, s in ipairs(out) do s.steps = facts.sum(events[s.thread or -1], {{0, 0}}) end
+  for _, s in ipairs(out) do s.steps = facts.sum(events[s.thread or -1]) end
   return out
+end
+
+-- Returns the most bytes of a memory that are in use at the same time.
+local function most_bytes(values)
+  local events = {}
+  for _, v in ipairs(values) do
+    if v.to > v.from then table.move({{v.from, v.bytes}, {v.to, -v.bytes}}, 1, 2, #events + 1, events) end
+  end
+  return select(2, facts.sum(events))
 end
 
 local function plot_memories(run, options)
   local o = errors.options("plot_memories", options, {"from", "to", "title"})
   local x = kept_of("plot_memories", run)
-  local from, to = facts.window("plot_memories", math.max(run.cycles, 1), o)
+  local from, to = facts.window("plot_memories", run.cycles, math.max(run.cycles, 1), o)
   local values, panels = facts.values(x), {}
   for _, m in ipairs(core.stream_facts(x.stream).memories) do
     local series = series_of(values[m.name])
-    if #series > 0 then panels[#panels + 1] = {name = m.name, series = series, capacity = m.bytes, reserved = m.used} end
+    if #series > 0 then
+      panels[#panels + 1] = {name = m.name, series = series, capacity = m.bytes,
+        heading = ("%s: at most %s in use at the same time, of %s; the arrays take %s"):format(m.name,
+          written.bytes(most_bytes(values[m.name])), written.bytes(m.bytes), written.bytes(m.used))}
+    end
   end
   if #panels == 0 then errors.fail("invalid", nil, "plot_memories: the stream uses no memory on the chip") end
   local title = title_of("plot_memories", x.stream, o.title, "Bytes in use in each memory over time")
-  return require "nestwright.plots.amounts".make(panels, {title = title, from = from, to = to, unit = "bytes", cycles = run.cycles,
+  return require "nestwright.plots.amounts".make(panels, {title = title, from = from, to = to, unit = "bytes",
     small = "Simulated. A value is in use from the beginning of the instruction that writes it to the end of the last one that "
       .. "reads it. The threads are stacked in their order, from the bottom."})
 end

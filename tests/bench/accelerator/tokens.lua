@@ -39,7 +39,7 @@ local mutate = {}
 -- Each of these changes a stream, and returns false if it cannot. `k` is a token of queue `q`.
 function mutate.drop(_, stream, q, k) stream:drop(q.put[k], q.name) end
 mutate["drop a put"] = function(_, stream, q, k) stream:drop(q.put[k], q.name, "put") end
-mutate["drop a take"] = function(_, stream, q, k) stream:drop(q.put[k], q.name, "take") end
+mutate["drop a take"] = function(_, stream, q, k) stream:drop(q.taken[k], q.name, "take") end
 
 mutate["retarget a put"] = function(r, stream, q, k)
   local to = other(r, stream, q.from, q.put)
@@ -50,7 +50,7 @@ end
 mutate["retarget a take"] = function(r, stream, q, k)
   local to = other(r, stream, q.to, q.taken)
   if not to then return false end
-  stream:drop(q.put[k], q.name, "take"):add(to, q.name, "take")
+  stream:drop(q.taken[k], q.name, "take"):add(to, q.name, "take")
 end
 
 function mutate.double(r, stream, q)
@@ -81,7 +81,7 @@ function mutate.swap(r, stream, q, k, all)
   local p = r:pick(list)
   local to, from = other(r, stream, q.to, q.taken), other(r, stream, p.from, p.put)
   if not to or not from then return false end
-  stream:drop(q.put[k], q.name, "take"):add(to, q.name, "take")
+  stream:drop(q.taken[k], q.name, "take"):add(to, q.name, "take")
   stream:drop(r:pick(p.put), p.name, "put"):add(from, p.name, "put")
 end
 

@@ -1,64 +1,11 @@
---- Tests the tokens and the times of streams of instructions, changes by hand, and wrong input.
+--- Tests the tokens and the times of streams of instructions, and changes by hand.
 local nw = require "nestwright"
+local chips = require "chip_tasks"
 local support = require "support"
 
 local vdla = nw.accelerator "vdla"
-
-local function copy_of(value)
-  if type(value) ~= "table" then return value end
-  local out = {}
-  for k, v in pairs(value) do out[k] = copy_of(v) end
-  return out
-end
-
--- Returns an accelerator like VDLA after changes of its record.
-local function changed(change)
-  local m = copy_of(require "nestwright.hw.vdla")
-  m.name, m.sources = "changed", nil
-  change(m.accelerator, m)
-  return nw.accelerator(m)
-end
-
--- Returns the schedule of n tasks on tiles of 8 numbers: a copy, an addition, and a copy back. threads: virtual threads.
-local function tasks(chip, n, threads, scope)
-  local A = nw.placeholder({8 * n}, "i32", "A")
-  local B = nw.compute({8 * n}, function(i) return A(i) + A(i) end, "B")
-  local s = nw.schedule(B, {target = chip})
-  local at = s:split("i", 8)
-  if threads > 1 then
-    local _, v = s:split(at, threads)
-    s:bind(v, "vthread")
-    at = v
-  end
-  local BL = s:cache_write(B, "acc", {at = at})
-  local AL = s:cache_read(A, scope or "acc", {at = at})
-  for stage, instruction in pairs {[AL] = chip.dma_copy2d, [BL] = chip.alu, [B] = chip.dma_copy2d} do
-    local l = s:loops(stage)
-    s:tensorize(l[#l], instruction)
-  end
-  return s, B
-end
-
--- True if a run of a stream computes what the definition says.
-local function computes(s, B, stream)
-  local given = nw.random(s:inputs()[1]:shape(), "i32", {seed = 1})
-  return nw.allclose(nw.evaluate(B, {given})[1], stream:run({arguments = {given}}).outputs[1])
-end
-
--- An accelerator whose unit "load" brings the operands of "alu".
-local function with_loads(change)
-  return changed(function(a, m)
-    a.instructions[1].to, a.instructions[6].from = "inp wgt", "inp acc"
-    if change then change(a, m) end
-  end)
-end
-
-local function first(stream, name, unit)
-  for n = 1, #stream do
-    local i = stream:instruction(n)
-    if i.name == name and i.unit == (unit or i.unit) then return n end
-  end
-end
+local changed, tasks, with_loads = chips.changed, chips.tasks, chips.with_loads
+local computes, first, partner = chips.computes, chips.first, chips.partner
 
 describe("an instruction of a stream", function()
   it("has operands: the bytes that it accesses", function()
@@ -129,6 +76,22 @@ describe("the check of a stream", function()
   end)
 end)
 
+describe("the texts of a stream's check and of its prediction", function()
+  -- Once, both were printed as the address of a table.
+  it("say what they found", function()
+    local stream = tasks(with_loads(), 2, 1, "inp"):stream()
+    assert.equal("the tokens order all conflicting accesses", tostring(stream:check()))
+    stream:drop(first(stream, "dma_copy2d", "load"), "load->compute")
+    local found = stream:check()
+    assert.truthy(tostring(found):find(found[1].text, 1, true) and tostring(found):find("\n  instruction 1: s:tensorize", 1, true))
+    local model = tasks(with_loads(), 64, 1, "inp"):stream():model()
+    local text = tostring(model)
+    assert.truthy(text:find(("^%d cycles predicted, 192 instructions"):format(model.cycles)), text)
+    assert.truthy(text:find(("load +busy for %d cycles"):format(model.units[1].busy)), text)
+    assert.truthy(text:find(("an iteration every %d cycles"):format(model.steady.interval), 1, true), text)
+  end)
+end)
+
 describe("short queues", function()
   -- Checks streams for queues that hold one token, and `room` instructions before each unit.
   local function examine(room, queues)
@@ -147,6 +110,13 @@ describe("short queues", function()
     end
   end
 
+  -- Once, a token that waited for room was drawn in its queue.
+  it("are never drawn with more tokens than they have room for", function()
+    local chip = with_loads(function(a) for _, q in ipairs(a.queues) do q.tokens = 1 end end)
+    local run = tasks(chip, 8, 4, "inp"):stream():run()
+    for _, row in ipairs(run:plot_queues().rows) do assert.is_true(row[4] <= 1, row[1]) end
+  end)
+
   it("do not make the units of a stream wait forever", function() examine(0, {1, 2, 3, 4}) end)
 
   it("do not make units wait forever for an instruction that cannot be fetched", function()
@@ -161,7 +131,8 @@ describe("short queues", function()
     for n = 1, #stream do
       if stream:instruction(n).unit == "load" then loads[#loads + 1] = n end
     end
-    for n = 1, 2 do stream:drop(loads[n], "load->compute", "take") end
+    local function drop_take(n) stream:drop(partner(stream, n, 1), "load->compute", "take") end
+    for n = 1, 2 do drop_take(loads[n]) end
     local found = stream:check()
     local last = found[#found]
     assert.equal("full queue", last.fault)
@@ -234,11 +205,30 @@ describe("a change of tokens", function()
     local stream = tasks(vdla, 2, 1):stream()
     local store = first(stream, "dma_copy2d", "store")
     support.fails("instruction 0 is out of range", "range", stream.drop, stream, 0, "compute->store")
-    support.fails("instruction 1 puts no token into the queue from compute to store", "invalid", stream.drop, stream, 1,
+    support.fails("instruction 1 neither puts nor takes a token of the queue compute%->store", "invalid", stream.drop, stream, 1,
       "compute->store")
+    support.fails("drop: instruction 2 does not take a token of compute%->store", "invalid", stream.drop, stream, 2,
+      "compute->store", "take")
     support.fails("there is no queue 'compute%->compute'", "invalid", stream.add, stream, 1, "compute->compute", "put")
-    local why = ("instruction %d already takes a token from the queue from compute to store"):format(store)
+    local why = ("instruction %d already takes a token from the queue compute%%->store"):format(store)
     support.fails(why, "invalid", stream.add, stream, store, "compute->store", "take")
+  end)
+
+  -- Once, drop wanted the number of the instruction that puts the token also for the other end.
+  it("names the instruction that has the token, at either end", function()
+    local before = tasks(with_loads(), 2, 1, "inp"):stream()
+    local load = first(before, "dma_copy2d", "load")
+    local add = partner(before, load, 1)
+    local function tokens(change)
+      local stream = tasks(with_loads(), 2, 1, "inp"):stream()
+      assert.equal(stream, change(stream))
+      return #stream:instruction(load).puts, #stream:instruction(add).takes
+    end
+    local puts, takes = #before:instruction(load).puts, #before:instruction(add).takes
+    assert.same({puts - 1, takes - 1}, {tokens(function(s) return s:drop(load, "load->compute") end)})
+    assert.same({puts - 1, takes - 1}, {tokens(function(s) return s:drop(add, "load->compute") end)})
+    assert.same({puts - 1, takes}, {tokens(function(s) return s:drop(load, "load->compute", "put") end)})
+    assert.same({puts, takes - 1}, {tokens(function(s) return s:drop(add, "load->compute", "take") end)})
   end)
 end)
 
@@ -246,7 +236,8 @@ describe("the tokens of a stream as text", function()
   it("can be read back", function()
     local stream = tasks(with_loads(), 4, 2, "inp"):stream()
     local text = stream:write_tokens()
-    assert.truthy(text:find("\n2 load: put compute\n", 1, true) or text:find("^1 load: put compute\n"), text)
+    assert.truthy(text:find("^1 load: put load%->compute\n"), text)
+    assert.truthy(tostring(stream):find("  take compute->load  put load->compute\n", 1, true), tostring(stream))
     assert.same({}, stream:read_tokens(text):check())
     assert.equal(text, stream:write_tokens())
     stream:read_tokens ""
@@ -271,96 +262,14 @@ describe("the tokens of a stream as text", function()
       assert.equal(before, stream:write_tokens())
     end
     refused("line 2: 'compute take load' is not an instruction with its tokens", before:match "^[^\n]*\n" .. "compute take load")
-    refused("line 1: instruction 99 is out of range: the stream has 6", "99 load: put compute")
-    refused("line 1: instruction 1 is executed by load, not by store", "1 store: put compute")
-    refused("line 3: instruction 1 has a line already", "1 load: put compute\n\n1 load: put compute")
-    refused("line 1: there is no queue from load to store", "1 load: put store")
-    refused("line 1: 'push compute' neither takes nor puts a token", "1 load: push compute")
-    refused("line 1: the instruction has 'put compute' twice", "1 load: put compute, put compute")
-  end)
-end)
-
-describe("a record of an accelerator", function()
-  local function refused(pattern, change) support.fails(pattern, "invalid", changed, change) end
-
-  it("has no buffer of size 0, and no word wider than its buffer", function()
-    support.fails("accelerator: accelerator.buffers%[1%].bytes: 0 is not in 1%.%.1e%+18 bytes", nil, changed,
-      function(a) a.buffers[1].bytes = 0 end)
-    refused("buffers%[1%].word_bits: a word of 64 bits is wider than the buffer", function(a) a.buffers[1].bytes = 4 end)
-  end)
-
-  it("may name units with underlines", function()
-    local chip = changed(function(a)
-      local name = "write_back"
-      a.units[3].name, a.instructions[2].unit, a.queues[3].to, a.queues[4].from = name, name, name, name
-    end)
-    local stream = tasks(chip, 2, 1):stream()
-    assert.equal(0, #stream:check())
-    stream:drop(first(stream, "alu"), "compute->write_back")
-    assert.equal("RAW hazard", stream:check()[1].fault)
-  end)
-
-  it("has no copy that is wider than a buffer", function()
-    refused("instructions%[1%].bytes_per_cycle: 20000 is more than the 16384 bytes of buffer inp",
-      function(a) a.instructions[1].bytes_per_cycle = 20000 end)
-  end)
-
-  it("has no queue from a unit to itself, and no two queues between the same units", function()
-    refused("queues%[1%]: 'load' would wait for itself", function(a) a.queues[1].to = "load" end)
-    refused("there is already a queue from 'load' to 'compute'", function(a) a.queues[2] = {from = "load", to = "compute"} end)
-    refused("there is no unit 'lod'", function(a) a.queues[1].to = "lod" end)
-  end)
-
-  it("may have queues in a cycle, which no stream fills", function()
-    local chip = changed(function(a)
-      a.queues = {{from = "load", to = "compute"}, {from = "compute", to = "store"}, {from = "store", to = "load"}}
-    end)
-    local s, B = tasks(chip, 4, 2)
-    local stream = s:stream()
-    assert.same({}, stream:check())
-    assert.truthy(first(stream, "wait", "load"))
-    assert.is_true(computes(s, B, stream))
-  end)
-
-  it("needs a way of queues between units that wait for each other", function()
-    local chip = changed(function(a) a.queues = {{from = "compute", to = "store"}} end)
-    support.fails("there is no queue of tokens from store to compute", "invalid", function() return tasks(chip, 4, 1):stream() end)
-  end)
-
-  it("may leave out accesses to its buffers only, and reads once what it copies to several places", function()
-    refused("instructions%[1%].uncounted: there is no buffer 'lnp'", function(a) a.instructions[1].uncounted = "lnp" end)
-    local W = nw.placeholder({8}, "i32", "W")
-    local V = nw.compute({4, 8}, function(_, i) return W(i) end, "V")
-    local B = nw.compute({4, 8}, function(j, i) return V(j, i) end, "B")
-    local function run(multicast, uncounted)
-      local chip = changed(function(a) a.instructions[3].multicast, a.instructions[2].uncounted = multicast, uncounted end)
-      local s = nw.schedule(B, {target = chip})
-      s:set_scope(V, "acc")
-      for _, stage in ipairs {V, B} do s:tensorize(s:loops(stage)[1], chip.dma_copy2d) end
-      local given = nw.random({8}, "i32", {seed = 1})
-      local r = s:stream():run {arguments = {given}}
-      assert.is_true(nw.allclose(nw.evaluate(B, {given})[1], r.outputs[1]))
-      return {r.memory_read, r.memories[3].written, r.memories[3].read, r.units[2].busy}
-    end
-    assert.same({128, 128, 128, 8.0 + 8}, run(false, ""))
-    assert.same({32, 128, 0, 8.0 + 2}, run(true, "acc"))
-  end)
-
-  it("has forms of products that fit their operands", function()
-    local function form(text)
-      return function()
-        return changed(function(a) a.instructions[5].form = text end).gemm8x8
-      end
-    end
-    support.fails("'q' is not one of m, n and k", "invalid", form "km,kq->mn")
-    support.fails("does not name two operands and a result", "invalid", form "km->mn")
-    support.fails("the letter m of the result is in no operand", "invalid", form "k,kn->mn")
-    support.fails("'mm' has the letter m twice", "invalid", form "km,kn->mm")
-    support.fails("'mn,mn%->mn' sums over no letter", "invalid", form "mn,mn->mn")
-    support.fails("'km,kn=mn' sums over k: write %-> instead of =", "invalid", form "km,kn=mn")
-    support.fails("'km,kn,mn%->mn' has three operands", "invalid", form "km,kn,mn->mn")
-    support.fails("the third operand is nm, and the result is mn", "invalid", form "mn,mn,nm=mn")
-    assert.truthy(tostring(form "mn,mn=mn"()):find("C[i, j] = i32(A[i, j])*i32(B[i, j])", 1, true))
-    assert.truthy(tostring(form "mn,mn,mn=mn"()):find("C[i, j] = i32(A[i, j])*i32(B[i, j]) + D[i, j]", 1, true))
+    refused("line 1: instruction 99 is out of range: the stream has 6", "99 load: put load->compute")
+    refused("line 1: instruction 1 is executed by load, not by store", "1 store: put load->compute")
+    refused("line 3: instruction 1 has a line already", "1 load: put load->compute\n\n1 load: put load->compute")
+    refused("line 1: there is no queue 'load%->store'", "1 load: put load->store")
+    refused("line 1: 'push load%->compute' neither takes nor puts a token", "1 load: push load->compute")
+    refused("line 1: 'put compute' neither takes nor puts a token", "1 load: put compute")
+    refused("line 1: instruction 1 is executed by load, which does not take tokens from load%->compute",
+      "1 load: take load->compute")
+    refused("line 1: the instruction has 'put load%->compute' twice", "1 load: put load->compute, put load->compute")
   end)
 end)

@@ -57,6 +57,9 @@ describe("the units over time", function()
     assert.is_true(#p.rows > 10 and #p.rows < 40)
     has(run:plot {to = 50}, "'waits for compute'") -- of the unit store, until later
     support.fails("to is 5, and must be later than from, which is 10", "range", run.plot, run, {from = 10, to = 5})
+    local e = support.error_of(run.plot, run, {from = 5000, to = 6000})
+    assert.truthy(e.message:find(("plot: from = 5000 is out of range: the run ends at cycle %d"):format(run.cycles), 1, true))
+    support.fails("plot_queues: from = 5000 is out of range", "range", run.plot_queues, run, {from = 5000})
     support.fails("from: expected cycles from 0 on, got %-1", "range", run.plot, run, {from = -1})
     support.fails("colour: expected 'thread' or 'instruction'", nil, run.plot, run, {colour = "unit"})
   end)
@@ -189,9 +192,38 @@ describe("queues and memories over time", function()
     local run = product(32, 2):stream():run()
     local p, most = run:plot_queues(), {}
     for _, row in ipairs(p.rows) do most[row[1]] = math.max(most[row[1]] or 0, row[4]) end
-    assert.equal(1, most["load → compute"])
+    assert.equal(1, most["load->compute"])
     assert.is_true(count(p, function(r) return r[4] < 0 end) == 0)
-    assert.truthy(p.caption:find("load → compute: 64 tokens; at most 1 in the queue at the same time", 1, true), p.caption)
+    assert.truthy(p.caption:find("load->compute: 64 tokens; at most 1 in the queue at the same time", 1, true), p.caption)
+  end)
+
+  -- Once, each token of a queue into which none was put was "taken as soon as it is put".
+  it("say what was put if a unit waits forever, or if the units ignore tokens", function()
+    local function stuck(at)
+      local stream = product(16, 1):stream()
+      stream:drop(at(stream), "load->compute", "put")
+      return stream:run():plot_queues().caption
+    end
+    local caption = stuck(first_put)
+    for _, words in ipairs {"load->compute: 7", "compute->load: 7", "compute->store: 4"} do
+      assert.truthy(caption:find(words .. " tokens, but none is put: the run stops before", 1, true), caption)
+    end
+    assert.falsy(caption:find("as soon as", 1, true), caption)
+    caption = stuck(function(stream)
+      local at = first_put(stream) + 1
+      while not (stream:instruction(at).puts[1] and stream:instruction(at).unit == "load") do at = at + 1 end
+      return at
+    end)
+    assert.truthy(caption:find("load->compute: 1 of 7 tokens are put, before the run stops; each is taken", 1, true), caption)
+    caption = product(16, 1):stream():run {mode = "decoupled"}:plot_queues().caption
+    assert.truthy(caption:find("load->compute: 8 tokens, which the units ignore", 1, true), caption)
+  end)
+
+  it("say the same about the whole run in a picture of a part of it", function()
+    local run = product(32, 2):stream():run()
+    assert.equal(run:plot_queues().caption, run:plot_queues({from = 0, to = 20}).caption)
+    local part = run:plot_memories({from = 0, to = 10}).caption
+    assert.truthy(part:find("inp: at most 128 bytes in use at the same time, of 16 KiB; the arrays take 128 bytes", 1, true), part)
   end)
 
   it("show the bytes of each memory by virtual thread", function()

@@ -64,6 +64,24 @@ local function piece()
   return seen
 end
 
+-- Returns a stream for an accelerator that executes a copy and an addition.
+local function stream()
+  local chip, A = nw.accelerator "vdla", nw.placeholder({8}, "i32", "A")
+  local B = nw.compute({8}, function(i) return A(i) + A(i) end, "B")
+  local s = nw.schedule(B, {target = chip})
+  local BL, AL = s:cache_write(B, "acc"), s:cache_read(A, "acc")
+  for stage, instruction in pairs {[AL] = chip.dma_copy2d, [BL] = chip.alu, [B] = chip.dma_copy2d} do
+    s:tensorize(s:loops(stage)[1], instruction)
+  end
+  return s:stream()
+end
+
+-- Returns a stream in which an instruction does not wait for the one before it.
+local function hazardous()
+  local made = stream()
+  return made:drop(#made, "compute->store")
+end
+
 local CACHE = {levels = {{bytes = 1024, ways = 4}}}
 
 --- The kinds of values. A row has the name, a function that makes a value, and true if this takes seconds.
@@ -99,6 +117,16 @@ values.kinds = {
   {"sweep", sweep},
   {"machine", function() return nw.machine "zen5" end},
   {"target", function() return nw.target "aarch64" end},
+  {"accelerator", function() return nw.accelerator "vdla" end},
+  {"stream", stream},
+  {"run of a stream", function() return stream():run() end},
+  {"stuck run", function() return hazardous():add(3, "compute->store", "take"):run() end},
+  {"findings of a stream", function() return hazardous():check() end},
+  {"no findings of a stream", function() return stream():check() end},
+  {"prediction of a stream", function() return stream():model() end},
+  {"plot of a run", function() return stream():run():plot() end},
+  {"plot of queues", function() return stream():run():plot_queues() end},
+  {"plot of virtual threads", function() return stream():plot_threads() end},
   {"cost", function() return gemm(8):cost {machine = "zen5"} end},
   {"misses", function() return nw.misses(gemm(8), CACHE) end},
   {"audit", audit},
