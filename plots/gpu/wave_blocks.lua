@@ -1,21 +1,23 @@
 --- Draws multiprocessors over time for a kernel whose blocks do not take equally long: each block is a bar, and each kind of blocks
 --- has a colour. The times are those of the model (docs/gpu_model.md).
-local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local fit = require "nestwright.plots.fit"
-local gnuplot = require "nestwright.plots.gnuplot"
+local multiprocessors = require "nestwright.plots.gpu.multiprocessors"
 local plot = require "nestwright.plots.plot"
 local written = require "nestwright.show.written"
 
 local wave_blocks = {}
 
 local colour = figure.colour
-local WIDTH, LEFT, RIGHT, HEIGHT, SMALL = 1000, 90, 40, 320, 11 -- pixels
-local IDLE = {text = "no block: the multiprocessor is idle", fill = "pattern 4", colour = colour.grey}
+local SMALL = 11 -- pixels
+local IDLE = multiprocessors.idle
 local FREE = {text = "free place beside a block", fill = "empty", colour = colour.grey}
 -- The colours and fillings of the kinds; the last one stands for all others.
-local LOOKS = {{colour.blue, "solid 0.45"}, {colour.orange, "solid 0.8"}, {colour.green, "solid 0.6"}, {colour.pink, "solid 0.9"},
-  {colour.sky, "solid 0.7"}, {colour.red, "solid 0.35"}, {colour.pale, "solid 1"}}
+local LOOKS = {
+  {colour = colour.blue, fill = "solid 0.45"}, {colour = colour.orange, fill = "solid 0.8"},
+  {colour = colour.green, fill = "solid 0.6"}, {colour = colour.pink, fill = "solid 0.9"},
+  {colour = colour.sky, fill = "solid 0.7"}, {colour = colour.red, fill = "solid 0.35"}, {colour = colour.pale, fill = "solid 1"},
+}
 
 -- ---- boxes
 
@@ -50,9 +52,12 @@ local function add_bars(out, blocks, first, last, x, finish)
   for _, b in ipairs(blocks) do
     ended = math.max(ended, b.to)
     out[#out + 1] = {from = b.from, to = b.to, first = first, last = last, top = first + tall * b.place,
-      bottom = first + tall * (b.place + 1), kind = b.kind}
+      bottom = first + tall * (b.place + 1), kind = b.kind,
+      look = LOOKS[math.min(b.kind, #LOOKS)]}
   end
-  if ended < finish then out[#out + 1] = {from = ended, to = finish, first = first, last = last, top = first, bottom = last} end
+  if ended < finish then
+    out[#out + 1] = {from = ended, to = finish, first = first, last = last, top = first, bottom = last, idle = true, look = IDLE}
+  end
 end
 
 -- Returns lists of multiprocessors with the same blocks, in the order of their first members.
@@ -79,13 +84,6 @@ local function bars_of(x)
   return out, finish
 end
 
--- Returns the part of the time of all multiprocessors in which they have no block.
-local function idle_share(bars, x, finish)
-  local idle = 0
-  for _, b in ipairs(bars) do if not b.kind then idle = idle + (b.to - b.from) * (b.last - b.first) end end
-  return idle / (finish * x.sms)
-end
-
 -- ---- words
 
 -- Returns what the blocks of a kind write, for the key and for labels.
@@ -95,11 +93,11 @@ local function key_of(x, idle)
   local out = {}
   for n, k in ipairs(x.kinds) do
     if n == #LOOKS and n < #x.kinds then
-      out[n] = {text = ("%d other kinds"):format(#x.kinds - n + 1), fill = LOOKS[n][2], colour = LOOKS[n][1]}
+      out[n] = {text = ("%d other kinds"):format(#x.kinds - n + 1), fill = LOOKS[n].fill, colour = LOOKS[n].colour}
       break
     end
     out[n] = {text = ("%s that %s %s"):format(written.plural(k.blocks, "block"), k.blocks == 1 and "writes" or "write", name_of(k)),
-      fill = LOOKS[n][2], colour = LOOKS[n][1]}
+      fill = LOOKS[n].fill, colour = LOOKS[n].colour}
   end
   if x.places > 1 then out[#out + 1] = FREE end
   if idle then out[#out + 1] = IDLE end
@@ -118,48 +116,28 @@ end
 local function caption_of(x, bars, finish)
   return ("%s of %s; %d multiprocessors run %s each at most: %s.%s Multiprocessors have no block in %.1f %% of the time."):format(
     written.plural(#x.blocks, "block"), written.plural(#x.kinds, "kind"), x.sms, written.plural(x.resident, "block"),
-    written.seconds(finish), longest_text(bars), 100 * idle_share(bars, x, finish))
+    written.seconds(finish), longest_text(bars), 100 * multiprocessors.idle_share(bars, x, finish))
 end
 
 -- ---- the panel
 
-local function look_number(b) return b.kind and math.min(b.kind, #LOOKS) or 0 end
-
-local function bar_parts(f, bars, edges)
-  local parts = {}
-  for look = 0, #LOOKS do
-    local rows = {}
-    for _, b in ipairs(bars) do
-      if look_number(b) == look then
-        rows[#rows + 1] = {(b.from + b.to) / 2, (b.top + b.bottom) / 2, b.from, b.to, b.top, b.bottom}
-      end
-    end
-    if #rows > 0 then
-      parts[#parts + 1] = ("%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s %s fc rgb '%s' notitle"):format(f:data(rows, "waves"),
-        look == 0 and IDLE.fill or LOOKS[look][2], edges and "border lc rgb '#FFFFFF'" or "noborder",
-        look == 0 and IDLE.colour or LOOKS[look][1])
-    end
-  end
-  return parts
-end
-
--- Adds a label to each bar that has room for it.
-local function label_commands(bars, x, finish, out)
-  local wide, tall = (WIDTH - LEFT - RIGHT) / finish, HEIGHT / x.sms
+-- Returns a label for each bar that has room for it.
+local function labels_of(bars, x, finish)
+  local out, wide, tall = {}, multiprocessors.scale(x, finish)
   for _, b in ipairs(bars) do
     local text = b.kind and name_of(x.kinds[b.kind]) or "idle"
     local room, high = (b.to - b.from) * wide - 6, (b.bottom - b.top) * tall
     if fit.width(text, SMALL) <= room and high > 14 then
-      out[#out + 1] = ("set label %s at %.9g,%.9g center noenhanced front font ',%d'"):format(gnuplot.quote(text),
-        (b.from + b.to) / 2, (b.top + b.bottom) / 2, SMALL)
+      out[#out + 1] = multiprocessors.label(text, b, SMALL)
     end
   end
+  return out
 end
 
 local LEAST_BAR = 3 -- pixels: lower or narrower bars have no edges
 
 local function has_edges(bars, x, finish)
-  local wide, tall = (WIDTH - LEFT - RIGHT) / finish, HEIGHT / x.sms
+  local wide, tall = multiprocessors.scale(x, finish)
   for _, b in ipairs(bars) do
     if b.kind and ((b.to - b.from) * wide < LEAST_BAR or (b.bottom - b.top) * tall < LEAST_BAR) then return false end
   end
@@ -167,13 +145,9 @@ local function has_edges(bars, x, finish)
 end
 
 local function draw(f, bars, x, finish)
-  local name = ("%d multiprocessors"):format(x.sms)
-  local out = {"set border 3", ("set yrange [%d:0]"):format(x.sms), axis.commands("x", 0, finish, false, written.seconds),
-    "set xtics nomirror", "set ytics nomirror " .. math.max(1, x.sms // 6),
-    "set xlabel 'time'", ("set ylabel %s noenhanced offset -1"):format(gnuplot.quote(name))}
-  label_commands(bars, x, finish, out)
-  f:panel({left = LEFT, right = WIDTH - RIGHT, top = f.bottom + figure.GAP, height = HEIGHT}, out,
-    bar_parts(f, bars, has_edges(bars, x, finish)))
+  local looks = {IDLE, table.unpack(LOOKS)}
+  multiprocessors.panel(f, x, finish, ("%d multiprocessors"):format(x.sms), labels_of(bars, x, finish),
+    multiprocessors.parts(f, bars, looks, has_edges(bars, x, finish)))
 end
 
 local function rows_of(bars)
@@ -189,13 +163,12 @@ function wave_blocks.make(x)
   x.places = 1 -- that are ever used
   for _, b in ipairs(x.blocks) do x.places = math.max(x.places, b.place + 1) end
   local bars, finish = bars_of(x)
-  local f = figure.new {title = x.title, width = WIDTH}
+  local f = figure.new {title = x.title, width = multiprocessors.width}
   draw(f, bars, x, finish)
-  f:key(key_of(x, idle_share(bars, x, finish) > 0))
+  f:key(key_of(x, multiprocessors.idle_share(bars, x, finish) > 0))
   local small = ("Predicted for %s, kernel %d, without the launch. Blocks begin in the order of their numbers, each where there "
     .. "is room first; those beside each other share a multiprocessor. Multiprocessors with the same blocks are drawn "
-    .. "together.%s"):format(x.machine, x.number, x.stretch > 1.001 and (" They all wait for the %s, which they share: this "
-    .. "takes %.2f times as long as they alone would need."):format(x.by, x.stretch) or "")
+    .. "together.%s"):format(x.machine, x.number, multiprocessors.shared(x))
   local caption = caption_of(x, bars, finish)
   local script, size = f:finish(figure.AXIS, caption .. " " .. small)
   return plot.new {caption = caption .. "\n" .. small, script = script, size = size,

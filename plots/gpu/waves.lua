@@ -1,19 +1,18 @@
 --- Draws multiprocessors over time: the blocks of a kernel run in waves, and in the last wave some multiprocessors have fewer
 --- blocks or none. The times are those of the model (docs/gpu_model.md).
-local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local fit = require "nestwright.plots.fit"
-local gnuplot = require "nestwright.plots.gnuplot"
+local multiprocessors = require "nestwright.plots.gpu.multiprocessors"
 local plot = require "nestwright.plots.plot"
 local written = require "nestwright.show.written"
 
 local waves = {}
 
 local colour = figure.colour
-local WIDTH, LEFT, RIGHT, HEIGHT, SMALL = 1000, 90, 40, 320, 11 -- pixels
+local SMALL = 11 -- pixels
 local FULL = {text = "as many blocks as fit at the same time", fill = "solid 0.45", colour = colour.blue}
 local LESS = {text = "fewer blocks", fill = "solid 0.5", colour = colour.orange}
-local IDLE = {text = "no block: the multiprocessor is idle", fill = "pattern 4", colour = colour.grey}
+local IDLE = multiprocessors.idle
 
 -- ---- boxes
 
@@ -40,33 +39,15 @@ local function boxes_of(x)
   return out, longest
 end
 
--- Returns the part of the time of all multiprocessors in which they have no block.
-local function idle_share(boxes, x, finish)
-  local idle = 0
-  for _, b in ipairs(boxes) do if b.blocks == 0 then idle = idle + (b.to - b.from) * (b.last - b.first) end end
-  return idle / (finish * x.sms)
+-- Sets the look of each box, and its place in the picture.
+local function dress(boxes)
+  for _, b in ipairs(boxes) do
+    b.idle, b.top, b.bottom = b.blocks == 0, b.first, b.last
+    b.look = b.idle and IDLE or b.full and FULL or LESS
+  end
 end
 
 -- ---- the panel
-
-local function look_of(b) return b.blocks == 0 and IDLE or b.full and FULL or LESS end
-
-local function box_parts(f, boxes, edges)
-  local parts = {}
-  for _, look in ipairs {FULL, LESS, IDLE} do
-    local rows = {}
-    for _, b in ipairs(boxes) do
-      if look_of(b) == look then
-        rows[#rows + 1] = {(b.from + b.to) / 2, (b.first + b.last) / 2, b.from, b.to, b.first, b.last}
-      end
-    end
-    if #rows > 0 then
-      parts[#parts + 1] = ("%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s %s fc rgb '%s' notitle"):format(
-        f:data(rows, "waves"), look.fill, edges and "border lc rgb '#FFFFFF'" or "noborder", look.colour)
-    end
-  end
-  return parts
-end
 
 local function label_of(b, n, x)
   if b.blocks == 0 then return "idle" end
@@ -74,29 +55,25 @@ local function label_of(b, n, x)
   return b.full and x.full + (x.left > 0 and 1 or 0) > 1 and ("wave %d: %s"):format(n, each) or each
 end
 
-local function label_commands(boxes, x, finish, out)
-  local wide, tall = (WIDTH - LEFT - RIGHT) / finish, HEIGHT / x.sms
+local function labels_of(boxes, x, finish)
+  local out, wide, tall = {}, multiprocessors.scale(x, finish)
   for n, b in ipairs(boxes) do
     local text = label_of(b, n, x)
     local room, high = (b.to - b.from) * wide - 6, (b.last - b.first) * tall
     local upright = fit.width(text, SMALL) > room
     if upright and room > 10 and fit.width(text, SMALL) < high or not upright and high > 14 then
-      out[#out + 1] = ("set label %s at %.9g,%.9g center%s noenhanced front font ',%d'"):format(gnuplot.quote(text),
-        (b.from + b.to) / 2, (b.first + b.last) / 2, upright and " rotate by 90" or "", SMALL)
+      out[#out + 1] = multiprocessors.label(text, b, SMALL, upright)
     end
   end
+  return out
 end
 
 local LEAST_WAVE = 4 -- pixels: narrower waves have no edges
 
 local function draw(f, boxes, x, finish)
-  local first, name = boxes[1].to - boxes[1].from, ("multiprocessors, 0 to %d"):format(x.sms - 1)
-  local out = {"set border 3", ("set yrange [%d:0]"):format(x.sms), axis.commands("x", 0, finish, false, written.seconds),
-    "set xtics nomirror", "set ytics nomirror " .. math.max(1, x.sms // 6),
-    "set xlabel 'time'", ("set ylabel %s noenhanced offset -1"):format(gnuplot.quote(name))}
-  label_commands(boxes, x, finish, out)
-  f:panel({left = LEFT, right = WIDTH - RIGHT, top = f.bottom + figure.GAP, height = HEIGHT}, out,
-    box_parts(f, boxes, first / finish * (WIDTH - LEFT - RIGHT) >= LEAST_WAVE))
+  local edges = (boxes[1].to - boxes[1].from) * multiprocessors.scale(x, finish) >= LEAST_WAVE
+  multiprocessors.panel(f, x, finish, ("multiprocessors, 0 to %d"):format(x.sms - 1), labels_of(boxes, x, finish),
+    multiprocessors.parts(f, boxes, {FULL, LESS, IDLE}, edges))
 end
 
 -- ---- words
@@ -116,7 +93,7 @@ local function caption_of(x, boxes, finish)
   return ("%d blocks; %d multiprocessors run %s each, so a wave has %s: %.2f waves in %s. %s Multiprocessors have no block in "
     .. "%.1f %% of the time."):format(x.blocks, x.sms, written.plural(x.resident, "block"),
       written.plural(at_once, "block"), x.blocks / at_once, written.seconds(finish), tail_text(x),
-      100 * idle_share(boxes, x, finish))
+      100 * multiprocessors.idle_share(boxes, x, finish))
 end
 
 local function rows_of(boxes)
@@ -139,15 +116,15 @@ function waves.make(x)
   x.full = x.blocks // at_once
   x.left = x.blocks - x.full * at_once
   local boxes, finish = boxes_of(x)
-  local f = figure.new {title = x.title, width = WIDTH}
+  dress(boxes)
+  local f = figure.new {title = x.title, width = multiprocessors.width}
   draw(f, boxes, x, finish)
   local key, seen = {}, {}
-  for _, b in ipairs(boxes) do seen[look_of(b)] = true end
+  for _, b in ipairs(boxes) do seen[b.look] = true end
   for _, look in ipairs {FULL, LESS, IDLE} do if seen[look] then key[#key + 1] = look end end
   f:key(key)
   local small = ("Predicted for %s, kernel %d, without the launch. A block begins when there is room for it; here all blocks take "
-    .. "equally long.%s"):format(x.machine, x.number, x.stretch > 1.001 and (" The multiprocessors wait for the %s, which they "
-    .. "share: a wave takes %.2f times as long as they alone would need."):format(x.by, x.stretch) or "")
+    .. "equally long.%s"):format(x.machine, x.number, multiprocessors.shared(x))
   local caption = caption_of(x, boxes, finish)
   local script, size = f:finish(figure.AXIS, caption .. " " .. small)
   return plot.new {caption = caption .. "\n" .. small, script = script, size = size,
