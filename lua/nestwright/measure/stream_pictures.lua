@@ -156,8 +156,9 @@ local function queue_heading(q)
   if q.all == 0 then return ("%s: no tokens"):format(q.name) end
   if not q.counts then return ("%s: %s, which the units ignore"):format(q.name, all) end
   if q.put == 0 then return ("%s: %s, but none is put: the run stops before"):format(q.name, all) end
-  if q.put < q.all then all = ("%d of %s put, before the run stops"):format(q.put, all .. (q.all == 1 and " is" or " are")) end
-  local most = q.most == 0 and "each is taken as soon as it is put" or ("at most %d in the queue at the same time"):format(q.most)
+  if q.put < q.all then all = ("%d of %s %s put, before the run stops"):format(q.put, all, q.put == 1 and "is" or "are") end
+  local most = ("at most %d in the queue at the same time"):format(q.most)
+  if q.most == 0 then most = (q.put == 1 and "it" or "each") .. " is taken as soon as it is put" end
   return ("%s: %s; %s"):format(q.name, all, most)
 end
 

@@ -214,7 +214,7 @@ describe("queues and memories over time", function()
       while not (stream:instruction(at).puts[1] and stream:instruction(at).unit == "load") do at = at + 1 end
       return at
     end)
-    assert.truthy(caption:find("load->compute: 1 of 7 tokens are put, before the run stops; each is taken", 1, true), caption)
+    assert.truthy(caption:find("load->compute: 1 of 7 tokens is put, before the run stops; it is taken", 1, true), caption)
     caption = product(16, 1):stream():run {mode = "decoupled"}:plot_queues().caption
     assert.truthy(caption:find("load->compute: 8 tokens, which the units ignore", 1, true), caption)
   end)
