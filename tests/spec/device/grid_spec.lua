@@ -436,7 +436,7 @@ describe("shared storage", function()
     local y_o, x_o, y_i, x_i = s:tile("y", "x", 8, 32)
     s:bind("c", "blockIdx.z") s:bind(y_o, "blockIdx.y") s:bind(x_o, "blockIdx.x")
     s:bind(y_i, "threadIdx.y") s:bind(x_i, "threadIdx.x")
-    local err = support.fails("cannot read A through a local copy", "refused", s.cache_read, s, A, "local", {B}, {at = x_o})
+    local err = support.fails("cannot read A through a copy in local", "refused", s.cache_read, s, A, "local", {B}, {at = x_o})
     assert.truthy(err.refusal.why:find("A_local has scope local: each thread has its own", 1, true))
     assert.same({'s:cache_read("A", "local", {"B"})', 's:cache_read("A", "shared", {"B"}, {at = "x_o"})'},
       {err.refusal.alternatives[1], err.refusal.alternatives[2]})

@@ -150,7 +150,7 @@ describe("the text of a refusal", function()
 
   it("says what is wrong in the program, not which check failed", function()
     local s, C = support.gemm(16)
-    assert.equal("cannot read C through a local copy: nothing reads C",
+    assert.equal("cannot read C through a copy in local: nothing reads C",
       fails("nothing reads C", "refused", s.cache_read, s, C, "local").message)
     assert.equal("give two different loops", fails("not adjacent", "refused", s.fuse, s, "i", "i").refusal.why)
     s:bind("i", "blockIdx.x")

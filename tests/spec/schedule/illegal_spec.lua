@@ -146,7 +146,7 @@ local cases = {
     s:unroll "k"
   end, "^cannot unroll k", "refused"},
   {"a local buffer too large for the stack", function() return gemm(1024) end, function(s, C) s:cache_write(C, "local") end,
-    "^cannot write C through a local copy", "refused"},
+    "^cannot write C through a copy in local", "refused"},
   {"a scope that does not exist", gemm, function(s, C) s:cache_write(C, "registers") end,
     "^cache_write: scope cannot be 'registers'", "invalid"},
   {"an option that does not exist", gemm, function(s) s:split("i", {facotr = 4}) end,
@@ -154,10 +154,10 @@ local cases = {
   {"a tail that does not exist", gemm, function(s) s:split("i", {factor = 4, tail = "drop"}) end,
     "^split: tail cannot be 'drop'", "invalid"},
   {"cache_read of a tensor that nothing reads", gemm, function(s, C) s:cache_read(C, "global", {C}) end,
-    "^cannot read C through a global copy: C does not read C", "refused"},
+    "^cannot read C through a copy in global: C does not read C", "refused"},
   {"a layout that loses elements", gemm, function(s, C, _, B)
     s:cache_read(B, "global", {C}, {layout = function(k, j) return k // 2, j end})
-  end, "^cannot read B through a global copy: the layout is not one%-to%-one", "refused"},
+  end, "^cannot read B through a copy in global: the layout is not one%-to%-one", "refused"},
   {"decompose_reduction below the reduction's own loop", gemm, function(s, C)
     s:split("k", 8)
     s:decompose_reduction(C, "k_i")

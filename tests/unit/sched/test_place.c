@@ -115,7 +115,7 @@ static void layouts_that_lose_elements(void **state) {
   const nw_expr *half[] = {idx(c, NW_OP_FLOORDIV, "_0", 2), nw_var(p, "_1")};
   const nw_expr *gap[] = {idx(c, NW_OP_FLOORDIV, "_1", 32), nw_var(p, "_0"), idx(c, NW_OP_FLOORMOD, "_1", 16)};
   const nw_expr *sum[] = {nw_add(p, nw_var(p, "_0"), nw_var(p, "_1"))};
-  assert_has(refused(s, "cache_read", "cannot read B through a global copy: the layout is not one-to-one", ST("B"),
+  assert_has(refused(s, "cache_read", "cannot read B through a copy in global: the layout is not one-to-one", ST("B"),
                      STR("global"), NONE, layout_of(half, 2))
                  ->refusal->why,
              "differ in index 0");

@@ -73,7 +73,7 @@ static void the_tail_has_no_init(void **state) {
 static void a_local_buffer_has_to_fit(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 1024);
-  const nw_diag *d = refused(s, "cache_write", "cannot write C through a local copy", ST("C"), STR("local"));
+  const nw_diag *d = refused(s, "cache_write", "cannot write C through a copy in local", ST("C"), STR("local"));
   assert_int_equal(d->refusal->kind, NW_REFUSE_CAPACITY);
   assert_string_equal(d->refusal->alternatives[0], "s:cache_write(\"C\", \"local\", {at = \"j\"})");
   assert_string_equal(d->refusal->alternatives[1], "s:cache_write(\"C\", \"global\")");
