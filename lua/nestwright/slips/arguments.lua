@@ -130,7 +130,7 @@ function arguments.index(name)
   local object, text = source(t, from, open - 1), source(t, from, close)
   if object ~= name and not object:find "^[%a_][%w_]*$" then return nil end
   local inside = text:sub(#object + 2, -2):gsub("%]%s*%[", ", ")
-  return ("`%s` does not read an element in Lua. Use parentheses: write `%s(%s)`"):format(text, object, inside)
+  return ("`%s` does not read an element in Lua, but parentheses do: write `%s(%s)`"):format(text, object, inside)
 end
 
 --- For a function of axes that returns nothing: if it is written in one line, shows it with `return`.

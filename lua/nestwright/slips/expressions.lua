@@ -237,7 +237,7 @@ row("slice", "is Python's slice", function(t, i)
   return {{edits = {replaced(t, start, close, right)}}}
 end)
 
-row("index", "is no index in Lua, where parentheses read an element of a tensor", function(t, i)
+row("index", "does not read an element in Lua, but parentheses do", function(t, i)
   local close = is(t, i, "[") and not begins_list(t, i) and tokens.closer(t, i)
   if not close or not tokens.has_comma(t, i + 1, close - 1) then return nil end
   return shown(t, tokens.operand_start(t, i - 1), close, {replaced(t, i, i, "("), replaced(t, close, close, ")")})

@@ -238,7 +238,7 @@ describe("a convolution", function()
     support.fails("filters: expected a whole number", "invalid", nw.acc_conv2d, vta, {height = 7, channels = 16})
     support.fails("3 virtual threads do not divide 2 blocks of filters", "invalid", nw.acc_conv2d, vta,
       {height = 7, channels = 16, filters = 32, threads = 3})
-    support.fails("vdla has no product of tiles whose first operand is mk", "invalid", nw.acc_conv2d, vdla,
+    support.fails("vdla has no instruction of kind tensor whose form begins with mk", "invalid", nw.acc_conv2d, vdla,
       {height = 7, channels = 16, filters = 32})
     support.fails("accelerator: expected an accelerator", nil, nw.acc_conv2d, "vta", {})
   end)

@@ -353,7 +353,7 @@ describe("threads", function()
   it("refuse a dependence within one step", function()
     local s, S = rows(0)
     local err = refused("raw", s.bind, s, s:loops(S)[2], "threadIdx.x")
-    assert.truthy(tostring(err):find("no barrier can stand between", 1, true))
+    assert.truthy(tostring(err):find("no barrier can be placed between them", 1, true))
   end)
 
   it("wait at a barrier in each iteration of an inner loop; lowering moves the loop of the threads into that loop", function()

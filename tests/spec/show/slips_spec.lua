@@ -70,7 +70,7 @@ describe("a slip in a script", function()
   teardown(function() os.remove(file) end)
 
   it("is explained with the line of the file", function()
-    says(file .. ":3: `A[i, j]` is no index in Lua, where parentheses read an element of a tensor: write `A(i, j)`\n",
+    says(file .. ":3: `A[i, j]` does not read an element in Lua, but parentheses do: write `A(i, j)`\n",
       'local nw = require "nestwright"\nlocal A = nw.placeholder({4, 4}, "f32", "A")\n'
       .. 'local C = nw.compute({4, 4}, function(i, j) return A[i, j] end, "C")\n')
     says(file .. ":2: `len(x)` is not a function of Lua: write `#x`\n", "local x = {}\nprint(len(x))\n")

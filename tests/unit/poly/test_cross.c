@@ -82,7 +82,7 @@ static void some_threads(void **state, const char *other, const char *extent, bo
   if (legal)
     accepts(*state, before, after, 'm');
   else
-    refuses(*state, before, after, NW_REFUSE_RAW, "no barrier can stand between");
+    refuses(*state, before, after, NW_REFUSE_RAW, "no barrier can be placed between them");
 }
 
 // If the block has more threads along x than the reduction, the others wait at the barrier. If it has more threads
