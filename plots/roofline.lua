@@ -94,15 +94,18 @@ local function ridge_words(r)
   local out = {}
   for n, l in ipairs(r.levels) do out[n] = ("%s %.3g"):format(l.name, r.peak.best / l.best) end
   local of = (r.on_gpu or r.on_chip) and r.machine or written.plural(r.threads or 1, "thread")
-  return ("Ridges of %s%s, in %s/byte: %s."):format(of, r.arithmetic == "f64" and " and f64" or "", r.on_chip and "op" or "flop",
+  local with = r.arithmetic == "f64" and " and f64" or r.arithmetic == "tensor" and " and tensor cores" or ""
+  return ("Ridges of %s%s, in %s/byte: %s."):format(of, with, r.on_chip and "op" or "flop",
     table.concat(out, ", "))
 end
+
+local PEAKS = {"f32", "f64", "16-bit tensor-core", "tf32 tensor-core"} -- dtypes of peaks, in the order in which they are named
 
 -- Returns the words about the dtypes of the peaks' multiply-adds, and a note if there is no peak.
 local function peaks_words(sets)
   local has, out = {}, {}
   for _, r in ipairs(sets) do has[r.peak and r.peak.dtype or "none"] = true end
-  for _, dtype in ipairs {"f32", "f64"} do if has[dtype] then out[#out + 1] = dtype end end
+  for _, dtype in ipairs(PEAKS) do if has[dtype] then out[#out + 1] = dtype end end
   return #out > 0 and ("the peak in %s multiply-adds, "):format(table.concat(out, " and in ")) or "",
     has.none and " No peak is drawn for integers: the peak of floats does not apply to them." or ""
 end
@@ -202,8 +205,12 @@ end
 -- ---- roofs
 
 -- Returns the peak that applies to a dot. It is nil for integers. For f64, it is the peak of f64 if that is known. Otherwise, it is
--- the peak of f32.
-local function peak_of(r, arithmetic)
+-- the peak of f32. For products on tensor cores, it is the peak of those.
+local function peak_of(r, d)
+  local arithmetic = d.arithmetic
+  if d.tensor then
+    return {best = r.peak_tensor[d.tensor].best, spread = 0, dtype = d.tensor .. " tensor-core", name = "the peak"}
+  end
   if r.on_chip then return {best = r.peak.best, spread = 0, dtype = "chip", name = "the peak"} end
   if arithmetic == "integer" then return nil end
   local own = arithmetic == "f64" and r.peak_f64
@@ -211,7 +218,7 @@ local function peak_of(r, arithmetic)
   return {best = (own or r.peak).best, spread = (own or r.peak).spread, dtype = own and "f64" or "f32", name = name}
 end
 
-local ORDER = {f32 = 1, f64 = 2, integer = 3}
+local ORDER = {f32 = 1, f64 = 2, integer = 3, tensor = 4}
 
 -- Sets the field `under` of each dot to its roofs. Returns the different sets of roofs. Sets with more threads come first.
 local function sets_of(dots, by_threads)
@@ -219,12 +226,13 @@ local function sets_of(dots, by_threads)
   for _, d in ipairs(dots) do
     local r = by_threads[d.threads]
     known[r] = known[r] or {}
-    local set = known[r][d.arithmetic]
+    local kind = d.tensor or d.arithmetic
+    local set = known[r][kind]
     if not set then
       set = {threads = r.threads or 1, machine = r.machine, levels = r.levels, arithmetic = d.arithmetic, recorded = r.recorded,
         remark = r.remark, rates = r.rates, on_gpu = r.on_gpu, on_chip = r.on_chip,
-        peak = peak_of(r, d.arithmetic)}
-      known[r][d.arithmetic], sets[#sets + 1] = set, set
+        peak = peak_of(r, d)}
+      known[r][kind], sets[#sets + 1] = set, set
     end
     d.under = set
   end

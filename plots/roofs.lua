@@ -14,6 +14,24 @@ local colour = figure.colour
 
 -- ---- pixels
 
+local GAP = 16 -- pixels from the ridge of a roof to the end of its label
+
+-- Returns the text of the label of a roof.
+local function label_of(r, l) return ("%s %s%s"):format(l.name, written.quantity(l.best, "B/s"), r.whose) end
+
+-- Returns an x value such that an axis from there to x1 has room for the labels of all roofs, each before its ridge.
+local function least_begin(sets, x0, x1)
+  local begin = x0 / 3
+  for _, r in ipairs(sets) do
+    for _, l in ipairs(r.shown) do
+      local share = math.min((fit.width(label_of(r, l), SIZE) + 2 * GAP) / (WIDTH - LEFT - RIGHT), 0.5)
+      local ridge = r.top / l.best
+      begin = math.min(begin, (ridge / x1 ^ share) ^ (1 / (1 - share)))
+    end
+  end
+  return begin
+end
+
 --- Returns the ranges of the axes and the position of the panel.
 function roofs.frame(dots, sets, top)
   local x0, x1, y0, y1 = math.huge, 0, math.huge, 0
@@ -29,7 +47,8 @@ function roofs.frame(dots, sets, top)
     end
   end
   local room = x0 / 3 * (dots_end / (x0 / 3)) ^ (1 / 0.7) -- makes room for the label of the last dot
-  local f = {x0 = x0 / 3, x1 = math.max(x1 * 3, room), y0 = y0 / 4, y1 = y1 * 2, top = top}
+  x1 = math.max(x1 * 3, room)
+  local f = {x0 = least_begin(sets, x0, x1), x1 = x1, y0 = y0 / 4, y1 = y1 * 2, top = top}
   f.per_x, f.per_y = (WIDTH - LEFT - RIGHT) / math.log(f.x1 / f.x0), HEIGHT / math.log(f.y1 / f.y0)
   return f
 end
@@ -90,7 +109,7 @@ end
 -- if it would hide something there, further down. Adds the area of the label to the boxes.
 local function place(e, frame, boxes)
   local long, best = fit.width(e.text, SIZE), nil
-  for pixels = 16, 600, 12 do
+  for pixels = GAP, 600, 12 do
     local x = e.ridge * math.exp(-pixels / frame.per_x)
     local places = along(roofs.across(frame, x), roofs.down(frame, x * e.best), long, frame, e.side)
     local first = places[#places]
@@ -98,7 +117,7 @@ local function place(e, frame, boxes)
     best = best or {x, places}
     if not hides(places, boxes) then best = {x, places} break end
   end
-  best = best or {e.ridge * math.exp(-16 / frame.per_x), {}}
+  best = best or {e.ridge * math.exp(-GAP / frame.per_x), {}}
   for _, at in ipairs(best[2]) do boxes[#boxes + 1] = {from = at[1] - 6, wide = 12, y = at[2]} end
   return best[1]
 end
@@ -108,8 +127,7 @@ local function entries_of(sets)
   local out = {}
   for _, r in ipairs(sets) do
     for _, l in ipairs(r.shown) do
-      out[#out + 1] = {text = ("%s %s%s"):format(l.name, written.quantity(l.best, "B/s"), r.whose), best = l.best,
-        ridge = r.top / l.best}
+      out[#out + 1] = {text = label_of(r, l), best = l.best, ridge = r.top / l.best}
     end
   end
   table.sort(out, function(a, b) return a.best > b.best end)
@@ -162,7 +180,8 @@ local function ridge_numbers(f, r, frame, y, right, boxes)
     local x = roofs.across(frame, r.top / l.best)
     local box = {y = y, from = x - 14, wide = 28}
     if x < right and not overlaps(box, boxes) then
-      f:text(x, y, ("%.2g"):format(r.top / l.best), {align = "center", size = 9})
+      local ridge = r.top / l.best
+      f:text(x, y, (ridge < 100 and "%.2g" or "%.0f"):format(ridge), {align = "center", size = 9})
       boxes[#boxes + 1] = box
     end
   end

@@ -140,6 +140,7 @@ static void push_part(lua_State *L, const nw_gpu_part *p, const nw_gpu_part_time
   nwl_set_number(L, "ints", p->ints);
   nwl_set_number(L, "special", p->special);
   nwl_set_number(L, "tensor", p->tensor + p->tensor_tf32);
+  nwl_set_number(L, "tensor_tf32", p->tensor_tf32);
   nwl_set_number(L, "seconds", t->seconds);
   nwl_set_text(L, "bottleneck", nw_gpu_limit_name(t->bound));
 }

@@ -104,7 +104,7 @@ function schedule:compute_root(stage) end
 ---@return nw.report
 function schedule:cost(options) end
 
----Predicts the cost of a schedule for several values of one symbolic size (the first by default). The rows have size, cycles, seconds, bottleneck, flops, joules and misses by level. The method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} draws them.
+---Predicts the cost of a schedule for several values of one symbolic size (the first by default). The rows have size, cycles, seconds, bottleneck, flops, joules and misses by level; for a GPU, they have size, seconds and bottleneck. The method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} draws them.
 ---@param options {values: integer[], size?: string, sizes?: table, machine?: any, threads?: integer, conflicts?: boolean, feed?: 'misses'|'full'}
 ---@return nw.report
 function schedule:cost_curve(options) end
@@ -859,7 +859,7 @@ function misses:plot(options) end
 ---@class nw.curve
 local curve = {}
 
----Draws the predictions over the size. y: the column to draw, by default the seconds.
+---Draws the predictions over the size. y: the column to draw, by default the seconds, which is the only one for a GPU.
 ---@param options? {y?: 'seconds'|'cycles'|'joules'|'misses', title?: nw.label}
 ---@return nw.plot
 function curve:plot(options) end

@@ -242,6 +242,13 @@ static bool has_tensor_cores(nw_ctx *c, const nw_gpu_report *r, const nw_machine
   return true;
 }
 
+// Sets the time of a part, at the clock that its kernel is assumed to have.
+static void set_part_seconds(nw_gpu_cost *k, int i, int kernel, const nw_machine *m) {
+  double hz = k->rates[kernel].hz;
+  nw_gpu_part_time *t = &k->part[i];
+  if (hz > 0) t->seconds = k->cycles[i][t->bound] / (double)m->gpu.sms / hz;
+}
+
 nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine *m) {
   if (m->kind != NW_MACHINE_GPU) return nw_fail(c, NW_EINVAL, "nw.machines() lists them", "%s is not a GPU", m->name);
   if (!has_tensor_cores(c, r, m)) return NULL;
@@ -256,7 +263,6 @@ nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine 
     const nw_gpu_part *p = nw_gpu_part_at(r, i);
     nw_gpu_part_time *t = &k->part[i];
     t->bound = tightest(k->cycles[i], FIRST_OF_GPU);
-    t->seconds = k->cycles[i][t->bound] / (double)m->gpu.sms / (m->clock * 1e9);
     if (p->depth) continue;
     nw_gpu_time *whole = &k->kernel[p->kernel];
     set_grid(&k->rates[p->kernel], r, p->kernel, m);
@@ -264,6 +270,7 @@ nw_gpu_cost *nw_gpu_cost_of(nw_ctx *c, const nw_gpu_report *r, const nw_machine 
     set_traffic(whole, r, p->kernel, m);
     finish(whole);
   }
+  for (int i = 0; i < k->nparts; i++) set_part_seconds(k, i, nw_gpu_part_at(r, i)->kernel, m);
   return k;
 }
 

@@ -3,6 +3,7 @@
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local hw = require "nestwright.hw.gpu"
 local machine = require "nestwright.cost.machine"
 local missed = require "nestwright.cost.missed"
 local report = require "nestwright.show.report"
@@ -247,11 +248,32 @@ local curves = report.class "curve"
 
 rows.define(curves.methods, "curve", "costs", "plot",
   "(self: nw.curve, options?: {y?: 'seconds'|'cycles'|'joules'|'misses', title?: nw.label}): nw.plot",
-  "Draws the predictions over the size. y: the column to draw, by default the seconds.",
+  "Draws the predictions over the size. y: the column to draw, by default the seconds, which is the only one for a GPU.",
   function(c, options)
     local how = errors.options("plot", options, {"y", "title"})
-    return require "nestwright.plots.cost".curve(c.rows, c.size, c.machine.name, how)
+    if c.machine.kind == "gpu" and (how.y or "seconds") ~= "seconds" then
+      errors.fail("invalid", "y = 'seconds'; s:gpu_counts{caches = true} counts hits and misses", "plot: y: %s are not predicted "
+        .. "for a GPU", how.y)
+    end
+    return require "nestwright.plots.cost".curve(c.rows, c.size, hw.name(c.machine), how)
   end)
+
+-- Returns the row of a curve on a machine.
+local function point(s, m, o, sizes)
+  if m.kind == "accelerator" then
+    errors.fail("invalid", "s:cost{sizes = {M = 64}} predicts one size", "cost_curve: %s is an accelerator, for which there are no "
+      .. "curves", m.name)
+  end
+  local with = setmetatable({sizes = sizes}, {__index = o})
+  if m.kind == "gpu" then
+    local c = gpu.of("cost_curve", s, with, m)
+    return {seconds = c.seconds, bottleneck = c.bottleneck or "nothing"}
+  end
+  local c = cost.of("cost_curve", s, with)
+  local row = {cycles = c.cycles, seconds = c.seconds, bottleneck = c.bottleneck, flops = c.flops, joules = c.joules, misses = {}}
+  for level, l in ipairs(c.levels) do row.misses[level] = l.misses end
+  return row
+end
 
 local function curve(s, options)
   if options == nil then
@@ -264,18 +286,16 @@ local function curve(s, options)
   if not size then
     errors.fail("invalid", "M = nw.size \"M\" makes one", "cost_curve: this schedule has no symbolic size")
   end
-  local list, values = {}, errors.expect("cost_curve: values", o.values, "table")
+  local m, list, values = cost.machine(s, o), {}, errors.expect("cost_curve: values", o.values, "table")
   if #values == 0 then errors.fail("invalid", "{values = {64, 128, 256}}", "cost_curve: values is empty") end
   for n, value in ipairs(values) do
     local sizes = {}
     for name, v in pairs(o.sizes or {}) do sizes[name] = v end
     sizes[size] = value
-    local c = cost.of("cost_curve", s, setmetatable({sizes = sizes}, {__index = o}))
-    list[n] = {size = value, cycles = c.cycles, seconds = c.seconds, bottleneck = c.bottleneck, flops = c.flops,
-      joules = c.joules, misses = {}}
-    for level, row in ipairs(c.levels) do list[n].misses[level] = row.misses end
+    list[n] = point(s, m, o, sizes)
+    list[n].size = value
   end
-  return curves.new({rows = list, size = size, machine = machine.of(o.machine)}, text.curve(list, size))
+  return curves.new({rows = list, size = size, machine = m}, text.curve(list, size))
 end
 
 -- ---- the method
@@ -341,7 +361,8 @@ function cost.install(nw)
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
     .. "threads?: integer, conflicts?: boolean, feed?: 'misses'|'full'}): nw.report",
     "Predicts the cost of a schedule for several values of one symbolic size (the first by default). The rows have size, cycles, "
-    .. "seconds, bottleneck, flops, joules and misses by level. The method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} "
+    .. "seconds, bottleneck, flops, joules and misses by level; for a GPU, they have size, seconds and bottleneck. The method "
+    .. "plot{y = 'seconds', 'cycles', 'joules' or 'misses'} "
     .. "draws them.", curve)
 
   nw.cost = nw.cost or {}

@@ -312,10 +312,13 @@ function text.price(p)
   return table.concat(out, "\n")
 end
 
+-- A GPU has no column of cycles.
 function text.curve(list, size)
-  local out = {("%10s %12s %12s  %s"):format(size, "predicted", "cycles", "bottleneck")}
+  local cycles = list[1].cycles and "%12s " or "%.0s"
+  local line = "%10s %12s " .. cycles .. " %s"
+  local out = {line:format(size, "predicted", "cycles", "bottleneck")}
   for _, row in ipairs(list) do
-    out[#out + 1] = ("%10d %12s %12s  %s"):format(row.size, written.seconds(row.seconds), whole(row.cycles), row.bottleneck)
+    out[#out + 1] = line:format(row.size, written.seconds(row.seconds), row.cycles and whole(row.cycles) or "", row.bottleneck)
   end
   return table.concat(out, "\n")
 end

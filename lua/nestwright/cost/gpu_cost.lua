@@ -1,6 +1,7 @@
 --- Predicts the times of schedules on GPUs, from the counts of the simulated GPU. docs/gpu_model.md explains the model.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local hw = require "nestwright.hw.gpu"
 local report = require "nestwright.show.report"
 local sizes = require "nestwright.language.sizes"
 local unbound = require "nestwright.language.unbound"
@@ -20,7 +21,9 @@ local ADDED = {latency = true, ["idle multiprocessors"] = true, launch = true}
 local function limits_of(kernel, added)
   local out = {}
   for _, limit in ipairs(kernel.limits) do
-    if not ADDED[limit.name] == not added and limit.seconds >= 0.001 * kernel.seconds then out[#out + 1] = limit end
+    if not ADDED[limit.name] == not added and limit.seconds > 0 and limit.seconds >= 0.001 * kernel.seconds then
+      out[#out + 1] = limit
+    end
   end
   table.sort(out, function(a, b) return a.seconds > b.seconds end)
   return out
@@ -58,7 +61,7 @@ local LACKS = {
 local function check_fits(what, n, k, m)
   if k.blocks == 0 or k.resident ~= 0 then return end
   local why = LACKS[k.limiter](k, m.gpu, k.block[1] * k.block[2] * k.block[3])
-  errors.fail("limit", "use smaller blocks", "%s: no block of kernel %d can run on %s: %s", what, n, m.name, why)
+  errors.fail("limit", "use smaller blocks", "%s: no block of kernel %d can run on %s: %s", what, n, hw.name(m), why)
 end
 
 --- Returns the predicted times of a schedule on a GPU of which `m` is the record. Options: sizes, caches, schedule (the number of
@@ -66,14 +69,15 @@ end
 function gpu.of(what, s, o, m)
   check_options(what, o)
   if o.caches ~= nil then errors.expect(what .. ": caches", o.caches, "boolean") end
-  unbound.check(what, s, m.name)
+  unbound.check(what, s, hw.name(m))
   local how = {machine = m, classes = true, caches = o.caches or nil, schedule = o.schedule}
   local counts, times = core.gpu_cost(s, sizes.of(what, s, o.sizes), how)
   local c = {machine = m, counts = counts, kernels = {}, loops = {}, seconds = 0, caches = o.caches or false}
   for n, k in ipairs(times.kernels) do
     local row = counts.kernels[n]
     check_fits(what, n, row, m)
-    c.kernels[n] = {seconds = k.seconds, bottleneck = k.bottleneck, limits = k.limits, waves = k.waves, grid = row.grid,
+    local bottleneck = k.seconds > 0 and k.bottleneck or "nothing"
+    c.kernels[n] = {seconds = k.seconds, bottleneck = bottleneck, limits = k.limits, waves = k.waves, grid = row.grid,
       block = row.block, launches = row.launches, resident = row.resident, limiter = row.limiter, occupancy = row.occupancy,
       blocks_seconds = k.blocks_seconds, kinds = k.kinds, schedule = k.schedule}
     c.seconds = c.seconds + k.seconds
@@ -85,7 +89,11 @@ end
 
 -- ---- texts
 
-local function product(v) return ("%d x %d x %d"):format(v[1], v[2], v[3]) end
+-- Returns the three extents of a grid or of a block, and the word of what they count.
+local function product(v, word)
+  local one = v[1] * v[2] * v[3] == 1
+  return ("%d x %d x %d %s%s"):format(v[1], v[2], v[3], word, one and "" or "s")
+end
 
 local function limit_line(limit, kernel)
   return ("  %-26s %12s  %4.0f %%"):format(limit.name, written.seconds(limit.seconds), 100 * limit.seconds / kernel.seconds)
@@ -96,15 +104,25 @@ local function clock_text(m)
   return base > 0 and ("%.3g to %.3g GHz"):format(base, m.clock) or ("%.3g GHz"):format(m.clock)
 end
 
+local NOT_LAUNCHED = "at these sizes it has no block, so it is not launched"
+
 local function add_kernel(out, c, n, k)
+  if k.seconds == 0 then
+    out[#out + 1] = ("kernel %d: %s, %s"):format(n, written.seconds(0), NOT_LAUNCHED)
+    return
+  end
   out[#out + 1] = ("kernel %d: %s, limited by %s"):format(n, written.seconds(k.seconds), k.bottleneck)
     .. (k.launches > 1 and (", for %d launches"):format(k.launches) or "")
-  out[#out + 1] = ("  %s blocks of %s threads; each of %d multiprocessors runs %s at a time, limited by %s: %.2f waves"):format(
-    product(k.grid), product(k.block), c.machine.gpu.sms, written.plural(k.resident or 0, "block"), k.limiter or "nothing", k.waves)
-  out[#out + 1] = "  time of each resource if it were the only limit:"
-  for _, limit in ipairs(limits_of(k, false)) do out[#out + 1] = "  " .. limit_line(limit, k) end
-  local added = limits_of(k, true)
-  if #added > 0 then out[#out + 1] = "  and time that is added to the longest of them:" end
+  out[#out + 1] = ("  %s of %s; each of %d multiprocessors runs %s at a time, limited by %s: %.2f waves"):format(
+    product(k.grid, "block"), product(k.block, "thread"), c.machine.gpu.sms, written.plural(k.resident or 0, "block"),
+    k.limiter or "nothing", k.waves)
+  local resources, added = limits_of(k, false), limits_of(k, true)
+  out[#out + 1] = #resources > 0 and "  time of each resource if it were the only limit:"
+    or "  each resource needs less than 0.1 % of the time"
+  for _, limit in ipairs(resources) do out[#out + 1] = "  " .. limit_line(limit, k) end
+  if #added > 0 then
+    out[#out + 1] = #resources > 0 and "  and time that is added to the longest of them:" or "  all other time:"
+  end
   for _, limit in ipairs(added) do out[#out + 1] = "  " .. limit_line(limit, k) end
 end
 
@@ -119,7 +137,7 @@ local function idle_lanes(c, n, k)
 end
 
 local function remarks(c)
-  local out = {("a prediction for %s at %s"):format(c.machine.name, clock_text(c.machine))}
+  local out = {("a prediction for %s at %s"):format(hw.name(c.machine), clock_text(c.machine))}
   if not c.caches then
     out[2] = "caches are not simulated: each array is read from memory once, and the time of L2 is not known; caches = true "
       .. "simulates them"
@@ -131,7 +149,7 @@ local function remarks(c)
 end
 
 local function text_of(c)
-  local out = {("%s: %s, limited by %s"):format(c.machine.name, written.seconds(c.seconds), c.bottleneck or "nothing")}
+  local out = {("%s: %s, limited by %s"):format(hw.name(c.machine), written.seconds(c.seconds), c.bottleneck or "nothing")}
   for n, k in ipairs(c.kernels) do add_kernel(out, c, n, k) end
   for _, remark in ipairs(remarks(c)) do out[#out + 1] = remark end
   return table.concat(out, "\n")
@@ -140,6 +158,7 @@ end
 local function cells_of(c)
   local list = {}
   for n, k in ipairs(c.kernels) do
+    if k.seconds == 0 then list[#list + 1] = {("%d"):format(n), NOT_LAUNCHED, written.seconds(0), "0 %"} end
     for _, kind in ipairs {{false, ""}, {true, "added: "}} do
       for _, limit in ipairs(limits_of(k, kind[1])) do
         local share = ("%.0f %%"):format(100 * limit.seconds / k.seconds)
@@ -148,7 +167,7 @@ local function cells_of(c)
     end
   end
   return {head = {"kernel", "limit", "time", "share"}, rows = list, left = {true, true, heads = true},
-    foot = ("%s: %s, limited by %s; %s"):format(c.machine.name, written.seconds(c.seconds), c.bottleneck or "nothing",
+    foot = ("%s: %s, limited by %s; %s"):format(hw.name(c.machine), written.seconds(c.seconds), c.bottleneck or "nothing",
       table.concat(remarks(c), "; "))}
 end
 
@@ -167,9 +186,10 @@ function gpu.beside(s, o, m)
     if not before or part.seconds > before.seconds then longest_of[part.id] = part end
   end
   for id, loop in pairs(longest_of) do
-    by_id[id] = ("%5.1f %%  %10s  %s"):format(100 * loop.seconds / c.seconds, written.seconds(loop.seconds), loop.bottleneck)
+    local share = c.seconds > 0 and 100 * loop.seconds / c.seconds or 0
+    by_id[id] = ("%5.1f %%  %10s  %s"):format(share, written.seconds(loop.seconds), share > 0 and loop.bottleneck or "nothing")
   end
-  local lines = {("# %s: %s, limited by %s"):format(m.name, written.seconds(c.seconds), c.bottleneck or "nothing")}
+  local lines = {("# %s: %s, limited by %s"):format(hw.name(m), written.seconds(c.seconds), c.bottleneck or "nothing")}
   for _, remark in ipairs(remarks(c)) do lines[#lines + 1] = "# " .. remark end
   return by_id, lines
 end

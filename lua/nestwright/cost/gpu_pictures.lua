@@ -3,6 +3,7 @@ local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
+local hw = require "nestwright.hw.gpu"
 local gpu_cost = require "nestwright.cost.gpu_cost"
 local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
@@ -63,8 +64,8 @@ local function occupancy(what, options)
   local m = machine_of("occupancy", is_schedule and what, o)
   local k = is_schedule and kernel_numbers(what, o, m) or given_numbers(what, m)
   local g = m.gpu
-  local title = errors.expect("occupancy: title", o.title or ("Blocks at the same time on %s"):format(m.name), "string")
-  return require "nestwright.plots.gpu.occupancy".make {machine = m.name, threads = k.threads, registers = k.registers,
+  local title = errors.expect("occupancy: title", o.title or ("Blocks at the same time on %s"):format(hw.name(m)), "string")
+  return require "nestwright.plots.gpu.occupancy".make {machine = hw.name(m), threads = k.threads, registers = k.registers,
     shared = k.shared, counted = k.counted, title_of = k.name, title = title, most_registers = g.registers_thread,
     most_shared = g.shared_block, most_warps = g.warps, unit = g.shared_unit, warps = (k.threads + g.warp - 1) // g.warp,
     of = function(registers, shared) return core.gpu_occupancy(m, k.threads, registers, shared) end}
@@ -104,8 +105,8 @@ local function unequal(c, number, blocks, title)
   local last = 0
   for _, b in ipairs(k.schedule) do last = math.max(last, b.to) end
   local stretch, by = stretch_of(k, last)
-  return require "nestwright.plots.gpu.wave_blocks".make {machine = c.machine.name, sms = c.machine.gpu.sms, blocks = k.schedule,
-    resident = k.resident, kinds = k.kinds, number = number, stretch = stretch, by = by, title = title}
+  return require "nestwright.plots.gpu.wave_blocks".make {machine = hw.name(c.machine), sms = c.machine.gpu.sms,
+    blocks = k.schedule, resident = k.resident, kinds = k.kinds, number = number, stretch = stretch, by = by, title = title}
 end
 
 local function waves(s, options)
@@ -119,14 +120,14 @@ local function waves(s, options)
     errors.fail("invalid", "give larger sizes", "waves: at these sizes, kernel %d has no block", number)
   end
   local sms = m.gpu.sms
-  local title = errors.expect("waves: title", o.title or ("Waves of blocks on %s"):format(m.name), "string")
+  local title = errors.expect("waves: title", o.title or ("Waves of blocks on %s"):format(hw.name(m)), "string")
   if k.kinds then return unequal(c, number, blocks, title) end
   if blocks // (sms * k.resident) > plots.most then
     errors.fail("limit", "give smaller sizes", "waves: %d waves are too many: at most %d can be drawn",
       blocks // (sms * k.resident), plots.most)
   end
   local stretch, by = stretch_of(k, k.launches * waves_seconds(blocks, sms, k))
-  return plots.make {machine = m.name, sms = sms, blocks = blocks, resident = k.resident, seconds = k.blocks_seconds,
+  return plots.make {machine = hw.name(m), sms = sms, blocks = blocks, resident = k.resident, seconds = k.blocks_seconds,
     number = number, stretch = stretch, by = by, title = title}
 end
 

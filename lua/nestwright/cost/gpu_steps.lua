@@ -1,6 +1,7 @@
 --- Compares schedules for GPUs: for each one, the predicted time on some machines, and what its accesses ask of the memory.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local hw = require "nestwright.hw.gpu"
 local gpu_cost = require "nestwright.cost.gpu_cost"
 local machine = require "nestwright.cost.machine"
 local report = require "nestwright.show.report"
@@ -28,7 +29,7 @@ local function row_of(name, s, machines, o)
   local row = {step = name, schedule = s, machines = {}, seconds = {}, bottlenecks = {}}
   for n, m in ipairs(machines) do
     local c = gpu_cost.of("gpu_steps", s, {sizes = o.sizes, caches = o.caches}, m)
-    row.machines[n], row.seconds[n], row.bottlenecks[n] = m.name, c.seconds, c.bottleneck or "nothing"
+    row.machines[n], row.seconds[n], row.bottlenecks[n] = hw.name(m), c.seconds, c.bottleneck or "nothing"
     if n == 1 then
       local longest = gpu_cost.longest(c.kernels)
       row.sectors = per_request(c.counts.accesses, "global", "sectors")
@@ -47,7 +48,7 @@ local function percent(v) return v and ("%.0f %%"):format(100 * v) or "-" end
 -- Returns the titles of the columns, and the cells of a row.
 local function heads(machines)
   local out = {"step"}
-  for _, m in ipairs(machines) do out[#out + 1], out[#out + 2] = m.name, "limited by" end
+  for _, m in ipairs(machines) do out[#out + 1], out[#out + 2] = hw.name(m), "limited by" end
   for _, name in ipairs {"sectors/request", "turns/request", "occupancy"} do out[#out + 1] = name end
   return out
 end
@@ -83,7 +84,7 @@ local function foot_of(machines, caches)
   return {"the times are predicted; " .. (caches and "caches are simulated"
       or "each array is read from memory once, because caches are not simulated"),
     ("on %s: sectors of a request to global memory (4 are 128 bytes), turns of a request to shared memory, occupancy"):format(
-      machines[1].name)}
+      hw.name(machines[1]))}
 end
 
 -- ---- the function

@@ -2,6 +2,7 @@
 --- dot. The limits of the machine are lines (roofs) above the dots.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local hw = require "nestwright.hw.gpu"
 local inside = require "nestwright.inside"
 local model = later "nestwright.cost.roofline_model"
 local roofs = require "nestwright.measure.roofs"
@@ -357,7 +358,8 @@ local function roofline(nw, what, options)
   local arrows = o.arrows
   if arrows == nil then arrows = one or #what == #dots end
   local usual = not o.machine and "roofline"
-    or ("roofline%s%s"):format(o.machine.kind == "accelerator" and " of " or ", predicted for ", o.machine.name)
+    or ("roofline%s%s"):format(o.machine.kind == "accelerator" and " of " or ", predicted for ",
+      o.machine.kind == "gpu" and hw.name(o.machine) or o.machine.name)
   local title = errors.expect("roofline: title", o.title or usual, "string")
   return require "nestwright.plots.roofline".make(dots, roofs_for(dots, o),
     {arrows = arrows, rounds = rounds, level = o.level, title = title})

@@ -3,6 +3,7 @@ local acc_cost = require "nestwright.cost.acc_cost"
 local acc_energy = require "nestwright.cost.acc_energy"
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
+local hw = require "nestwright.hw.gpu"
 local gpu_cost = require "nestwright.cost.gpu_cost"
 local machine = require "nestwright.cost.machine"
 local rates = require "nestwright.cost.rates"
@@ -36,9 +37,18 @@ local function gpu_roofs(m)
   if g.l2_bandwidth > 0 then add("L2", g.l2_bandwidth * 1e9) end
   add("memory", m.memory.bandwidth * 1e9)
   table.sort(levels, function(a, b) return a.best > b.best end)
-  return {threads = 1, machine = m.name, recorded = true, on_gpu = true, levels = levels, peak = all(2 * g.lanes),
+  local function tensor(tflops) return tflops > 0 and {best = tflops * 1e12, spread = 0} or nil end
+  return {threads = 1, machine = hw.name(m), recorded = true, on_gpu = true, levels = levels, peak = all(2 * g.lanes),
     peak_f64 = g.lanes64 > 0 and all(2 * g.lanes64) or nil,
+    peak_tensor = {["16-bit"] = tensor(g.tensor_f16), tf32 = tensor(g.tensor_tf32)},
     rates = ("bandwidths of its caches and memories; %d multiprocessors at %.3g GHz"):format(g.sms, m.clock)}
+end
+
+-- Returns the dtype of the products that tensor cores compute, or nil if there are none.
+local function tensor_dtype(c)
+  for _, part in ipairs(c.parts) do
+    if part.tensor > 0 then return part.tensor_tf32 < part.tensor and "16-bit" or "tf32" end
+  end
 end
 
 local OF_GPU = {memory = true, ["L2 cache"] = true}
@@ -113,7 +123,7 @@ local function predicted(s, version, threads, o)
   local m = o.machine
   if m and m.kind == "gpu" then
     local c = gpu_cost.of("roofline", s, {sizes = o.sizes, caches = o.caches}, m)
-    return c.seconds, gpu_bytes(c, m), m
+    return c.seconds, gpu_bytes(c, m), m, tensor_dtype(c)
   end
   local c = cost.of("roofline", s, {machine = m, sizes = o.sizes, version = version, threads = threads, conflicts = false})
   return c.seconds, bytes_of(c), c.machine
@@ -137,12 +147,13 @@ end
 --- caches (for a GPU).
 function model.dot(label, s, version, work, threads, o)
   if o.machine and o.machine.kind == "accelerator" then return of_chip(label, s, version, o) end
-  local ok, seconds, bytes, m = pcall(predicted, s, version, threads, o)
+  local ok, seconds, bytes, m, tensor = pcall(predicted, s, version, threads, o)
   if ok then
-    local t = times.given("roofline: " .. label, {median = seconds, threads = threads, machine = m.name})
+    local t = times.given("roofline: " .. label, {median = seconds, threads = threads, machine = m.kind == "gpu" and hw.name(m)
+      or m.name})
     t.version = version
-    return {label = label, flops = work.flops, arithmetic = work.arithmetic, bytes = bytes, how = "predicted",
-      predicted = true, time = t, threads = threads}
+    return {label = label, flops = work.flops, arithmetic = tensor and "tensor" or work.arithmetic, tensor = tensor, bytes = bytes,
+      how = "predicted", predicted = true, time = t, threads = threads}
   end
   return refused(label, seconds)
 end

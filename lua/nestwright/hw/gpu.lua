@@ -22,4 +22,10 @@ function gpu.real(machine)
   return {name = machine.name, extends = machine, gpu = {simulates = ""}, sources = {["gpu.simulates"] = "code is made for it"}}
 end
 
+--- Returns the name of the GPU whose numbers a record has: for a simulation, that of the simulated GPU.
+function gpu.name(machine)
+  local simulated = machine.gpu.simulates
+  return simulated ~= nil and simulated ~= "" and simulated or machine.name
+end
+
 return gpu
