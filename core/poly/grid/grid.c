@@ -112,8 +112,19 @@ bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out)
   return nw_walk(p, widen, &(widening){p, out, NULL});
 }
 
-static bool too_many(grid *g, const nw_launch *l, const char *fmt, const char *what, int64_t n, int64_t limit) {
-  g->answer = nw_tell(g->m, NW_REFUSE_CAPACITY, nw_find_bound(l->at), NULL, fmt, what, (long long)n, (long long)limit);
+// Returns the loop in s that was last bound to dimension `dim` of the grid, or to any dimension of a block if `dim` is -1.
+static const nw_stmt *last_bound(const nw_stmt *s, int dim) {
+  int own = nw_grid_dim(s);
+  const nw_stmt *found = own >= 0 && (dim < 0 ? own >= 3 : own == dim) ? s : NULL;
+  for (int i = 0; i < s->nkids; i++) {
+    const nw_stmt *other = last_bound(s->kid[i], dim);
+    if (other && (!found || other->step > found->step)) found = other;
+  }
+  return found;
+}
+
+static bool too_many(grid *g, const nw_stmt *loop, const char *fmt, const char *what, int64_t n, int64_t limit) {
+  g->answer = nw_tell(g->m, NW_REFUSE_CAPACITY, loop, NULL, fmt, what, (long long)n, (long long)limit);
   return false;
 }
 
@@ -134,14 +145,16 @@ static bool within_limits(grid *g, const nw_launch *l) {
                           (long long)g->limit->threads);
       ok = false;
     } else if (n > g->limit->extent[d]) {
-      ok = too_many(g, l, "%s would have %lld values; the limit of the target is %lld", tag, n, g->limit->extent[d]);
+      ok = too_many(g, last_bound(l->at, d), "%s would have %lld values; the limit of the target is %lld", tag, n,
+                    g->limit->extent[d]);
     } else if (d >= 3) {
       threads *= n > 1 ? n : 1;
     }
   }
   nw_ranges_free(&r);
   if (ok && threads > g->limit->threads)
-    return too_many(g, l, "%s would have %lld threads; the limit is %lld", "a block", threads, g->limit->threads);
+    return too_many(g, last_bound(l->at, -1), "%s would have %lld threads; the limit is %lld", "a block", threads,
+                    g->limit->threads);
   return ok;
 }
 
