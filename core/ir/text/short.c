@@ -38,7 +38,6 @@ static void element(nw_str *out, const place *at, const nw_block_target *t) {
 
 typedef struct fold {
   size_t longest; // an index of at most this length is not folded
-  bool terms; // true: the first term of a folded index is kept
 } fold;
 
 // Returns the end of the index that starts at s. The index ends at the first comma, semicolon or closing bracket that
@@ -81,10 +80,11 @@ static const char *last_constant(const char *s, const char *end) {
 }
 
 // Writes a sum as, for example, `32*i_o + ... - 1`. The first term and the constant are kept: the term identifies the
-// sum, and neighbouring accesses differ in the constant.
-static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
+// sum, and neighbouring accesses differ in the constant. An index that is no such sum is kept, because nothing would be left.
+static void fold_sum(nw_str *out, const char *s, const char *end) {
   const char *term = first_term(s, end), *constant = last_constant(s, end);
-  if (f.terms && term && term <= constant && term - s < SHORTEST_FOLD) nw_str_addn(out, s, (size_t)(term - s));
+  if (!term || term >= constant) return nw_str_addn(out, s, (size_t)(end - s));
+  nw_str_addn(out, s, (size_t)(term - s));
   nw_str_add(out, "...");
   nw_str_addn(out, constant, (size_t)(end - constant));
 }
@@ -102,7 +102,7 @@ static void fold_index(nw_str *out, const char *s, const char *end, fold f) {
     fold_list(out, s + open + 1, f);
     nw_str_add(out, ")");
   } else {
-    fold_sum(out, s, end, f);
+    fold_sum(out, s, end);
   }
 }
 
@@ -126,15 +126,14 @@ static char *fold_indices(const char *line, fold f) {
   return nw_str_take(&out);
 }
 
-// Folds indices until the line is short enough, and starts with the longest indices. If this does not suffice, also
-// drops the first terms of the folded indices. A line that is still longer than CUT_LINE is cut.
+// Folds indices until the line is short enough, and starts with the longest indices. A line that is still longer than
+// CUT_LINE is cut.
 static char *fit(nw_str *out) {
   char *whole = nw_str_take(out), *line = whole;
-  for (int terms = 1; terms >= 0; terms--)
-    for (size_t longest = LONGEST_FOLD; strlen(line) > LONG_LINE && longest >= SHORTEST_FOLD; longest -= 8) {
-      if (line != whole) free(line);
-      line = fold_indices(whole, (fold){longest, terms});
-    }
+  for (size_t longest = LONGEST_FOLD; strlen(line) > LONG_LINE && longest >= SHORTEST_FOLD; longest -= 8) {
+    if (line != whole) free(line);
+    line = fold_indices(whole, (fold){longest});
+  }
   if (line != whole) free(whole);
   if (strlen(line) > CUT_LINE) memcpy(line + CUT_LINE - 4, " ...", 5);
   return line;

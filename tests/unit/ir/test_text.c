@@ -381,8 +381,9 @@ static void long_indices_are_abbreviated(void **state) {
               "      C[i, j] = A[i, j]*A[i, i]*A[j, j]*A[0, 0]\n");
   assert_shown(p, NULL,
                "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
-               "    C[..., min(first_loop, second_loop)] = A[..., min(first_loop, second_loop)]*A[..., ...]"
-               "*A[min(first_loop, second_loop), min(first_loop, second_loop)]*A[0, 0]\n");
+               "    C[3*first_loop + ..., min(first_loop, second_loop)] = "
+               "A[3*first_loop + ..., min(first_loop, second_loop)]*A[3*first_loop + ..., 3*first_loop + "
+               "...]*A[min(first_loop, second_loop), min(first_loop, second_loop)]*A[0, 0]\n");
   nw_program_release(p);
 }
 
