@@ -269,7 +269,7 @@ static void add_parts(const maker *x, const nw_expr *fact, version *out) {
   if (fact->op == NW_OP_AND) {
     add_parts(x, fact->arg[0], out);
     add_parts(x, fact->arg[1], out);
-  } else {
+  } else if (!nw_is_const(fact, 1)) { // a fact that always holds is no question
     out->term[out->n++] = term_of(x, fact);
   }
 }
@@ -344,7 +344,7 @@ static void show(nw_str *s, const nw_choices *t, const char *const *size, int at
     if (c->kind == NW_RESIDUE)
       nw_str_fmt(s, "%s %% %lld == %d:", size[c->size], (long long)c->number, i);
     else if (i)
-      nw_str_add(s, "else:");
+      nw_str_add(s, "otherwise:");
     else if (c->kind == NW_BELOW)
       nw_str_fmt(s, "%s < %lld:", size[c->size], (long long)c->number);
     else

@@ -115,7 +115,7 @@ local function add_lines(node, name_of, indent, out)
   end
   out[#out + 1] = ("%s%s < %d:"):format(pad, node.size, node.below)
   add_lines(node.yes, name_of, indent + 2, out)
-  out[#out + 1] = pad .. "else:"
+  out[#out + 1] = pad .. "otherwise:"
   return add_lines(node.no, name_of, indent + 2, out)
 end
 

@@ -228,7 +228,7 @@ describe("dispatch over two sizes", function()
   it("makes a tree over both sizes, and gives right results for every shape", function()
     local list, s = ranked()
     local d = list:dispatch()
-    assert.equal("M < 8:\n  N < 16:\n    guard\n  else:\n    halves\nelse:\n  guard", (tostring(d):gsub("%s+$", "")))
+    assert.equal("M < 8:\n  N < 16:\n    guard\n  otherwise:\n    halves\notherwise:\n  guard", (tostring(d):gsub("%s+$", "")))
     local f = s:build {threads = 1, versions = d.versions}
     agrees(f)
     local text = tostring(f:show "versions")

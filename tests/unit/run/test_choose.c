@@ -142,7 +142,7 @@ static void the_tree_is_printed(void **state) {
   nw_choices t;
   nw_choices_make(&t, p, 1, e->size, 3, version);
   char *text = nw_choices_show(&t, e->size);
-  assert_string_equal(text, "M < 8: version 1\nelse:\n  M % 2 == 0: version 2\n  M % 2 == 1: version 3\n");
+  assert_string_equal(text, "M < 8: version 1\notherwise:\n  M % 2 == 0: version 2\n  M % 2 == 1: version 3\n");
   free(text);
   nw_choices_free(&t);
 }
