@@ -63,6 +63,33 @@ static nw_gpu_finding *known(nw_gpu_report *r, const nw_gpu_finding *f) {
   return NULL;
 }
 
+typedef struct binding {
+  int id; // of the statement
+  bool blocks; // true: loops bound to blocks; false: to threads
+  const nw_stmt *loop;
+} binding;
+
+static bool see_binding(void *env, const nw_path *path) {
+  binding *b = env;
+  if (path->at[path->n - 1]->id != b->id) return true;
+  for (int i = 0; i < path->n; i++) {
+    const nw_stmt *l = path->at[i];
+    int dim = nw_grid_dim(l);
+    if (dim < 0 || (dim < 3) != b->blocks || !l->unsafe) continue;
+    if (!b->loop || l->step > b->loop->step) b->loop = l;
+  }
+  return true;
+}
+
+// If a step that was not judged bound the loop whose iterations race, the place of a race names this step. Later steps may
+// have changed the statement, and they are not the reason.
+static void name_binding(nw_gpu_finding *f, const nw_program *p) {
+  binding b = {.id = f->second.id, .blocks = f->fault == NW_GPU_RACE_BLOCKS};
+  if (f->fault != NW_GPU_RACE && !b.blocks) return;
+  nw_walk(p, see_binding, &b);
+  if (b.loop) f->second.step = b.loop->step;
+}
+
 bool nwg_report_findings(nw_gpu_report *r, const nwg_worker *w) {
   for (int i = 0; i < w->nfindings; i++) {
     nw_gpu_finding f = w->finding[i], *old = known(r, &f);
@@ -148,6 +175,7 @@ static void add_kernel(nw_gpu_report *r, nwg_entry *e) {
 
 void nwg_report_fill(nw_gpu_report *r, const nwg_run *run) {
   int sites = 0;
+  for (int i = 0; i < r->nfindings; i++) name_binding(&r->finding[i], run->exec->p);
   r->code.arena = r->arena, r->code.gpu = &run->gpu, r->code.pool = run->launches->p->pool;
   for (int i = 0; i < run->launches->n; i++) sites += run->entry[i].k ? run->entry[i].k->nsites : 0;
   r->access = nw_xcalloc((size_t)sites + 1, sizeof *r->access);
