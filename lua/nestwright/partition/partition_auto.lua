@@ -164,9 +164,39 @@ end
 -- ---- the table
 
 local function before(a, b)
-  if a.refused or b.refused then return not a.refused and b.refused ~= nil end
-  if a.fits ~= b.fits then return a.fits end
-  return a.figure < b.figure
+  if not a.refused ~= not b.refused then return not a.refused end
+  if not a.refused and a.fits ~= b.fits then return a.fits end
+  if not a.refused and a.figure ~= b.figure then return a.figure < b.figure end
+  return a.number < b.number
+end
+
+-- Returns the texts of the programs of all versions of a row.
+local function programs_of(c, row)
+  local out = {}
+  for n, version in ipairs(row.versions) do
+    c.schedule:checkout(version)
+    out[n] = core.schedule_print(c.schedule)
+  end
+  c.schedule:checkout(c.base)
+  return table.concat(out, "\n")
+end
+
+-- Returns the sorted rows without those whose programs an earlier row has; that row gets their names. On a GPU, several strategies
+-- often make the same program, for example if a tile is one iteration.
+local function without_equal(c, list)
+  local out, known = {}, {}
+  for _, row in ipairs(list) do
+    local key = not row.refused and programs_of(c, row)
+    local first = key and known[key]
+    if first then
+      first.same = first.same or {}
+      table.insert(first.same, row.strategy .. " " .. row.tile)
+    else
+      out[#out + 1] = row
+      if key then known[key] = row end
+    end
+  end
+  return out
 end
 
 -- Ranks by the cost model, because other work disturbed the measurements.
@@ -221,11 +251,14 @@ local function ranked(c, s)
   for n, row in ipairs(list) do
     c.trying, c.part = row.strategy, (n - 1) / #list
     list[n] = attempt(c, row)
+    list[n].number = n
   end
   core.tell_progress()
   check_range(c)
   predict_disturbed(c, list)
   table.sort(list, before)
+  if c.gpu then list = without_equal(c, list) end
+  for _, row in ipairs(list) do row.number = nil end
   list.disturbed = c.disturbed
   return ranking(list, c)
 end

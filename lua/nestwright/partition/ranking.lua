@@ -2,6 +2,7 @@
 local core = require "nestwright.core"
 local dispatching = require "nestwright.partition.dispatching"
 local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
 local report = require "nestwright.show.report"
 local returning = require "nestwright.language.returning"
 local rows = require "nestwright.language.rows"
@@ -12,9 +13,6 @@ local class = report.class "ranking"
 local choices = setmetatable({}, {__mode = "k"}) -- for each ranked table: the options of the call that made the table
 
 -- ---- as text
-
--- Returns the format of a line. wide: the width of the names of strategies.
-local function format_of(wide) return ("%%2s  %%-%ds %%8s %%9s %%12s %%12s %%12s"):format(wide) end
 
 -- Returns the remarks of a row. A row with intrinsics gets a remark, because the cost model uses the cost of the loops that they
 -- replace.
@@ -34,21 +32,57 @@ end
 -- Returns the name of the row's strategy, and for a GPU that of its largest tile.
 local function name_of(row) return row.tile and row.strategy .. " " .. row.tile or row.strategy end
 
-local function line_of(n, row, wide)
-  if row.refused then
-    local hint = row.hint and ("\n%14s hint: %s"):format("", (row.hint:gsub("\n", "\n" .. (" "):rep(21)))) or ""
-    return ("%2s  %s refused: %s"):format("", name_of(row) .. (" "):rep(wide - #name_of(row)), row.refused) .. hint
+-- The columns with numbers: {title, width, function that returns the text of a row}.
+local COLUMNS = {
+  {"versions", 8, function(row) return tostring(#row.versions) end},
+  {"bytes", 9, function(row) return tostring(row.code_bytes or "") end},
+  {"predicted", 12, expected_text},
+  {"median", 12, function(row) return row.seconds and written.seconds(row.seconds) or "" end},
+  {"energy", 12, function(row) return row.joules and ("%.3g J"):format(row.joules) or "" end},
+}
+
+-- Returns the columns that have a text in some row.
+local function columns_of(list)
+  local out = {}
+  for _, column in ipairs(COLUMNS) do
+    for _, row in ipairs(list) do
+      if not row.refused and column[3](row) ~= "" then
+        out[#out + 1] = column
+        break
+      end
+    end
   end
-  return ((format_of(wide):format(n, name_of(row), #row.versions, row.code_bytes or "", expected_text(row),
-    row.seconds and written.seconds(row.seconds) or "", row.joules and ("%.3g J"):format(row.joules) or "")
-    .. remarks_of(row)):gsub("%s+$", ""))
+  return out
+end
+
+local function refused_line(row, wide)
+  local label = name_of(row) .. (" "):rep(wide - #name_of(row))
+  local more = row.hint and ("\n%s %s"):format((" "):rep(4 + wide), (row.hint:gsub("\n", "\n" .. (" "):rep(5 + wide)))) or ""
+  return ("    %s refused: %s"):format(label, row.refused) .. more
+end
+
+local function line_of(n, row, wide, columns)
+  local out = {("%2s  %s"):format(n, name_of(row) .. (" "):rep(wide - #name_of(row)))}
+  for _, column in ipairs(columns) do out[#out + 1] = ("%" .. column[2] .. "s"):format(column[3](row)) end
+  return ((table.concat(out, " ") .. remarks_of(row)):gsub("%s+$", ""))
+end
+
+-- Returns the names of rows that stand for the same program as a row before them, and by which they are left out.
+local function same_line(row, wide)
+  if not row.same then return nil end
+  return ("    %s the same program: %s"):format((" "):rep(wide), table.concat(row.same, ", "))
 end
 
 local function text_of(list)
-  local wide = 10
+  local wide, columns = 10, columns_of(list)
   for _, row in ipairs(list) do wide = math.max(wide, #name_of(row)) end
-  local lines = {format_of(wide):format("", "strategy", "versions", "bytes", "predicted", "median", "energy")}
-  for n, row in ipairs(list) do lines[#lines + 1] = line_of(n, row, wide) end
+  local head = {"    strategy" .. (" "):rep(wide - 8)}
+  for _, column in ipairs(columns) do head[#head + 1] = ("%" .. column[2] .. "s"):format(column[1]) end
+  local lines = {table.concat(head, " ")}
+  for n, row in ipairs(list) do
+    lines[#lines + 1] = row.refused and refused_line(row, wide) or line_of(n, row, wide, columns)
+    lines[#lines + 1] = same_line(row, wide)
+  end
   if list.disturbed then
     lines[#lines + 1] = "Other work disturbed the measurements, so the rows are ranked by the cost model."
   end
@@ -57,22 +91,42 @@ end
 
 -- ---- methods and fields
 
+-- True if `which` is the number of a row, its name as printed, its strategy, or the name of a row that has the same program.
+local function matches(n, row, which)
+  if which == n or which == row.strategy or which == name_of(row) then return true end
+  for _, name in ipairs(row.same or {}) do if which == name then return true end end
+  return false
+end
+
+-- Returns the names of all rows that `which` selects.
+local function names_like(list, which)
+  local out = {}
+  for n, row in ipairs(list) do if matches(n, row, which) then out[#out + 1] = name_of(row) end end
+  return out
+end
+
 local function usable(list, which)
+  local refused
   for n, row in ipairs(list) do
-    if which == n or which == row.strategy then
+    if matches(n, row, which) then
+      local others = row.tile and which == row.strategy and names_like(list, which) or {}
+      if #others > 1 then
+        inside.note(("%s is the best of %s"):format(name_of(row), table.concat(others, ", ")))
+      end
       if not row.refused then return row end
-      errors.fail("invalid", row.hint, "partition_auto: %s was refused: %s", row.strategy, row.refused)
+      refused = refused or row
     end
   end
-  errors.fail("invalid", "list:take(1), or list:take \"cut\" by its strategy", "which: there is no row %s",
-    type(which) == "string" and ("'%s'"):format(which) or tostring(which))
+  if refused then errors.fail("invalid", refused.hint, "partition_auto: %s was refused: %s", name_of(refused), refused.refused) end
+  errors.fail("invalid", ("list:take(1), or list:take %q"):format(list[1] and name_of(list[1]) or "cut"),
+    "which: there is no row %s", type(which) == "string" and ("'%s'"):format(which) or tostring(which))
 end
 
 local define = rows.definer(class.methods, "ranking", "partitioning")
 
 define("take", "(self: nw.ranking, which?: integer|string): integer[]",
   "Moves the schedule to the program that a strategy made, so that it can be viewed and changed. which: the number of the row (1 "
-  .. "by default) or the name of its strategy. Returns the numbers of its versions; the schedule is at the last one.",
+  .. "by default), its name as printed (\"halves 8\"), or the name of its strategy: then the best of its rows. Returns the numbers of its versions; the schedule is at the last one.",
   function(list, which)
     local row = usable(list, which or 1)
     choices[list].schedule:checkout(row.versions[#row.versions])
@@ -112,6 +166,7 @@ local FIELDS = {
   {"strategy", "string", "The name of the row's strategy."},
   {"versions", "integer[]", "Versions of the schedule; a call runs the first one whose facts hold."},
   {"tile", "string?", "For a GPU, the number of iterations and the name of the largest tile."},
+  {"same", "string[]?", "For a GPU, names of other strategies and tiles that make the same program."},
   {"code_bytes", "integer?", "Bytes of machine code of all versions; nil for a GPU."},
   {"expected", "number?",
     "An estimate: the weighted mean of `predicted`, in seconds or, for a learned model, as a score without a unit."},

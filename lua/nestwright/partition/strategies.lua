@@ -104,8 +104,22 @@ local function mark_each(s, loops)
   return loops
 end
 
+-- Raises an error if a kernel has bound the loop over its tiles.
+local function check_unbound(s, loops)
+  local marks = {}
+  for _, row in ipairs(core.outline(s)) do marks[row.name or ""] = row.mark end
+  for _, loop in ipairs(loops) do
+    local mark = marks[loop.name] or ""
+    if mark:find "Idx" then
+      errors.fail("refused", "leave the outermost loop of a kernel unbound: partition_auto binds it to blockIdx.x, after it has put "
+        .. "the loops of all pieces into one grid", "partition: across: %s is already bound to %s", loop.name, mark)
+    end
+  end
+end
+
 -- Makes one grid of the loops: each block runs an iteration of one piece.
 local function fuse_grids(s, loops)
+  check_unbound(s, loops)
   local all = #loops > 1 and s:create_fused_loop(table.unpack(loops)) or loops[1]
   s:bind(all, "blockIdx.x")
   return {all}
@@ -113,6 +127,7 @@ end
 
 -- Makes a grid, and so a launch, of each loop.
 local function bind_each(s, loops)
+  check_unbound(s, loops)
   for _, loop in ipairs(loops) do s:bind(loop, "blockIdx.x") end
   return loops
 end

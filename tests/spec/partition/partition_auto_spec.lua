@@ -446,7 +446,7 @@ describe("a measurement that other work disturbed", function()
       assert.is_true(row.seconds > 1e-9 and not row.disturbed)
       assert.equal(row.seconds, row.figure)
     end
-    assert.truthy(tostring(list):find "predicted +median")
+    assert.truthy(tostring(list):find "bytes +median")
   end)
 
   it("that stays disturbed gives no verdict: s:partition_auto ranks by the prediction, and says so", function()

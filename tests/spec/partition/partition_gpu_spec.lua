@@ -29,15 +29,48 @@ end
 describe("the partition of a loop on a GPU", function()
   it("is ranked by the model, with each kernel as the largest tile", function()
     local list = product(nw.size("M", {min = 1})):partition_auto(options())
-    assert.equal(6, #list)
-    local seen = {}
+    local seen, names = {}, 0
     for n, row in ipairs(list) do
-      seen[row.strategy .. " " .. row.tile] = true
+      seen[row.strategy .. " " .. row.tile], names = true, names + 1
+      for _, name in ipairs(row.same or {}) do seen[name], names = true, names + 1 end
       assert.is_nil(row.code_bytes)
       assert.is_true(row.expected > 0 and (n == 1 or row.figure >= list[n - 1].figure))
     end
+    assert.equal(6, names)
     assert.is_true(seen["guard 8 shared"] and seen["cut 8 direct"] and seen["cut 1 direct"])
     assert.truthy(tostring(list):find "cut 8 shared +1 +%d")
+  end)
+
+  it("has each program once, in the same order in each run, and without empty columns", function()
+    local function listed()
+      local one = {tiles.kernel(1, 16, {1, 1})}
+      return product(19):partition_auto {loop = "i", kernels = one, strategies = {"guard", "cut", "halves"}, across = "fused"}
+    end
+    local list = listed()
+    assert.equal(1, #list)
+    assert.same(listed()[1].same, list[1].same)
+    assert.equal(2, #list[1].same)
+    assert.matches("^ +strategy +versions +predicted\n 1 +guard 1", tostring(list))
+    assert.matches("the same program: cut 1[^,]*, halves 1", tostring(list))
+  end)
+
+  it("takes a row by its name as printed, and says which row a strategy means", function()
+    local s = product(19)
+    local list = s:partition_auto(options {sizes = {}, strategies = {"cut"}})
+    local name = list[2].strategy .. " " .. list[2].tile
+    assert.same(list[2].versions, list:take(name))
+    assert.same(list[1].versions, list:take "cut")
+    support.fails("which: there is no row 'cut 9'", "invalid", list.take, list, "cut 9")
+  end)
+
+  it("leaves the binding of the loop over tiles to across = 'fused'", function()
+    local kernel = {rows = 8, schedule = function(s, piece)
+      s:bind(piece.outer, "blockIdx.x")
+      s:bind(piece.inner, "threadIdx.y")
+    end}
+    local list = product(19):partition_auto(options {sizes = {}, strategies = {"guard"}, kernels = {kernel}})
+    assert.matches("i_o is already bound to blockIdx.x", list[1].refused, 1, true)
+    assert.matches("leave the outermost loop of a kernel unbound", list[1].hint, 1, true)
   end)
 
   it("gives the results of the definition, in one grid or in several", function()
