@@ -73,6 +73,9 @@ bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, const char *
 // Returns the kernels of a program in OpenCL C, and makes the texts of the host's part: a function in C that launches them, and
 // its header. `file` is the name of the files without its end. All texts are on the heap; NULL, with a diagnostic, on failure.
 char *nw_opencl_files(const nw_program *p, const char *symbol, const char *file, nw_glue *out);
+// Returns comments that say what a program must know to launch the kernels as PTX, on the heap; NULL, with a diagnostic, on
+// failure.
+char *nw_ptx_notes(const nw_exec *e);
 // Like nw_program_c, for n versions of a kernel.
 char *nw_c_text(nw_ctx *c, int n, const nw_program *const *p, const nw_choices *t, const char *symbol);
 // True if the user may give this name to the public function. Otherwise there is a diagnostic.

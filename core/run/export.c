@@ -182,9 +182,7 @@ static bool can_be_included(nw_ctx *c, const char *file) {
 
 // Writes the kernels, and beside them the C file and the header of the function that launches them.
 static bool export_opencl(nw_kernel *k, const char *path, const char *symbol) {
-  if (!k->source)
-    return nw_fail(k->ctx, NW_EINVAL, "export a kernel of one version, as s:build() makes it",
-                   "a kernel of several versions cannot be exported as OpenCL C");
+  if (!k->source) return nw_kernel_fail_cases(k, "OpenCL C");
   char *header = path_beside(path, ".cl", ".h"), *source = path_beside(path, ".cl", ".c"), *text = NULL;
   const char *slash = strrchr(header, '/');
   char *file = nw_xstrdup(slash ? slash + 1 : header);
@@ -208,19 +206,38 @@ static bool has_libraries(const nw_kernel *one) {
                                          one->exec->p->target->machine.name);
 }
 
+// Returns the PTX after comments about the launches, on the heap.
+static char *ptx_of(nw_kernel *k) {
+  if (k->ncases) return nw_kernel_fail_cases(k, "PTX"), NULL;
+  char *text = nw_kernel_text(k, "ptx"), *notes = text ? nw_ptx_notes(k->exec) : NULL;
+  nw_str all = {0};
+  if (notes) nw_str_fmt(&all, "%s%s", notes, text);
+  free(notes);
+  free(text);
+  return notes ? nw_str_take(&all) : NULL;
+}
+
+// True if C code can be made. A grid is written in CUDA C or OpenCL C.
+static bool can_be_c(nw_kernel *k) {
+  const nw_kernel *one = k->ncases ? k->one[0] : k;
+  if (one->exec->p->target->machine.kind != NW_MACHINE_GPU) return true;
+  return nw_fail(k->ctx, NW_EINVAL, one->backend->files, "export: path: C has no grids, and the kernel is for %s",
+                 one->exec->p->target->machine.name);
+}
+
 bool nw_kernel_export(nw_kernel *k, const char *path, const char *symbol) {
   nw_glue glue;
   if (!k || nw_stopped(k->ctx) || (symbol && !nw_c_symbol_given(k->ctx, symbol))) return false;
-  if (ends_in(path, ".c")) return export_text(k, path, nw_kernel_c(k, symbol));
-  if (ends_in(path, ".ptx")) return export_text(k, path, nw_kernel_text(k, "ptx"));
+  if (ends_in(path, ".c")) return can_be_c(k) && export_text(k, path, nw_kernel_c(k, symbol));
+  if (ends_in(path, ".ptx")) return export_text(k, path, ptx_of(k));
   if (ends_in(path, ".cu")) return export_text(k, path, nw_kernel_cuda(k, symbol));
   if (ends_in(path, ".cl")) return export_opencl(k, path, symbol);
   nw_kernel *const *one = k->ncases ? k->one : &k;
   int n = k->ncases ? k->ncases : 1;
   char *header = path_beside(path, ".so", ".h");
   if (!header)
-    return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\" or f:export \"kernel.c\"",
-                   "export: path: '%s' is not the name of a shared library or of a C file", path);
+    return nw_fail(k->ctx, NW_EINVAL, one[0]->backend->files,
+                   "export: path: the end of '%s' names no kind of file that can be written", path);
   bool good = has_libraries(one[0]) && may_be_replaced(k->ctx, header) && glue_for(k, one, n, symbol, &glue);
   if (good) {
     work w;

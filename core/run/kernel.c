@@ -213,10 +213,15 @@ char *nw_kernel_c(nw_kernel *k, const char *symbol) {
   return text;
 }
 
+bool nw_kernel_fail_cases(nw_kernel *k, const char *language) {
+  return nw_fail(
+      k->ctx, NW_EINVAL, "s:checkout(n) goes to version n; then s:build() makes a kernel of this version alone",
+      "a kernel of several versions cannot be written in %s, in which no code chooses one of them", language);
+}
+
 char *nw_kernel_cuda(nw_kernel *k, const char *symbol) {
   if (k->source) return nw_grid_text(k->ctx, k->source, "cuda", symbol);
-  return nw_fail(k->ctx, NW_EINVAL, "s:show \"cuda\" shows the text of one version",
-                 "a kernel of several versions cannot be written in CUDA C");
+  return nw_kernel_fail_cases(k, "CUDA C"), NULL;
 }
 
 char *nw_kernel_text(nw_kernel *k, const char *what) {

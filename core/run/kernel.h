@@ -44,6 +44,8 @@ nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // returns the ve
 // Returns the number of the version for these sizes.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes);
 char *nw_kernel_c(nw_kernel *k, const char *symbol); // the C text, on the heap; see nw_c_text
+// Says that a kernel of several versions cannot be written in a language. Returns false.
+bool nw_kernel_fail_cases(nw_kernel *k, const char *language);
 char *nw_kernel_cuda(nw_kernel *k, const char *symbol); // the text in CUDA C, on the heap; see nw_grid_text
 char *nw_kernel_condition(const nw_kernel *k, int i); // the condition of version i, on the heap
 

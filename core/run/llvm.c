@@ -68,7 +68,8 @@ void nw_backends_provide(nw_ctx *c) {
                                   .call = call,
                                   .unload = unload,
                                   .bytes = code_bytes,
-                                  .views = "lowered, llvm, llvm-plain or asm"};
+                                  .views = "lowered, llvm, llvm-plain or asm",
+                                  .files = "f:export \"kernel.so\" (a library) or \"kernel.c\" (C)"};
   nw_target_provide(c, NW_MACHINE_CPU, &llvm, NULL);
   nw_target_provide(c, NW_MACHINE_GPU, &nw_cuda, NULL);
   nw_target_provide(c, NW_MACHINE_GPU, &nw_opencl, NULL);

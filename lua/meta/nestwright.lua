@@ -1074,7 +1074,7 @@ function ranking:build(which, options) end
 ---@return nw.report
 function ranking:dispatch() end
 
----Moves the schedule to the program that a strategy made, so that it can be viewed and changed. which: the number of the row (1 by default) or the name of its strategy. Returns the numbers of its versions; the schedule is at the last one.
+---Moves the schedule to the program that a strategy made, so that it can be viewed and changed. which: the number of the row (1 by default), its name as printed ("halves 8"), or the name of its strategy: then the best of its rows. Returns the numbers of its versions; the schedule is at the last one.
 ---@param which? integer|string
 ---@return integer[]
 function ranking:take(which) end
@@ -1092,6 +1092,7 @@ function ranking:take(which) end
 ---@field joules number? An estimate: the weighted mean of `energies`, if the cost model was used.
 ---@field pieces table[]? For an accelerator, the pieces: ranges (text), runs (the name of an instruction), tensor (true if it computes whole tiles), kind ('main' or 'rest'), block (text), and why (text): what is not a whole tile.
 ---@field refused string? Why the strategy was refused. Such a row has only the fields strategy, refused and hint.
+---@field same string[]? For a GPU, names of other strategies and tiles that make the same program.
 ---@field seconds number? The weighted mean of `measured`.
 ---@field strategy string The name of the row's strategy.
 ---@field tested integer? If a rewrite of the strategy was tested, but not proved: the number of values on which it was tested.

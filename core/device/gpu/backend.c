@@ -39,13 +39,13 @@ static char *text(nw_kernel *k, const char *view) {
 
 // ---- running
 
-// Adds the step that made the statement.
+// Adds the step that made the statement, or that bound the loop of a race.
 static void add_step(nw_str *s, const nw_kernel *k, const nw_gpu_place *p) {
   const char *text = p->step > 0 && p->step < k->nsteps ? k->step[p->step] : NULL;
   if (text)
-    nw_str_fmt(s, " (the statement was made by step %d: %s)", p->step, text);
+    nw_str_fmt(s, " (step %d: %s)", p->step, text);
   else if (p->step > 0)
-    nw_str_fmt(s, " (the statement was made by step %d)", p->step);
+    nw_str_fmt(s, " (step %d)", p->step);
   else if (p->id)
     nw_str_add(s, " (the statement is that of the definition)");
 }
@@ -97,8 +97,8 @@ const nw_backend nwg_backend = {.name = "gpu",
                                 .unload = unload,
                                 .begin = nw_device_begin,
                                 .serves = is_simulated,
-                                .views = "lowered, cuda or opencl",
-                                .files = "f:export \"kernel.cu\" writes CUDA C; f:export \"kernel.cl\" writes OpenCL C",
+                                .views = "lowered, ptx, cuda or opencl",
+                                .files = NW_GPU_FILES,
                                 .untimed = "the simulated GPU counts, but it has no clock",
                                 .counts = "s:gpu_counts() counts what costs time; s:retarget \"cuda\" or s:retarget "
                                           "\"opencl\" makes a schedule that a driver runs and times"};

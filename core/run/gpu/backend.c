@@ -199,8 +199,8 @@ const nw_backend nw_cuda = {.name = "cuda",
                             .end = end,
                             .seconds = seconds,
                             .serves = is_nvidia,
-                            .views = "lowered, llvm, llvm-plain or ptx",
-                            .files = "f:export \"kernel.ptx\""};
+                            .views = "lowered, llvm, llvm-plain, ptx, cuda or opencl",
+                            .files = NW_GPU_FILES};
 const nw_backend nw_opencl = {.name = "opencl",
                               .no_shuffles = true,
                               .doc = "OpenCL C, compiled and run by the driver of a device",
@@ -213,5 +213,5 @@ const nw_backend nw_opencl = {.name = "opencl",
                               .end = end,
                               .seconds = seconds,
                               .serves = is_real,
-                              .views = "lowered or opencl",
-                              .files = "f:export \"kernel.cl\""};
+                              .views = "lowered, opencl or cuda",
+                              .files = "f:export \"kernel.cl\" (OpenCL C) or \"kernel.cu\" (CUDA C)"};

@@ -22,6 +22,12 @@ function gpu.real(machine)
   return {name = machine.name, extends = machine, gpu = {simulates = ""}, sources = {["gpu.simulates"] = "code is made for it"}}
 end
 
+--- Returns the schedule, or if its GPU is simulated, a schedule for a GPU like it, for which code is made.
+function gpu.real_schedule(s)
+  local m = s.target.machine
+  return m.kind == "gpu" and m.gpu.simulates ~= "" and s:retarget(gpu.real(m)) or s
+end
+
 --- Returns the name of the GPU whose numbers a record has: for a simulation, that of the simulated GPU.
 function gpu.name(machine)
   local simulated = machine.gpu.simulates

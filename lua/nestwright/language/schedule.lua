@@ -159,8 +159,7 @@ function show.ptx(s, machine)
     errors.fail("invalid", 's:show("ptx", "a100") makes it for an A100; s:retarget "a100" makes a schedule for it',
       "show: PTX is the code of an NVIDIA GPU, and the schedule is for %s", s.target.name)
   end
-  if s.target.machine.gpu.simulates ~= "" then s = s:retarget(require "nestwright.hw.gpu".real(s.target.machine)) end
-  return core.kernel_text(s:build(), "ptx")
+  return core.kernel_text(require "nestwright.hw.gpu".real_schedule(s):build(), "ptx")
 end
 function show.c(s) return core.schedule_c(s) end
 function show.cuda(s) return core.schedule_grid_text(s, "cuda") end

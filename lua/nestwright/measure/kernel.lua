@@ -3,6 +3,7 @@ local assembly = require "nestwright.measure.assembly"
 local conditions = require "nestwright.measure.conditions"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local hw = require "nestwright.hw.gpu"
 local returning = require "nestwright.language.returning"
 local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
@@ -184,6 +185,18 @@ local function asm(kernel, options)
   return view.text(table.concat(lines, "\n"))
 end
 
+-- Returns the kernel of which the PTX is shown or exported. The simulated GPU runs no PTX, so its kernel is compiled again for a GPU
+-- like it.
+local function with_ptx(kernel)
+  local about = built[kernel]
+  if not about or about.several or about.schedule.target.machine.kind ~= "gpu" then return kernel end
+  return returning.always(about.schedule, function()
+    about.schedule:checkout(about.version)
+    local s = hw.real_schedule(about.schedule)
+    return s == about.schedule and kernel or s:build()
+  end)
+end
+
 return function(nw)
   local define = rows.definer(nw, "nw", "kernels")
   local schedule_method = rows.definer(rows.methods "schedule", "schedule", "kernels")
@@ -204,7 +217,8 @@ return function(nw)
       local names = {}
       note_loops(s, names)
       local kernel = o.versions and dispatching(s, o, names) or core.compile(s, o.threads, o.opt, o.cache == false)
-      built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs, loops = names, schedule = s, version = s:version()}
+      built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs, loops = names, schedule = s, version = s:version(),
+        several = o.versions ~= nil}
       if kernel.notes ~= "" then inside.note((kernel.notes:gsub("\n$", ""))) end
       return kernel
     end)
@@ -238,7 +252,7 @@ return function(nw)
     .. "which of its versions a call runs.",
     function(kernel, what)
       what = what or "lowered"
-      local text = core.kernel_text(kernel, what)
+      local text = core.kernel_text(what == "ptx" and with_ptx(kernel) or kernel, what)
       return view.text(what == "asm" and assembly.shown(text) or text)
     end)
 
@@ -256,7 +270,8 @@ return function(nw)
     function(kernel, path, options)
       local o = errors.options("export", options, {"symbol"})
       if o.symbol ~= nil then errors.expect("export: symbol", o.symbol, "string") end
-      return core.kernel_export(kernel, path, o.symbol)
+      core.kernel_export(errors.expect("export: path", path, "string"):find "%.ptx$" and with_ptx(kernel) or kernel, path, o.symbol)
+      return kernel
     end)
 
   kernel_method("asm", "(self: nw.kernel, options?: {loop?: string|nw.loop}): nw.view",

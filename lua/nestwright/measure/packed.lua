@@ -1,9 +1,11 @@
 --- Packs a schedule for a GPU into a folder that runs on a machine where nothing of this program is installed.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local hw = require "nestwright.hw.gpu"
 local inside = require "nestwright.inside"
 local sizes = require "nestwright.language.sizes"
 local target = require "nestwright.language.target"
+local unbound = require "nestwright.language.unbound"
 
 local packed = {}
 
@@ -113,13 +115,8 @@ end
 
 -- Returns the PTX. PTX for an A100 runs on all later GPUs, too.
 local function ptx(s)
-  local m = s.target.machine
-  if m.kind ~= "gpu" then
-    s = s:retarget "a100"
-  elseif m.gpu.simulates ~= "" then
-    s = s:retarget(require "nestwright.hw.gpu".real(m))
-  end
-  return core.kernel_text(s:build(), "ptx")
+  if s.target.machine.kind ~= "gpu" then s = s:retarget "a100" end
+  return core.kernel_text(hw.real_schedule(s):build(), "ptx")
 end
 
 local function random_inputs(s, options)
@@ -128,17 +125,19 @@ local function random_inputs(s, options)
   return table.move(inside.sized_arrays(s, options.sizes or {}), 1, #s:inputs(), 1, {})
 end
 
---- Writes the folder. See the documentation of s:pack.
+--- Writes the folder, after all texts have been made, so that nothing is left of a schedule that is refused. See the documentation of s:pack.
 function packed.write(s, dir, options)
   local o = errors.options("pack", options, {"sizes", "arguments", "task"})
+  unbound.check("pack", s, s.target.machine.kind == "gpu" and hw.name(s.target.machine) or "a GPU")
   local inputs = random_inputs(s, o)
   local cuda = core.schedule_grid_text(s, "cuda")
   local outputs, exact = expected(s, inputs)
+  local code, steps = ptx(s), plan(s, o, inputs, outputs, exact, core.schedule_trace(s, "json"))
   core.make_directory("pack", dir)
   local function write(name, text) core.write_file("pack", dir .. "/" .. name, text) end
   write("kernel.cu", cuda)
-  write("kernel.ptx", ptx(s))
-  write("plan.h", plan(s, o, inputs, outputs, exact, core.schedule_trace(s, "json")))
+  write("kernel.ptx", code)
+  write("plan.h", steps)
   write("run.c", require "nestwright.measure.packed_run")
   write("run.sh", SCRIPT)
   write("README.txt", README)

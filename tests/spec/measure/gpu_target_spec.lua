@@ -104,14 +104,14 @@ describe("a kernel for the simulated GPU", function()
     assert.truthy(tostring(f:show "cuda"):find "__global__")
     assert.truthy(tostring(s:show "ptx"):find ".target sm_80")
     local err = fails("a kernel for gpu has no view 'asm'", "invalid", f.show, f, "asm")
-    assert.equal("lowered, cuda or opencl", err.hint)
+    assert.equal("lowered, ptx, cuda or opencl", err.hint)
   end)
 
   it("turns a race into an error that names the threads, their blocks and the step", function()
     local s = racing "gpu"
     local err = fails("^S: race: element 0 of S is", "race", s:build(), nw.full({4, 16}, 1))
     assert.truthy(err.message:find "thread %(%d+, 0, 0%) of block %(0, 0, 0%)", err.message)
-    assert.truthy(err.message:find("made by step %d: s:%w+"), err.message)
+    assert.truthy(err.message:find '%(step 3: s:bind%("k.rest", "threadIdx.x"%)%)', err.message)
     assert.truthy(err.message:find(nw.simulate(s, {nw.full({4, 16}, 1)}).findings[1].text, 1, true))
   end)
 
