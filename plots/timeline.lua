@@ -164,8 +164,8 @@ local function plural(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" 
 local function idle_text(lanes, whole, o)
   local least, most = lanes[1], lanes[1]
   for _, lane in ipairs(lanes) do
-    if lane.idle < least.idle then least = lane end
-    if lane.idle > most.idle then most = lane end
+    if (lane.idle or 0) < (least.idle or 0) then least = lane end
+    if (lane.idle or 0) > (most.idle or 0) then most = lane end
   end
   local text = ("%s %s idle"):format(o.idle and o.idle.within or "overall", percent(whole))
   if least == most then return text end
@@ -263,11 +263,12 @@ end
 
 -- ---- the panel
 
-local function lane_commands(lanes, from, to)
+local function lane_commands(lanes, from, to, ends)
   local out = {}
   local ground = ("behind fillcolor rgb '%s' fillstyle solid 1 border lc rgb '%s'"):format(colour.faint, colour.pale)
   for n, lane in ipairs(lanes) do
-    out[n] = ("set object rectangle from %.9g,%.9g to %.9g,%.9g %s"):format(from, lane.y - 0.38, to, lane.y + 0.38, ground)
+    local last = ends and ends[lane.name] or to
+    out[n] = ("set object rectangle from %.9g,%.9g to %.9g,%.9g %s"):format(from, lane.y - 0.38, last, lane.y + 0.38, ground)
   end
   return out
 end
@@ -354,7 +355,8 @@ end
 local function count_idle(lanes, x, o)
   for _, lane in ipairs(lanes) do
     settle(lane)
-    lane.idle = x.long and math.max(0, 1 - lane.busy / (x.to - x.from)) or nil
+    local last = o.ends and o.ends[lane.name] or x.to
+    lane.idle = x.long and last > x.from and math.max(0, 1 - lane.busy / (last - x.from)) or nil
     if o.idle then lane.idle = o.idle.lanes[lane.name] end
     x.idle = x.idle + (lane.idle or 0) / #lanes
   end
@@ -379,6 +381,7 @@ end
 ---   from, to: the time span that is shown
 ---   marks: vertical lines, each {at (a time), first and last (numbers of lanes)}
 ---   names: the most characters of a lane's name
+---   ends: for lanes that end before the others: the time, by the name of the lane
 ---   disturbed: true if other work disturbed the measurement; the bars are then hatched
 ---   idle: the measured idle time, as shares. Its fields:
 ---     whole: the share for all lanes together
@@ -397,7 +400,7 @@ function timeline.make(records, o)
   local height, left = math.max(LOWEST, math.min(TALLEST, ROOM // #lanes)), left_of(lanes, characters)
   local kinds, at = kinds_of(list)
   local labels, narrow = fill_boxes(lanes, kinds, at, (x.to - x.from) / (RIGHT - left), o.disturbed)
-  local commands = lane_commands(lanes, x.from, x.to)
+  local commands = lane_commands(lanes, x.from, x.to, o.ends)
   commands[#commands + 1] = ("set border 1; unset ytics; set yrange [-0.5:%g]; set xtics nomirror out"):format(#lanes - 0.5)
   commands[#commands + 1] = axis_commands(x.from, x.to, x.unit, x.origin)
   label_commands(labels, left, x.from, x.to, height, commands)

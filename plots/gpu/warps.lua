@@ -93,13 +93,13 @@ local function grouped(x)
     table.insert(last.spans[span.warp], span)
   end
   for _, block in ipairs(blocks) do
-    for n = #block.parts, x.parts + 1, -1 do block.parts[n], more = nil, true end
+    for n = #block.parts, x.parts + 1, -1 do block.parts[n], block.cut, more = nil, true, true end
   end
   return blocks, more
 end
 
--- Adds the bars of a part that begins at a time, and returns its end.
-local function add_part(x, block, part, begin, records)
+-- Adds the bars of a part that begins at a time, and returns its end. Sets the times at which the lanes of its warps end.
+local function add_part(x, block, part, begin, records, ends)
   local last = begin
   for _, warp in ipairs(part.order) do
     local at = begin
@@ -109,24 +109,30 @@ local function add_part(x, block, part, begin, records)
         kind = span.buffer and "writes " .. span.buffer, label = loops_text(span)}
       at = to
     end
+    ends[lane_name(x, block, warp)] = at
     last = math.max(last, at)
   end
   return last
 end
 
--- Returns the records of the timeline, the names of its lanes, and its barriers.
+-- Returns the records of the timeline, the names of its lanes, its barriers, and when its lanes end. A warp ends after the last
+-- barrier of its block, or later, after its last store.
 local function records_of(x, blocks)
-  local records, lanes, marks = {}, {}, {}
+  local records, lanes, marks, ends = {}, {}, {}, {}
   local nwarps = (x.kernel.block[1] * x.kernel.block[2] * x.kernel.block[3] + x.warp - 1) // x.warp
   for _, block in ipairs(blocks) do
-    local first, at = #lanes + 1, 0
+    local first, at, barrier, own = #lanes + 1, 0, 0, {}
     for warp = 0, nwarps - 1 do lanes[#lanes + 1] = lane_name(x, block, warp) end
     for n, part in ipairs(block.parts) do
-      at = add_part(x, block, part, at, records)
-      if n < #block.parts then marks[#marks + 1] = {at = at, first = first, last = #lanes} end
+      at = add_part(x, block, part, at, records, own)
+      if n < #block.parts then
+        barrier = at
+        marks[#marks + 1] = {at = at, first = first, last = #lanes}
+      end
     end
+    for n = first, block.cut and 0 or #lanes do ends[lanes[n]] = math.max(own[lanes[n]] or 0, barrier) end
   end
-  return records, lanes, marks
+  return records, lanes, marks, x.whole and ends or nil
 end
 
 --- Makes the picture. x: spans (from core.gpu_watch), kernel (its row in a simulation), number (of the kernel), warp (threads of a
@@ -134,13 +140,15 @@ end
 --- between barriers), whole (false if spans are missing), title, machine.
 function warps.make(x)
   local blocks, more = grouped(x)
-  local records, lanes, marks = records_of(x, blocks)
-  local k = x.kernel
+  local records, lanes, marks, ends = records_of(x, blocks)
+  local k, waits = x.kernel, #marks > 0 and " Where a lane has no bar, the warp waits at a barrier (a thick line)." or ""
+  if ends then waits = waits .. " A lane ends where its warp has nothing more to do." end
   local small = ("Kernel %d: %s of %s, simulated for %s, which has no clock: time is the number of stores that a warp "
-    .. "executes. Where a lane has no bar, the warp waits at a barrier (a thick line).%s%s"):format(x.number,
-    written.plural(k.blocks, "block"), written.plural(k.block[1] * k.block[2] * k.block[3], "thread"), x.machine, blocks_text(x),
+    .. "executes.%s%s%s"):format(x.number, written.plural(k.blocks, "block"),
+    written.plural(k.block[1] * k.block[2] * k.block[3], "thread"), x.machine, waits, blocks_text(x),
     (more or not x.whole) and (" Only the first %d parts between barriers are shown."):format(x.parts) or "")
-  return timeline.make(records, {title = x.title, unit = "stores", lanes = lanes, marks = marks, small = small, names = 60})
+  return timeline.make(records, {title = x.title, unit = "stores", lanes = lanes, marks = marks, ends = ends, small = small,
+    names = 60})
 end
 
 return warps

@@ -174,6 +174,22 @@ describe("the picture of warps", function()
     s:set_scope("B", "shared")
     local p = nw.warps(s) -- one thread computes B, so the second warp waits
     assert.truthy(p.caption:find "most in block 0 warp 1", p.caption)
+    assert.matches("Where a lane has no bar, the warp waits at a barrier (a thick line). A lane ends where", p.caption, 1, true)
+  end)
+
+  it("ends the lanes of warps that have ended, which do not wait", function()
+    local A, B = nw.placeholder({64}, "f32", "A"), nw.placeholder({64, 4}, "f32", "B")
+    local X = nw.compute({64}, function(i) return A(i) * 2 end, "X")
+    local Y = nw.compute({64, 4}, function(i, j) return B(i, j) * 3 end, "Y")
+    local s = nw.schedule({X, Y}, {target = "gpu"})
+    local x_o, x_i = s:split(s:loops(X)[1], 32)
+    local y_o, y_i = s:split(s:loops(Y)[1], 32)
+    s:bind(x_i, "threadIdx.x")
+    s:bind(y_i, "threadIdx.x")
+    s:bind(s:create_fused_loop(x_o, y_o), "blockIdx.x")
+    local caption = nw.warps(s, {blocks = 4}).caption -- blocks of X store once, those of Y four times; nothing waits
+    assert.matches("overall 0 % idle", caption, 1, true)
+    assert.not_matches("barrier", caption, 1, true)
   end)
 
   it("has no iterations beyond the loop, if another kernel of a fused grid has more threads", function()
