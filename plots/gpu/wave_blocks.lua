@@ -2,6 +2,7 @@
 --- has a colour. The times are those of the model (docs/gpu_model.md).
 local figure = require "nestwright.plots.figure"
 local fit = require "nestwright.plots.fit"
+local gnuplot = require "nestwright.plots.gnuplot"
 local multiprocessors = require "nestwright.plots.gpu.multiprocessors"
 local plot = require "nestwright.plots.plot"
 local written = require "nestwright.show.written"
@@ -12,12 +13,34 @@ local colour = figure.colour
 local SMALL = 11 -- pixels
 local IDLE = multiprocessors.idle
 local FREE = {text = "free place beside a block", fill = "empty", colour = colour.grey}
--- The colours and fillings of the kinds; the last one stands for all others.
-local LOOKS = {
-  {colour = colour.blue, fill = "solid 0.45"}, {colour = colour.orange, fill = "solid 0.8"},
-  {colour = colour.green, fill = "solid 0.6"}, {colour = colour.pink, fill = "solid 0.9"},
-  {colour = colour.sky, fill = "solid 0.7"}, {colour = colour.red, fill = "solid 0.35"}, {colour = colour.pale, fill = "solid 1"},
-}
+-- Kinds of blocks that write different arrays have different colours, and those that write the same arrays different fillings.
+local COLOURS = {colour.blue, colour.orange, colour.green, colour.pink, colour.sky, colour.red}
+local FILLS = {"solid 0.45", "solid 0.9", "solid 0.2", "solid 0.65"}
+local OTHER = {fill = "solid 1", colour = colour.pale} -- for all other kinds
+
+-- Returns what the blocks of a kind write, for the key and for labels.
+local function name_of(k) return #k.writes > 0 and table.concat(k.writes, ", ") or "nothing" end
+
+-- Returns the looks of the kinds. Colours are given in the order of the names of arrays, so that an array keeps its colour in the
+-- pictures of other schedules.
+local function looks_of(kinds)
+  local names, number, out = {}, {}, {}
+  for _, k in ipairs(kinds) do
+    if not number[name_of(k)] then
+      names[#names + 1], number[name_of(k)] = name_of(k), 0
+    end
+  end
+  table.sort(names)
+  local colour_of = {}
+  for n, name in ipairs(names) do colour_of[name] = COLOURS[n] end
+  for n, k in ipairs(kinds) do
+    local name = name_of(k)
+    number[name] = number[name] + 1
+    local fill = FILLS[number[name]]
+    out[n] = colour_of[name] and fill and {fill = fill, colour = colour_of[name]} or OTHER
+  end
+  return out
+end
 
 -- ---- boxes
 
@@ -52,8 +75,7 @@ local function add_bars(out, blocks, first, last, x, finish)
   for _, b in ipairs(blocks) do
     ended = math.max(ended, b.to)
     out[#out + 1] = {from = b.from, to = b.to, first = first, last = last, top = first + tall * b.place,
-      bottom = first + tall * (b.place + 1), kind = b.kind,
-      look = LOOKS[math.min(b.kind, #LOOKS)]}
+      bottom = first + tall * (b.place + 1), kind = b.kind, look = x.looks[b.kind]}
   end
   if ended < finish then
     out[#out + 1] = {from = ended, to = finish, first = first, last = last, top = first, bottom = last, idle = true, look = IDLE}
@@ -86,19 +108,37 @@ end
 
 -- ---- words
 
--- Returns what the blocks of a kind write, for the key and for labels.
-local function name_of(k) return #k.writes > 0 and table.concat(k.writes, ", ") or "nothing" end
+-- Returns the shortest and the longest time of a block of each kind.
+local function times_of(x)
+  local out = {}
+  for _, b in ipairs(x.blocks) do
+    local t = x.stretch * (b.to - b.from)
+    local own = out[b.kind] or {least = t, most = t}
+    own.least, own.most = math.min(own.least, t), math.max(own.most, t)
+    out[b.kind] = own
+  end
+  return out
+end
+
+-- Returns a time, or a range of times if its ends differ as text.
+local function range_text(t)
+  local least, most = written.seconds(t.least), written.seconds(t.most)
+  return least == most and most or least .. " to " .. most
+end
 
 local function key_of(x, idle)
-  local out = {}
+  local out, others, times = {}, 0, times_of(x)
   for n, k in ipairs(x.kinds) do
-    if n == #LOOKS and n < #x.kinds then
-      out[n] = {text = ("%d other kinds"):format(#x.kinds - n + 1), fill = LOOKS[n].fill, colour = LOOKS[n].colour}
-      break
+    local look = x.looks[n]
+    if look == OTHER then
+      others = others + 1
+    else
+      local long = times[n] and (", %s each"):format(range_text(times[n])) or ""
+      out[#out + 1] = {text = ("%s that %s %s%s"):format(written.plural(k.blocks, "block"), k.blocks == 1 and "writes" or "write",
+        name_of(k), long), fill = look.fill, colour = look.colour}
     end
-    out[n] = {text = ("%s that %s %s"):format(written.plural(k.blocks, "block"), k.blocks == 1 and "writes" or "write", name_of(k)),
-      fill = LOOKS[n].fill, colour = LOOKS[n].colour}
   end
+  if others > 0 then out[#out + 1] = {text = written.plural(others, "other kind"), fill = OTHER.fill, colour = OTHER.colour} end
   if x.places > 1 then out[#out + 1] = FREE end
   if idle then out[#out + 1] = IDLE end
   return out
@@ -144,9 +184,31 @@ local function has_edges(bars, x, finish)
   return true
 end
 
+-- Adds the commands that draw a line below each group of multiprocessors, and that name the groups at the axis.
+local function group_commands(bars, x, finish, out)
+  local tics, known, _, tall = {}, {}, multiprocessors.scale(x, finish)
+  for _, b in ipairs(bars) do
+    if not known[b.first] then
+      known[b.first] = true
+      local n, y = b.last - b.first, (b.first + b.last) / 2
+      if n * tall > SMALL then
+        tics[#tics + 1] = ("%s %.9g"):format(gnuplot.quote(n == 1 and "1" or ("%d alike"):format(n)), y)
+      end
+      if b.last < x.sms and n * tall > LEAST_BAR then
+        out[#out + 1] = ("set arrow from 0,%d to %.9g,%d nohead front lw 1.5 lc rgb '#000000'"):format(b.last, finish, b.last)
+      end
+    end
+  end
+  out[#out + 1] = ("set ytics nomirror scale 0 (%s)"):format(table.concat(tics, ", "))
+  return out
+end
+
 local function draw(f, bars, x, finish)
-  local looks = {IDLE, table.unpack(LOOKS)}
-  multiprocessors.panel(f, x, finish, ("%d multiprocessors"):format(x.sms), labels_of(bars, x, finish),
+  local looks, known = {IDLE}, {}
+  for _, look in ipairs(x.looks) do
+    if not known[look] then looks[#looks + 1], known[look] = look, true end
+  end
+  multiprocessors.panel(f, x, finish, "multiprocessors", group_commands(bars, x, finish, labels_of(bars, x, finish)),
     multiprocessors.parts(f, bars, looks, has_edges(bars, x, finish)))
 end
 
@@ -162,13 +224,15 @@ end
 function wave_blocks.make(x)
   x.places = 1 -- that are ever used
   for _, b in ipairs(x.blocks) do x.places = math.max(x.places, b.place + 1) end
+  x.looks = looks_of(x.kinds)
   local bars, finish = bars_of(x)
   local f = figure.new {title = x.title, width = multiprocessors.width}
   draw(f, bars, x, finish)
   f:key(key_of(x, multiprocessors.idle_share(bars, x, finish) > 0))
-  local small = ("Predicted for %s, kernel %d, without the launch. Blocks begin in the order of their numbers, each where there "
-    .. "is room first; those beside each other share a multiprocessor. Multiprocessors with the same blocks are drawn "
-    .. "together.%s"):format(x.machine, x.number, multiprocessors.shared(x))
+  local rows = x.places > 1 and "; the rows of a band are the blocks that one of them runs at the same time" or ""
+  local small = ("Predicted for %s, kernel %d, without the launch. Blocks begin in the order of their numbers, each where there is "
+    .. "room first. Multiprocessors that run equal blocks at the same times are drawn as one band between black lines%s.%s"):format(
+      x.machine, x.number, rows, multiprocessors.shared(x))
   local caption = caption_of(x, bars, finish)
   local script, size = f:finish(figure.AXIS, caption .. " " .. small)
   return plot.new {caption = caption .. "\n" .. small, script = script, size = size,

@@ -72,7 +72,7 @@ local LEAST_WAVE = 4 -- pixels: narrower waves have no edges
 
 local function draw(f, boxes, x, finish)
   local edges = (boxes[1].to - boxes[1].from) * multiprocessors.scale(x, finish) >= LEAST_WAVE
-  multiprocessors.panel(f, x, finish, ("multiprocessors, 0 to %d"):format(x.sms - 1), labels_of(boxes, x, finish),
+  multiprocessors.panel(f, x, finish, "multiprocessor", labels_of(boxes, x, finish),
     multiprocessors.parts(f, boxes, {FULL, LESS, IDLE}, edges))
 end
 

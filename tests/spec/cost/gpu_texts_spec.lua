@@ -82,4 +82,29 @@ describe("texts about predictions for GPUs", function()
       assert.matches("the peak in " .. words .. " multiply-adds", text, 1, true)
     end
   end)
+
+  it("give the blocks of a fused grid the colour of the array that they write, and its time", function()
+    local function fused(m, n)
+      local A, B = nw.placeholder({m}, "f32", "A"), nw.placeholder({n, 64}, "f32", "B")
+      local X = nw.compute({m}, function(i) return A(i) * 2 end, "X")
+      local k = nw.reduce_axis(64, "k")
+      local Y = nw.compute({n}, function(i) return nw.sum(B(i, k), k) end, "Y")
+      local s = nw.schedule({X, Y}, {target = "a100"})
+      local loops = {}
+      for t, tensor in ipairs {X, Y} do
+        local block, thread = s:split(s:loops(tensor)[1], 32)
+        s:bind(thread, "threadIdx.x")
+        loops[t] = block
+      end
+      s:bind(s:create_fused_loop(table.unpack(loops)), "blockIdx.x")
+      return nw.waves(s)
+    end
+    local colours = {}
+    for t, p in ipairs {fused(64, 6400), fused(6400, 64)} do
+      colours[t] = p.script:match "blocks that write X, [%d.]+ [nu]s each' .- lc rgb '(#%x+)'"
+      assert.truthy(colours[t], p.script)
+      assert.matches("drawn as one band between black lines", tostring(p), 1, true)
+    end
+    assert.equal(colours[1], colours[2])
+  end)
 end)
