@@ -164,7 +164,7 @@ end
 -- ---- the table
 
 local function before(a, b)
-  if not a.refused ~= not b.refused then return not a.refused end
+  if (a.refused == nil) ~= (b.refused == nil) then return a.refused == nil end
   if not a.refused and a.fits ~= b.fits then return a.fits end
   if not a.refused and a.figure ~= b.figure then return a.figure < b.figure end
   return a.number < b.number

@@ -91,29 +91,32 @@ end
 
 -- ---- methods and fields
 
--- True if `which` is the number of a row, its name as printed, its strategy, or the name of a row that has the same program.
-local function matches(n, row, which)
-  if which == n or which == row.strategy or which == name_of(row) then return true end
-  for _, name in ipairs(row.same or {}) do if which == name then return true end end
-  return false
+-- Returns the name that `which` selects in a row; nil if it selects none. `which` is the number of the row, its name as printed,
+-- its strategy, or one of these of a row with the same program.
+local function selected(n, row, which)
+  if which == n or which == row.strategy or which == name_of(row) then return name_of(row) end
+  for _, name in ipairs(row.same or {}) do
+    if which == name or which == name:match "^%S+" then return name end
+  end
 end
 
--- Returns the names of all rows that `which` selects.
-local function names_like(list, which)
-  local out = {}
-  for n, row in ipairs(list) do if matches(n, row, which) then out[#out + 1] = name_of(row) end end
-  return out
+-- Says which of several tiles is taken, if only a strategy is given.
+local function note_choice(list, which)
+  local names = {}
+  for n, row in ipairs(list) do
+    if not row.refused then names[#names + 1] = selected(n, row, which) end
+  end
+  if #names > 1 then inside.note(("%s is the best of %s"):format(names[1], table.concat(names, ", "))) end
 end
 
 local function usable(list, which)
   local refused
   for n, row in ipairs(list) do
-    if matches(n, row, which) then
-      local others = row.tile and which == row.strategy and names_like(list, which) or {}
-      if #others > 1 then
-        inside.note(("%s is the best of %s"):format(name_of(row), table.concat(others, ", ")))
+    if selected(n, row, which) then
+      if not row.refused then
+        note_choice(list, which)
+        return row
       end
-      if not row.refused then return row end
       refused = refused or row
     end
   end
@@ -126,7 +129,8 @@ local define = rows.definer(class.methods, "ranking", "partitioning")
 
 define("take", "(self: nw.ranking, which?: integer|string): integer[]",
   "Moves the schedule to the program that a strategy made, so that it can be viewed and changed. which: the number of the row (1 "
-  .. "by default), its name as printed (\"halves 8\"), or the name of its strategy: then the best of its rows. Returns the numbers of its versions; the schedule is at the last one.",
+  .. "by default), its name as printed (\"halves 8\"), or the name of its strategy: then the best of its rows. Returns "
+  .. "the numbers of its versions; the schedule is at the last one.",
   function(list, which)
     local row = usable(list, which or 1)
     choices[list].schedule:checkout(row.versions[#row.versions])

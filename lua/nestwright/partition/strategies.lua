@@ -111,8 +111,8 @@ local function check_unbound(s, loops)
   for _, loop in ipairs(loops) do
     local mark = marks[loop.name] or ""
     if mark:find "Idx" then
-      errors.fail("refused", "leave the outermost loop of a kernel unbound: partition_auto binds it to blockIdx.x, after it has put "
-        .. "the loops of all pieces into one grid", "partition: across: %s is already bound to %s", loop.name, mark)
+      errors.fail("refused", "leave the outermost loop of a kernel unbound: with the option across, partition_auto binds it "
+        .. "to blockIdx.x", "partition: across: %s is already bound to %s", loop.name, mark)
     end
   end
 end

@@ -60,6 +60,10 @@ describe("the partition of a loop on a GPU", function()
     local name = list[2].strategy .. " " .. list[2].tile
     assert.same(list[2].versions, list:take(name))
     assert.same(list[1].versions, list:take "cut")
+    local one = {tiles.kernel(1, 16, {1, 1})}
+    local equal = product(19):partition_auto(options {sizes = {}, strategies = {"guard", "cut"}, kernels = one})
+    assert.equal("guard", equal[1].strategy)
+    assert.same(equal[1].versions, equal:take "cut")
     support.fails("which: there is no row 'cut 9'", "invalid", list.take, list, "cut 9")
   end)
 
