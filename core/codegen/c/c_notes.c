@@ -38,8 +38,10 @@ char *nw_ptx_notes(const nw_exec *e) {
     grid_of(&x, &all->launch[i]);
     arguments_of(&x, &all->launch[i]);
   }
-  nw_str_add(&g->out, "// cuLaunchKernel of the CUDA driver launches a kernel. s:pack(\"folder\") writes a C program that does so,\n"
-                      "// and f:export \"kernel.cu\" the same kernels in CUDA C with a function that launches them.\n");
+  nw_str_add(
+      &g->out,
+      "// cuLaunchKernel of the CUDA driver launches a kernel. s:pack(\"folder\") writes a C program that does so,\n"
+      "// and f:export \"kernel.cu\" the same kernels in CUDA C with a function that launches them.\n");
   bool failed = g->failed;
   char *text = failed ? NULL : nw_str_take(&g->out);
   nwt_end(g);

@@ -61,8 +61,8 @@ local function indent(out, text, by)
   for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do out[#out + 1] = by .. line end
 end
 
--- Replaces the `s` at the start of a step by the name of the user's schedule. A schedule without a name, as in a tail call, is called
--- s.
+-- Replaces the `s` at the start of a step by the name of the user's schedule. A schedule without a name, as in a tail call, is
+-- called s.
 local function of_schedule(step, name)
   if not name then return step end
   return (step:gsub("^s:", name:gsub("%%", "%%%%") .. ":"))

@@ -185,8 +185,8 @@ local function asm(kernel, options)
   return view.text(table.concat(lines, "\n"))
 end
 
--- Returns the kernel of which the PTX is shown or exported. The simulated GPU runs no PTX, so its kernel is compiled again for a GPU
--- like it.
+-- Returns the kernel of which the PTX is shown or exported. The simulated GPU runs no PTX, so its kernel is compiled again for a
+-- GPU like it.
 local function with_ptx(kernel)
   local about = built[kernel]
   if not about or about.several or about.schedule.target.machine.kind ~= "gpu" then return kernel end

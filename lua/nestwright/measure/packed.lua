@@ -125,7 +125,8 @@ local function random_inputs(s, options)
   return table.move(inside.sized_arrays(s, options.sizes or {}), 1, #s:inputs(), 1, {})
 end
 
---- Writes the folder, after all texts have been made, so that nothing is left of a schedule that is refused. See the documentation of s:pack.
+--- Writes the folder, after all texts have been made, so that nothing is left of a schedule that is refused. See the documentation
+--- of s:pack.
 function packed.write(s, dir, options)
   local o = errors.options("pack", options, {"sizes", "arguments", "task"})
   unbound.check("pack", s, s.target.machine.kind == "gpu" and hw.name(s.target.machine) or "a GPU")

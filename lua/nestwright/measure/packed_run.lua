@@ -42,8 +42,9 @@ FUNCTIONS(DECLARE)
 static const char *module_name;
 
 static void fail(const char *what, int code) {
-  printf("{\"task\": \"%s\", \"module\": \"%s\", \"status\": \"error\", \"error\": \"%s: %d\"}\n", TASK, module_name, what,
-         code);
+  printf("{\"task\": \"%s\", \"module\": \"%s\", \"status\": \"error\", \"error\": \"%s", TASK, module_name, what);
+  if (code) printf(": %d", code);
+  printf("\"}\n");
   exit(1);
 }
 

@@ -112,7 +112,8 @@ describe("a refusal", function()
     says(text_of(function() mine:parallel "k" end), 'mine:parallel "k"', 'mine:parallel "i"')
     says(text_of(function(given) given:parallel "k" end, support.gemm(8, 8, 8)), 'given:parallel "k"', 'given:parallel "i"')
     says(text_of(function() support.gemm(8, 8, 8):parallel "k" end), 's:parallel "k"', 's:parallel "i" · s:')
-    says(text_of(function(given) return given:parallel "k" end, support.gemm(8, 8, 8)), 's:parallel "k"', 's:parallel "i"') -- a tail call
+    local function in_tail_call(given) return given:parallel "k" end
+    says(text_of(in_tail_call, support.gemm(8, 8, 8)), 's:parallel "k"', 's:parallel "i"')
     local cell = load("t = ...; u = t; t:parallel 'k'", "=cell", "t", {support = support})
     says(text_of(function() cell((support.gemm(8, 8, 8))) end), 't:parallel "k"', 't:parallel "i"')
     assert.equal('s:parallel "k"', support.error_of(mine.parallel, mine, "k").refusal.step)
