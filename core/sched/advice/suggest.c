@@ -95,11 +95,42 @@ void nw_suggest_parallel(void *step) {
     if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
 }
 
+// Returns the dimension of the grid with this name, or -1.
+static int dim_named(const char *tag) {
+  for (int d = 0; d < NW_GRID_DIMS; d++)
+    if (tag && !strcmp(tag, nw_loop_kind_name((nw_loop_kind)(NW_BLOCK_X + d)))) return d;
+  return -1;
+}
+
+// Returns the largest power of two such that a dimension of the grid can have so many values beside the loops of the nest
+// that are bound to threads.
+static int64_t room_of(const nw_step *st, int n, nw_stmt *const *nest, const nw_stmt *loop, int dim) {
+  const nw_launch_limit *limit = &st->p->target->limit.launch;
+  int64_t room = limit->extent[dim], threads = limit->threads, out = 1, e;
+  for (int i = 0; i < n; i++)
+    if (nest[i] != loop && nw_grid_dim(nest[i]) >= 3 && nw_is_int(nest[i]->loop.extent, &e) && e > 1) threads /= e;
+  if (dim >= 3 && threads < room) room = threads;
+  while (2 * out <= room) out *= 2;
+  return out;
+}
+
+// Suggests splitting a loop that is too long for a dimension of the grid, and binding the inner loop.
+static void offer_bound_piece(nw_step *st, int n, nw_stmt *const *nest, const nw_stmt *loop) {
+  int dim = dim_named(st->resolved[1].name);
+  int64_t extent, room = dim < 0 ? 0 : room_of(st, n, nest, loop, dim);
+  if (room < 2 || !nw_is_int(loop->loop.extent, &extent) || extent <= room) return;
+  nw_arg split[] = {loop_arg(loop), int_arg(room)};
+  nw_arg bind[] = {{.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)},
+                   st->resolved[1]};
+  nw_step_suggest(st, "split", split, 2)->then = nw_step_candidate(st, "bind", bind, 2);
+}
+
 // Suggests binding other loops of the nest to the same index, and other steps for the loop of the refused step.
 void nw_suggest_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
+  if (n) offer_bound_piece(st, n, nest, loop);
   first_unmarks(st, n, nest);
   for (int i = 0; i < n; i++)
     if (nest[i] != loop) offer2(st, "bind", loop_arg(nest[i]), st->resolved[1]);
