@@ -6,7 +6,7 @@ local written = require "nestwright.show.written"
 
 local multiprocessors = {}
 
-local LEFT, RIGHT, HEIGHT = 90, 40, 320 -- pixels
+local LEFT, RIGHT, HEIGHT = 110, 40, 320 -- pixels
 
 multiprocessors.width = 1000 -- pixels
 multiprocessors.idle = {text = "no block: the multiprocessor is idle", fill = "pattern 4", colour = figure.colour.grey}

@@ -51,7 +51,7 @@ describe("texts about predictions for GPUs", function()
     assert.matches("From the record of t4.", tostring(nw.occupancy(s)), 1, true)
     assert.matches("Predicted for t4", tostring(nw.waves(s)), 1, true)
     assert.matches("machine record t4", tostring(nw.roofline(s)), 1, true)
-    assert.matches("as on t4", tostring(nw.gpu_steps {{"a", s}, machines = {s.target.machine}}), 1, true)
+    assert.matches("on t4: sectors", tostring(nw.gpu_steps {{"a", s}, machines = {s.target.machine}}), 1, true)
   end)
 
   it("count one block as a block", function()
