@@ -149,7 +149,8 @@ local function attempt(c, row)
   if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
   c.out_of_range[#c.out_of_range + 1] = problem.code == "range" and problem or nil
   return {strategy = row.strategy, tile = row.tile, refused = problem.message,
-    hint = problem.hint or problem.refusal and problem.refusal.why}
+    hint = problem.hint or problem.refusal and problem.refusal.why,
+    remedy = problem.hint ~= nil or nil}
 end
 
 -- Raises an error if all strategies are refused because of the same range error, such as a size below its minimum. Then the

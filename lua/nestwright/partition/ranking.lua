@@ -57,7 +57,7 @@ end
 
 local function refused_line(row, wide)
   local label = name_of(row) .. (" "):rep(wide - #name_of(row))
-  local more = row.hint and ("\n%s %s"):format((" "):rep(4 + wide), (row.hint:gsub("\n", "\n" .. (" "):rep(5 + wide)))) or ""
+  local more = row.hint and ("\n%s %s%s"):format((" "):rep(4 + wide), row.remedy and "hint: " or "", (row.hint:gsub("\n", "\n" .. (" "):rep(5 + wide)))) or ""
   return ("    %s refused: %s"):format(label, row.refused) .. more
 end
 
