@@ -57,7 +57,8 @@ end
 
 local function refused_line(row, wide)
   local label = name_of(row) .. (" "):rep(wide - #name_of(row))
-  local more = row.hint and ("\n%s %s%s"):format((" "):rep(4 + wide), row.remedy and "hint: " or "", (row.hint:gsub("\n", "\n" .. (" "):rep(5 + wide)))) or ""
+  local hint = row.hint and row.hint:gsub("\n", "\n" .. (" "):rep(5 + wide))
+  local more = hint and ("\n%s %s%s"):format((" "):rep(4 + wide), row.remedy and "hint: " or "", hint) or ""
   return ("    %s refused: %s"):format(label, row.refused) .. more
 end
 
