@@ -28,7 +28,8 @@ static bool is_copy(const nw_stmt *block) {
   return block->block.combiner == NW_PLAIN && e->op == NW_OP_LOAD;
 }
 
-static void read_index(const nw_program *p, const nw_stmt *block, int n, const nw_expr *const *index, nw_access_facts *a) {
+static void read_index(const nw_program *p, const nw_stmt *block, int n, const nw_expr *const *index,
+                       nw_access_facts *a) {
   int nvars = block->block.nvars;
   const char **var = nw_xcalloc((size_t)nvars + 1, sizeof *var);
   for (int v = 0; v < nvars; v++) var[v] = block->block.var[v].var->name;

@@ -123,8 +123,9 @@ static void layouts_that_lose_elements(void **state) {
   assert_has(refused(s, "cache_read", "layout", ST("B"), STR("global"), NONE, layout_of(gap, 3))->refusal->why,
              "differ in index 1");
   nw_clear(c);
-  assert_has(refused(s, "cache_read", "a copy in global", ST("B"), STR("global"), NONE, layout_of(sum, 1))->refusal->why,
-             "overwrites it"); // found by the judge
+  assert_has(
+      refused(s, "cache_read", "a copy in global", ST("B"), STR("global"), NONE, layout_of(sum, 1))->refusal->why,
+      "overwrites it"); // found by the judge
   nw_clear(c);
   nw_sched_release(s);
 }
