@@ -53,7 +53,7 @@ static void keep_conditions(shortening *x) {
   for (int t = 0; t < x->block->block.ntargets; t++) {
     const nw_expr **value = &x->block->block.target[t].value, *e = *value;
     if (e->op != NW_OP_SELECT) continue; // always neutral
-    *value = cond ? nw_select(x->pool, cond, e->arg[1], e->arg[2]) : e->arg[1];
+    *value = cond ? nw_choose(x->pool, cond, e->arg[1], e->arg[2]) : e->arg[1];
   }
   nw_vec_free(&left);
 }

@@ -13,7 +13,7 @@ static bool is_extreme(const nw_expr *e) {
 
 static const nw_expr *by_comparison(nw_pool *pool, const nw_expr *e) {
   const nw_expr *a = e->arg[0], *b = e->arg[1];
-  return nw_select(pool, e->op == NW_OP_MIN ? nw_lt(pool, a, b) : nw_lt(pool, b, a), a, b);
+  return nw_choose(pool, e->op == NW_OP_MIN ? nw_lt(pool, a, b) : nw_lt(pool, b, a), a, b);
 }
 
 typedef struct search {

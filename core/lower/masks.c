@@ -94,7 +94,7 @@ static const nw_expr *bare(void *env, const nw_expr *e) {
 static const nw_expr *kept(const tile *t, const nw_stmt *s) {
   nw_pool *pool = t->p->pool;
   const nw_expr *old = nw_load(pool, s->store.value->type, s->store.buffer, 1, &s->store.index);
-  return nw_select(pool, s->store.mask, s->store.value, old);
+  return nw_choose(pool, s->store.mask, s->store.value, old);
 }
 
 static void drop_masks(tile *t, nw_stmt *s) {

@@ -184,7 +184,7 @@ static bool decide(void *env, const nw_expr *e) {
   if (e->op != NW_OP_SELECT) return true;
   bool holds = d->holds || NW_MUTATED(partition_select);
   const nw_expr *left = left_of(d->r, d->here, e->arg[0], d->by, holds, &never);
-  d->result = never ? e->arg[2] : left ? nw_select(d->r->pool, left, e->arg[1], e->arg[2]) : e->arg[1];
+  d->result = never ? e->arg[2] : left ? nw_choose(d->r->pool, left, e->arg[1], e->arg[2]) : e->arg[1];
   d->select = d->result == e ? NULL : e;
   return !d->select;
 }

@@ -89,7 +89,7 @@ static bool combines(const pair *p) {
     const nw_expr *const *index = (const nw_expr *const *)g->index;
     q[t] = nw_load(pool, type, p->own->block.target[t].buffer, g->n, index);
     u[t] = nw_load(pool, type, p->given->block.target[t].buffer, g->n, index);
-    if (some) u[t] = nw_select(pool, some, u[t], nw_combiner_identity(pool, combiner, (nw_dtype)type.dtype, t));
+    if (some) u[t] = nw_choose(pool, some, u[t], nw_combiner_identity(pool, combiner, (nw_dtype)type.dtype, t));
   }
   for (int t = 0; t < n && NW_RULE(p->m->p->ctx, parts_halved); t++)
     if (part->block.target[t].value != nw_combine(pool, combiner, t, q, u)) return false;

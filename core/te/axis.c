@@ -124,7 +124,7 @@ const nw_expr *nw_te_reduce(nw_ctx *c, nw_combiner k, int n, const nw_expr *cons
   if (k == NW_ARGMIN || k == NW_ARGMAX) terms[n++] = position(p, naxes, axes, var);
   const nw_expr *cond = in_ranges(p, naxes, axes, var);
   for (int i = 0; cond && i < n; i++)
-    terms[i] = nw_select(p, cond, terms[i], nw_combiner_identity(p, k, (nw_dtype)terms[i]->type.dtype, i));
+    terms[i] = nw_choose(p, cond, terms[i], nw_combiner_identity(p, k, (nw_dtype)terms[i]->type.dtype, i));
   const nw_expr *e = nw_reduce(p, k, n, terms, naxes, var);
   free(var);
   return e;

@@ -233,6 +233,14 @@ const nw_expr *nw_ldexp(nw_pool *p, const nw_expr *x, const nw_expr *n) {
   return made(&o, NW_OP_LDEXP, o.at[0]->type, 2, (const nw_expr *[]){o.at[0], scale});
 }
 
+const nw_expr *nw_choose(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
+  if (!cond || !a || !b) return NULL;
+  bool same = a->type.dtype == b->type.dtype && a->type.lanes == b->type.lanes && cond->type.dtype == NW_BOOL;
+  if (!same || NW_MUTATED(choose_promotes) || a->pool != p || b->pool != p || cond->pool != p)
+    return nw_select(p, cond, a, b);
+  return nw_make(p, NW_OP_SELECT, a->type, 3, (const nw_expr *[]){cond, a, b});
+}
+
 // Applies an op of the language to operands of any dtype: promotes them, or fails with the reason.
 const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args) {
   operands o;

@@ -35,7 +35,7 @@ static bool is_product(const nw_expr *term) {
 // Adds a term to a sum. If the term is a product under a condition, the condition is moved outside. So the product and the
 // sum become an fma whether or not the condition is known, and a step that makes it known does not change the rounding.
 static const nw_expr *add(nw_pool *p, const nw_expr *old, const nw_expr *term) {
-  if (term->op == NW_OP_SELECT && is_product(term)) return nw_select(p, term->arg[0], add(p, old, term->arg[1]), old);
+  if (term->op == NW_OP_SELECT && is_product(term)) return nw_choose(p, term->arg[0], add(p, old, term->arg[1]), old);
   return nw_make2(p, NW_OP_ADD, old, term);
 }
 
@@ -58,7 +58,7 @@ static const nw_expr *common_condition(const nw_reducer *r, const nw_expr *const
 static const nw_expr *combine_own(nw_pool *p, const nw_reducer *r, int which, const nw_expr *const *old,
                                   const nw_expr *const *term) {
   const nw_expr *rounded[NW_MAX_REDUCED], *then[NW_MAX_REDUCED], *cond = common_condition(r, term, then);
-  if (cond) return nw_select(p, cond, combine_own(p, r, which, old, then), old[which]);
+  if (cond) return nw_choose(p, cond, combine_own(p, r, which, old, then), old[which]);
   for (int i = 0; i < r->n; i++) rounded[i] = nw_cast(p, r->dtype[i], term[i]);
   return nw_reducer_combined(p, r, which, old, rounded);
 }
@@ -79,7 +79,7 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
       nw_and(p, ties(p, term[0], old[0]),
              nw_and(p, NW_MUTATED(ties_to_last) ? nw_lt(p, old[1], term[1]) : nw_lt(p, term[1], old[1]), some));
   const nw_expr *take = or_of(p, none, or_of(p, beats(p, c, term[0], old[0]), lower));
-  return nw_select(p, take, term[which], old[which]);
+  return nw_choose(p, take, term[which], old[which]);
 }
 
 // ---- empty reductions

@@ -79,6 +79,8 @@ const nw_expr *nw_floormod(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_min(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_max(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_lt(nw_pool *p, const nw_expr *a, const nw_expr *b);
+// Like nw_select, but values of the same type keep it, also if both are literals.
+const nw_expr *nw_choose(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_le(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_eq(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b); // NULL stands for true

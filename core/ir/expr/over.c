@@ -43,8 +43,14 @@ static const nw_expr *bound_quotient(const over *o, const nw_expr *e, int sign) 
   if (uses_over(o, c) || !is_positive(o, c)) return NULL;
   const nw_expr *x = bound(o, e->arg[0], sign);
   if (!x) return NULL;
-  const nw_expr *end = nw_add(p, x, one), *q = nw_floordiv(p, end, c);
-  return sign > 0 && nw_mul(p, q, c) == end ? nw_sub(p, q, one) : nw_floordiv(p, x, c);
+  nw_sum next;
+  nw_sum_init(&next, p, NW_INDEX);
+  nw_sum_add(&next, 1, x);
+  nw_sum_add(&next, 1, one);
+  const nw_expr *end = next.wraps && !NW_MUTATED(bound_end_wraps) ? NULL : nw_sum_expr(&next),
+                *q = end ? nw_floordiv(p, end, c) : NULL;
+  nw_sum_free(&next);
+  return q && sign > 0 && nw_mul(p, q, c) == end ? nw_sub(p, q, one) : nw_floordiv(p, x, c);
 }
 
 // If x // c is the same for the lower and the upper bound of x, then x % c is x minus a fixed multiple of c. Otherwise,

@@ -127,7 +127,7 @@ static const nw_expr *contribution(const nw_factoring *f, int t, const nw_expr *
       name[n] = b->block.var[i].var->name, by[n++] = in_vars(f, b->block.var[i].bind);
   const nw_expr *value = nw_subst_n(f->p->pool, g->value, n, name, by);
   nw_dtype type = nw_find_buffer(f->p, g->buffer)->dtype;
-  return cond ? nw_select(f->p->pool, cond, value, nw_combiner_identity(f->p->pool, b->block.combiner, type, t))
+  return cond ? nw_choose(f->p->pool, cond, value, nw_combiner_identity(f->p->pool, b->block.combiner, type, t))
               : value;
 }
 

@@ -219,7 +219,7 @@ static nw_stmt *take(const making *m, int k, const char *const *next) {
     given[t] = read(m, t, m->upper[t], (const nw_expr *const *)index);
     nw_dtype type = (nw_dtype)given[t]->type.dtype;
     if (some)
-      given[t] = nw_select(m->pool, some, given[t], nw_combiner_identity(m->pool, h->was.block.combiner, type, t));
+      given[t] = nw_choose(m->pool, some, given[t], nw_combiner_identity(m->pool, h->was.block.combiner, type, t));
   }
   for (int t = 0; t < n; t++)
     value[t] =

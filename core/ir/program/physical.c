@@ -55,7 +55,7 @@ const nw_expr *nw_physical_room(nw_pool *p, const nw_buffer *b) {
   for (int d = 0; b->pitch && d < b->ndim; d++)
     if (!nw_is_int(b->shape[d], &n) || n <= 0) any = nw_and(p, any, nw_lt(p, zero, b->shape[d]));
   const nw_expr *reach = nw_physical_reach(p, b);
-  return any ? nw_select(p, any, reach, zero) : reach;
+  return any ? nw_choose(p, any, reach, zero) : reach;
 }
 
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b) {

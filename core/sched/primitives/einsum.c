@@ -249,7 +249,7 @@ static nw_stmt *padded_copy(einsum *x, int i) {
     int v = axis_of(x, load->arg[d]);
     if (grows(x, v)) cond = nw_and(pool, cond, nw_lt(pool, b->block.var[d].var, x->was[v]));
   }
-  t->value = nw_select(pool, cond, t->value, x->pad[i]);
+  t->value = nw_choose(pool, cond, t->value, x->pad[i]);
   x->copy[i] = nw_load(pool, load->type, to->name, load->n, load->arg);
   return b;
 }

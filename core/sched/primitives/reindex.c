@@ -106,7 +106,7 @@ static bool is_trimmed(const nw_program *p, const nw_stmt *block) {
 // The condition of a filled stage says which elements it stores after the fill.
 static void read_copy(nw_step *st, nw_stmt *block, const nw_expr *value, const nw_expr *copy) {
   if (value->op == NW_OP_SELECT && (is_trimmed(st->p, block) || nw_fill_of(st, block)))
-    copy = nw_select(st->p->pool, value->arg[0], copy, value->arg[2]);
+    copy = nw_choose(st->p->pool, value->arg[0], copy, value->arg[2]);
   for (int t = 0; t < block->block.ntargets; t++) {
     nw_block_target *g = &block->block.target[t];
     g->value = nw_replace(st->p->pool, g->value, value, copy);

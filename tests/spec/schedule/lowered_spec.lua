@@ -2,6 +2,17 @@
 local nw = require "nestwright"
 local support = require "support"
 
+describe("a lowered program", function()
+  it("keeps the dtype of selects between literals", function()
+    local A = nw.placeholder({7}, "f64", "A")
+    local X = nw.compute({9}, function(i) return nw.select(nw.all(nw.ge(i, 1), nw.lt(i, 8)), A(i - 1), 0) end, "X")
+    local Y = nw.compute({11}, function(i) return nw.select(nw.all(nw.ge(i, 2), nw.lt(i, 11)), X(i - 2), 1) end, "Y")
+    local s = nw.schedule(Y)
+    s:compute_inline "X"
+    support.agree(s, {Y}, {nw.random({7}, "f64", {seed = 1})})
+  end)
+end)
+
 describe("a lowered program that is too long to be compiled", function()
   local A = nw.placeholder({64, 64}, "f32", "A")
   local s = nw.schedule(nw.compute({64, 64}, function(i, j)

@@ -208,6 +208,8 @@ static void boxes(void **state) {
   assert_string_equal(text(nw_upper_over(&e->r, parse(e, "i_i*M"), 2, inner)), "31*M");
   assert_string_equal(text(nw_upper_over(&e->r, parse(e, "i_i - k"), 2, inner)), "31");
   assert_null(nw_upper_over(&e->r, parse(e, "i_i*k"), 2, inner));
+  // The bits have the largest index as their only bound. The number after it is no index.
+  assert_string_equal(text(nw_upper_over(&e->r, parse(e, "(max(k, 5) & ~i_i) // 32"), 2, inner)), "288230376151711743");
   const nw_expr *idx = nw_var(e->p, "i_i"), *g = nw_load(e->p, (nw_type){NW_INDEX, 1}, "P", 1, &idx);
   assert_null(nw_upper_over(&e->r, g, 2, inner));
   const nw_expr *clamp = nw_max(e->p, nw_min(e->p, g, parse(e, "M - 1")), nw_index(e->p, 0));
