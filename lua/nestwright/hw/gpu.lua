@@ -30,8 +30,8 @@ end
 
 --- Returns the name of the GPU whose numbers a record has: for a simulation, that of the simulated GPU.
 function gpu.name(machine)
-  local simulated = machine.gpu.simulates
-  return simulated ~= nil and simulated ~= "" and simulated or machine.name
+  local simulated = machine.kind == "gpu" and machine.gpu.simulates
+  return simulated and simulated ~= "" and simulated or machine.name
 end
 
 return gpu

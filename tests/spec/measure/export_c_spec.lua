@@ -118,7 +118,7 @@ int main(void) {
     support.fails("symbol", nil, function() f:export(path .. ".c", {symbol = 3}) end)
     support.fails("name", nil, function() f:export(path .. ".c", {name = "x"}) end)
     support.fails("cannot write", "io", function() f:export "/nowhere/at/all/k.c" end)
-    support.fails("or of a C file", "invalid", function() f:export "kernel.dll" end)
+    support.fails("names no kind of file that can be written", "invalid", function() f:export "kernel.dll" end)
   end)
 
   it("computes conversions, selects, minima and math functions in vectors", function()
