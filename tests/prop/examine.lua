@@ -6,6 +6,7 @@ local examine = {}
 
 --- The numbers of checks in this run, by name.
 examine.counts = {["access lists compared"] = 0, ["access lists too long"] = 0, ["nests compared"] = 0,
+  ["access lists with indices from arrays"] = 0,
   ["nest texts too long to parse"] = 0, ["conflicts replayed"] = 0, ["conflicts that should be seen, but are not"] = 0,
   ["conflicts that need not be seen, and are not"] = 0, ["refusals without an alternative"] = 0}
 examine.reasons = {} -- reasons why a schedule could not become a nest
@@ -19,6 +20,7 @@ local MOST_ACCESSES = 200000
 local function check_nest(s, sizes, walked)
   local ok, nest = pcall(nw.nest.of, s, {sizes = sizes})
   if not ok and nest.code == "limit" then
+    if nest.message:find "an index is read from an array" then count "access lists with indices from arrays" end
     examine.reasons[nest.message] = (examine.reasons[nest.message] or 0) + 1
     return
   end

@@ -177,7 +177,8 @@ bool nw_cases_of(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   *out = (nw_cases){0};
   nw_dtype t = e->type.dtype;
   if (t == NW_BOOL) return truth(s, e, out);
-  if (nw_dtype_is_float(t) || e->op == NW_OP_LOAD) return no(s, "an expression uses more than loop variables");
+  if (e->op == NW_OP_LOAD) return no(s, "an index is read from an array");
+  if (nw_dtype_is_float(t)) return no(s, "an expression uses more than loop variables");
   return make_cases(s, e, out) && fits(s, t, out);
 }
 
