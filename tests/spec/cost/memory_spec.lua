@@ -48,10 +48,10 @@ describe("nw.accesses", function()
     assert.equal(1, walked:differs(nw.accesses(twice_read(4, 3))) and 1)
   end)
 
-  -- Makes B[i, j] = A[(16*i + j) // 8], with the indices of each row in one temporary.
+  -- Makes B[i, j] = A[(5*i + j) // 8], with the indices of each row in one temporary.
   local function indexed()
     local A = nw.placeholder({16}, "f32", "A")
-    local s = nw.schedule(nw.compute({3, 64}, function(i, j) return A((16 * i + j) // 8) end, "B"))
+    local s = nw.schedule(nw.compute({3, 64}, function(i, j) return A((5 * i + j) // 8) end, "B"))
     return s, s:cache_index("B", {at = "i"})
   end
 
@@ -70,7 +70,7 @@ describe("nw.accesses", function()
     s:reverse(s:loops("B")[2])
     s:parallel(s:loops("B")[2])
     local a, expected, found = nw.accesses(s, {threads = 2}), {}, {}
-    for i = 0, 2 do for j = 63, 32, -1 do expected[#expected + 1] = (16 * i + j) // 8 end end
+    for i = 0, 2 do for j = 63, 32, -1 do expected[#expected + 1] = (5 * i + j) // 8 end end
     for n = 1, #a do if a:at(n).tensor == "A" then found[#found + 1] = a:at(n).index end end
     assert.same(expected, found)
   end)
