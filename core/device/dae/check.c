@@ -152,13 +152,14 @@ static bool execute_all(checking *x, bool bounded) {
     fetch_more(x, bounded);
     for (int u = 0; u < x->units; u++) {
       for (;;) {
-        if (x->holds[u] ? !put_tokens(x, u, bounded) : x->done[u] == x->length[u]) break;
-        if (x->done[u] < x->length[u] && !x->holds[u]) {
-          if (x->done[u] == x->of[u]) break;
-          int i = x->list[u][x->done[u]];
-          if (missing_token(x, &x->s->instr[i]) >= 0) break;
-          execute(x, i);
+        if (x->holds[u]) {
+          if (!put_tokens(x, u, bounded)) break;
+          moved = true; // a unit that was looked at before may have waited for these tokens
         }
+        if (x->done[u] == x->of[u]) break;
+        int i = x->list[u][x->done[u]];
+        if (missing_token(x, &x->s->instr[i]) >= 0) break;
+        execute(x, i);
         moved = true;
         if (nw_stopped(x->s->ctx)) return false;
       }
