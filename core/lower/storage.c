@@ -109,7 +109,7 @@ static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[N
   for (int i = 0; i < s->nkids; i++) separate(p, s->kid[i], in, named);
 }
 
-// ---- sizes on the stack
+// ---- sizes on the stack and in kernels
 
 // Finds a constant that e, a number of elements, does not exceed.
 static bool most_of(const nw_ranges *r, const nw_expr *e, int64_t *most) {
@@ -122,14 +122,17 @@ static bool most_of(const nw_ranges *r, const nw_expr *e, int64_t *most) {
          !__builtin_mul_overflow(a, b, most);
 }
 
-// Gives a buffer on the stack whose size depends on sizes the size that is its maximum. The judge requires such a maximum.
-static bool bound_stack(void *env, const nw_path *path) {
+// Gives a buffer on the stack or in a kernel, whose size depends on sizes, the size that is its maximum. The judge requires such a
+// maximum.
+static bool bound_sizes(void *env, const nw_path *path) {
   nw_program *p = env;
   nw_stmt *s = path->at[path->n - 1];
   around in = {.grid = nw_find_bound(p->root)};
   int64_t n;
   for (int i = 0; i < path->n; i++) in = inside(p, path->at[i], in);
-  if (s->kind != NW_ALLOC || kind_of(p, s, in) != NW_STORE_STACK || nw_is_int(s->alloc.extent[0], &n)) return true;
+  if (s->kind != NW_ALLOC || nw_is_int(s->alloc.extent[0], &n)) return true;
+  nw_storage_kind kind = kind_of(p, s, in);
+  if (kind != NW_STORE_STACK && (kind != NW_STORE_GRID || NW_MUTATED(storage_kernel_sizes))) return true;
   nw_ranges r;
   nw_ranges_of(&r, p, path);
   if (most_of(&r, s->alloc.extent[0], &n)) s->alloc.extent[0] = nw_index(p->pool, n > 0 ? n : 0);
@@ -197,7 +200,7 @@ bool nw_fits_on_stack(const nw_program *p, int64_t bytes) {
 nw_program *nw_pass_storage(nw_program *p) {
   around in = {.grid = nw_find_bound(p->root)};
   separate(p, p->root, in, nw_arena_alloc(p->arena, sizeof(nw_buffer *[NW_STORE_KINDS]) * (size_t)p->nbuffers));
-  nw_walk(p, bound_stack, p);
+  nw_walk(p, bound_sizes, p);
   nw_shape_temps(p);
   return place_on_stack(p, p->root, 0, in) ? p : NULL;
 }
