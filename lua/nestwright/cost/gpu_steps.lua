@@ -98,7 +98,7 @@ local function named_schedules(list)
     end
     out[n] = entry
   end
-  if #out == 0 then errors.fail("invalid", "write nw.gpu_steps{{\"baseline\", s1}}", "gpu_steps: there is no schedule") end
+  if #out == 0 then errors.fail("invalid", "write nw.gpu_steps{{\"baseline\", s1}}", "gpu_steps: steps: the list has no schedule") end
   return out
 end
 

@@ -63,7 +63,7 @@ describe("nw.gpu_steps", function()
   end)
 
   it("refuses what is no list of schedules, and machines that are no GPUs", function()
-    refused({}, "there is no schedule")
+    refused({}, "the list has no schedule")
     refused({{"a", 3}}, "expected a name and a schedule as entry 1", "nw.gpu_steps{{")
     refused({{"a", grid()}, machines = {"host"}}, "host is not a GPU")
     refused({{"a", grid()}, machines = {}}, "there is no machine")
