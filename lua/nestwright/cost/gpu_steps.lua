@@ -98,7 +98,9 @@ local function named_schedules(list)
     end
     out[n] = entry
   end
-  if #out == 0 then errors.fail("invalid", "write nw.gpu_steps{{\"baseline\", s1}}", "gpu_steps: steps: the list has no schedule") end
+  if #out == 0 then
+    errors.fail("invalid", "write nw.gpu_steps{{\"baseline\", s1}}", "gpu_steps: steps: the list has no schedule")
+  end
   return out
 end
 
