@@ -30,7 +30,7 @@ typedef struct nw_act {
   int to;
 } nw_act;
 
-// What a store to a temporary stores into the table of the temporary (tables.h).
+// A store to a temporary, as a walk repeats it in the table of the temporary (tables.h).
 typedef struct nw_keep {
   const nw_table *to;
   int lanes;

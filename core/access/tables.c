@@ -46,7 +46,7 @@ static bool is_still(void *env, const nw_expr *e) {
   return !t || !t->changes;
 }
 
-// What is read from a table that changes is not known before the walk, so the table that it is stored in changes too.
+// Before the walk, the elements of a table that changes are not known. So a table that is filled from it changes, too.
 static void note_changes(filling *f, const nw_expr *e) {
   f->to->changes |= e && !nw_visit(e, is_still, &f->names) && !NW_MUTATED(tables_still);
 }
@@ -214,7 +214,8 @@ static void keep_in(nw_walker *w, nw_nest *c) {
   c->flat &= !c->keeps;
 }
 
-// The values of one table may be read from another one, so this ends when there are no more tables.
+// Preparing the stores of one table may make another table, which the first one is filled from. So this is repeated until
+// there are no new tables.
 void nw_tables_keep(nw_walker *w) {
   for (int n = 0; n < w->tables.n;) {
     n = w->tables.n;

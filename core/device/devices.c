@@ -1,4 +1,4 @@
-// What the back ends of simulated machines have in common, and their registration.
+// Registers the back ends of simulated machines, and holds the functions that they share.
 #include "device/devices.h"
 #include "run/kernel.h"
 #include "nestwright/target.h"

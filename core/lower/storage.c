@@ -122,8 +122,8 @@ static bool most_of(const nw_ranges *r, const nw_expr *e, int64_t *most) {
          !__builtin_mul_overflow(a, b, most);
 }
 
-// Gives a buffer on the stack or in a kernel, whose size depends on sizes, the size that is its maximum. The judge requires such a
-// maximum.
+// The code of a stack or of a kernel needs constant sizes. If the size of a buffer there depends on symbolic sizes, replaces
+// it by its maximum. The judge requires such a maximum.
 static bool bound_sizes(void *env, const nw_path *path) {
   nw_program *p = env;
   nw_stmt *s = path->at[path->n - 1];

@@ -366,7 +366,7 @@ static form quick_form(nw_ctx *c, nwt *g, int n, const nw_program *const *p, con
 bool nwt_has_c(nw_ctx *c, const nw_program *p) {
   const nw_machine *m = &p->target->machine;
   return m->kind != NW_MACHINE_ACCELERATOR || nw_fail(c, NW_EINVAL, "s:show \"stream\" shows its instructions",
-                                                      "%s is an accelerator, for which there is no text in C", m->name);
+                                                      "%s is an accelerator; its schedules have no text in C", m->name);
 }
 
 char *nw_c_text(nw_ctx *c, int n, const nw_program *const *p, const nw_choices *t, const char *symbol) {

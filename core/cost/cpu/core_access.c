@@ -29,7 +29,7 @@ static void list_bodies(nw_vec *out, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) list_bodies(out, at->kid[i]);
 }
 
-// A vector that is reversed in a register has no mask in the code that is made (codegen/llvm).
+// True if the code gathers the lanes: codegen/llvm reverses a vector in a register only if no mask is needed.
 static bool is_backwards_in_part(const nw_lowered_access *a) {
   return a->lanes > 1 && a->step == -1 && a->masked && !NW_MUTATED(backwards_whole);
 }

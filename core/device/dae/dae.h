@@ -192,7 +192,7 @@ typedef struct nwd_macs_loop {
   int64_t n, c, a, b; // iterations, and bytes from one to the next
 } nwd_macs_loop;
 
-// How the products of bytes a and b are added to sums c of 32 bits: loops around a part that vectors compute.
+// Loops that add the products of bytes a and b to sums c of 32 bits. Vectors compute the innermost part.
 typedef struct nwd_macs nwd_macs;
 typedef void (*nwd_macs_fn)(const nwd_macs *p, char *c, const char *a, const char *b);
 struct nwd_macs {

@@ -109,7 +109,7 @@ static bool repeats(int64_t n, const int64_t *at, int p) {
   return true;
 }
 
-// Returns the places of box b of instruction i in the iterations of a fold; one place if there are no turns.
+// Returns the places that box b of instruction i has in the iterations of a fold. If they are not used in turns, there is one.
 static places places_in(const nw_acc *s, int i, int b, const nwd_fold *f) {
   nwd_box box[NWD_ACCESSES];
   int64_t at[LOOKED], most = f->times < LOOKED ? f->times : LOOKED;

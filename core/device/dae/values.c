@@ -230,7 +230,7 @@ static void copy_padded(nw_acc *s, const nwd_instr *in, const nest *x, int64_t f
 
 enum { COPY_DIMS = 3 };
 
-// How all elements of an instruction are computed at once. Instructions of one kind have the same plan.
+// A plan says how all elements of an instruction are computed at once. Instructions of one kind share a plan.
 struct nwd_plan {
   enum { BY_ROWS, COPY, PRODUCTS } how; // BY_ROWS: as a part of the elements is computed
   nwd_macs macs;

@@ -208,7 +208,9 @@ typedef struct nwg_mem { // a buffer, as one thread of the host sees it
   uint64_t *write, *read, *other;
   uint8_t *flying; // for each element: an asynchronous copy into it is in flight
   uint64_t *since; // for each warp: the stamp of the last allocation; older writes do not count
-  uint64_t from; // stamp at the begin of this launch: accesses with lower stamps do not count
+  // The stamp at the beginning of this launch: accesses with lower stamps do not count. Accesses with stamps from here to
+  // the beginning of the block are of other blocks.
+  uint64_t from;
 } nwg_mem;
 
 typedef struct nwg_part { // consecutive lanes that access one element (step 0) or adjacent elements (step 1)

@@ -36,10 +36,7 @@ static void element(nw_str *out, const place *at, const nw_block_target *t) {
 
 // ---- folding
 
-typedef struct fold {
-  size_t longest; // an index of at most this length is not folded
-} fold;
-
+// `longest`: an index of at most this length is not folded.
 // Returns the end of the index that starts at s. The index ends at the first comma, semicolon or closing bracket that
 // is not inside inner brackets.
 static const char *index_end(const char *s) {
@@ -89,17 +86,17 @@ static void fold_sum(nw_str *out, const char *s, const char *end) {
   nw_str_addn(out, constant, (size_t)(end - constant));
 }
 
-static const char *fold_list(nw_str *out, const char *s, fold f);
+static const char *fold_list(nw_str *out, const char *s, size_t longest);
 
 // Folds one index. If it is a call such as `max(e, 0)`, folds the arguments.
-static void fold_index(nw_str *out, const char *s, const char *end, fold f) {
+static void fold_index(nw_str *out, const char *s, const char *end, size_t longest) {
   size_t n = (size_t)(end - s), open = strcspn(s, "([+");
   bool call = open > 0 && open < n && s[open] == '(' && s[open - 1] >= 'a' && list_end(s + open + 1) + 1 == end;
-  if (n <= f.longest) {
+  if (n <= longest) {
     nw_str_addn(out, s, n);
   } else if (call) {
     nw_str_addn(out, s, open + 1);
-    fold_list(out, s + open + 1, f);
+    fold_list(out, s + open + 1, longest);
     nw_str_add(out, ")");
   } else {
     fold_sum(out, s, end);
@@ -107,21 +104,21 @@ static void fold_index(nw_str *out, const char *s, const char *end, fold f) {
 }
 
 // Folds the list that starts at s, just after its opening bracket. Returns the closing bracket.
-static const char *fold_list(nw_str *out, const char *s, fold f) {
+static const char *fold_list(nw_str *out, const char *s, size_t longest) {
   for (;;) {
     const char *end = index_end(s);
-    fold_index(out, s, end, f);
+    fold_index(out, s, end, longest);
     if (!is_separator(*end)) return end;
     nw_str_addn(out, end, 2);
     s = end + 2;
   }
 }
 
-static char *fold_indices(const char *line, fold f) {
+static char *fold_indices(const char *line, size_t longest) {
   nw_str out = {0};
   for (const char *s = line; *s;) {
     nw_str_addn(&out, s, 1);
-    s = *s == '[' ? fold_list(&out, s + 1, f) : s + 1;
+    s = *s == '[' ? fold_list(&out, s + 1, longest) : s + 1;
   }
   return nw_str_take(&out);
 }
@@ -132,7 +129,7 @@ static char *fit(nw_str *out) {
   char *whole = nw_str_take(out), *line = whole;
   for (size_t longest = LONGEST_FOLD; strlen(line) > LONG_LINE && longest >= SHORTEST_FOLD; longest -= 8) {
     if (line != whole) free(line);
-    line = fold_indices(whole, (fold){longest});
+    line = fold_indices(whole, longest);
   }
   if (line != whole) free(whole);
   if (strlen(line) > CUT_LINE) memcpy(line + CUT_LINE - 4, " ...", 5);

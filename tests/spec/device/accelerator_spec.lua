@@ -44,7 +44,7 @@ describe("a schedule for an accelerator", function()
     local s = product(16, 2)
     for _, view in ipairs {"c", "cuda", "opencl"} do
       local e = support.error_of(s.show, s, view)
-      assert.truthy(e.message:find("vdla is an accelerator, for which there is no text in C", 1, true), e.message)
+      assert.truthy(e.message:find("vdla is an accelerator; its schedules have no text in C", 1, true), e.message)
       assert.equal('s:show "stream" shows its instructions', e.hint)
     end
     support.fails("no text in C", "invalid", function() s:build():export(support.temporary ".c") end)
